@@ -1,0 +1,71 @@
+# The README names these targets. Every target sets up first what it needs.
+SHELL := /bin/sh
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+DEMO_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var/demo)
+SITE_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var)
+RUN = PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
+
+.PHONY: help setup setup-dev demo demo-reset serve test lint format bench proof services backup restore
+
+help:
+	@sed -n 's/^## //p' $(MAKEFILE_LIST)
+
+## make setup        install what the program needs into .venv
+setup: $(VENV)/.installed
+$(VENV)/.installed: requirements.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with PYTHON=python3.12 make setup")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r requirements.txt
+	@touch $@
+
+setup-dev: $(VENV)/.installed-dev
+$(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r requirements-dev.txt
+	@touch $@
+
+## make demo         serve the demonstration on http://127.0.0.1:8000 (PORT, REXVQA_HOME)
+demo: setup
+	@[ -e "$(DEMO_HOME)/DEMONSTRATION" ] || $(call RUN,$(DEMO_HOME)) mark_demonstration
+	@$(call RUN,$(DEMO_HOME)) serve
+
+## make demo-reset   delete the demonstration, so that the next "make demo" starts over
+demo-reset: setup
+	@if [ -d "$(DEMO_HOME)" ]; then $(call RUN,$(DEMO_HOME)) delete_demonstration; fi
+
+## make serve        serve an empty site of your own; data in var/ (REXVQA_HOME)
+serve: setup
+	@$(call RUN,$(SITE_HOME)) serve
+
+## make backup       one file with database, images and keys, while people work
+backup: setup
+	@$(call RUN,$(SITE_HOME)) backup
+
+## make restore BACKUP=file   put a backup back into an empty home (REXVQA_HOME)
+restore: setup
+	@$(call RUN,$(SITE_HOME)) restore "$(BACKUP)"
+
+## make services     start PostgreSQL and Redis from Debian's packages when they do not run (root)
+services:
+	@.ci/services
+
+## make test         install what tests need and run them all, on SQLite and on PostgreSQL where one answers
+test: setup-dev
+	@$(BIN)/python -m tests.run
+
+## make lint         formatting, types, templates, migrations, production settings
+lint: setup-dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy .
+	$(BIN)/djlint --lint --quiet templates
+	$(BIN)/python -m tests.checks
+
+format: setup-dev
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+## make bench        measure the speed, each figure beside a baseline of the same run
+bench: setup-dev
+	@$(BIN)/python -m tests.bench

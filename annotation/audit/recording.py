@@ -1,0 +1,72 @@
+"""The audit log: one row per act, written in the same transaction as the act."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, models, transaction
+
+from annotation.models import AuditEvent, User
+
+FIRST = "0" * 64
+_NEWEST = AuditEvent.objects.order_by("-id").values_list("sha256", flat=True)[:1]
+LOCK = 7_203_111  # PostgreSQL advisory lock: one writer of the chain at a time; SQLite has one writer anyway
+
+
+def record(
+    act: str,
+    *,
+    actor: User | None,
+    at: datetime,
+    subject: models.Model | None = None,
+    facts: dict[str, Any] | None = None,
+) -> AuditEvent:
+    """Append one event that carries the hash of the one before it.
+
+    ``facts`` hold neither a tag value of an image nor an answer key. Must run inside the transaction of the act.
+    """
+    if not connection.in_atomic_block:
+        raise transaction.TransactionManagementError("an audit event is written in the transaction of its act")
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    previous = next(iter(_NEWEST.all()), FIRST)
+    event = AuditEvent(
+        at=at,
+        actor=actor,
+        act=act,
+        subject_type=subject._meta.model_name or "" if subject is not None else "",
+        subject_id=str(getattr(subject, "public_id", None) or subject.pk) if subject is not None else "",
+        facts=facts or {},
+        previous_sha256=previous,
+    )
+    event.sha256 = event_sha256(event)
+    event.save(force_insert=True)
+    return event
+
+
+def event_sha256(event: AuditEvent) -> str:
+    """SHA-256 over the fields of an event and the hash of the one before it."""
+    fields = [
+        event.previous_sha256,
+        event.at.isoformat(),
+        event.actor_id,
+        event.act,
+        event.subject_type,
+        event.subject_id,
+        event.facts,
+    ]
+    return hashlib.sha256(json.dumps(fields, sort_keys=True, ensure_ascii=True).encode()).hexdigest()
+
+
+def first_broken_link() -> int | None:
+    """The id of the first event whose hash or predecessor does not fit; None when the chain is whole."""
+    previous = FIRST
+    for event in AuditEvent.objects.order_by("id").iterator():
+        if event.previous_sha256 != previous or event.sha256 != event_sha256(event):
+            return event.pk
+        previous = event.sha256
+    return None

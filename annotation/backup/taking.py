@@ -1,0 +1,82 @@
+"""A backup: one tar file with a snapshot of the database, the media files, the keys and a manifest."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tarfile
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from django.conf import settings
+
+from annotation.backup import database
+
+FORMAT = 1
+KEYS = ("secret_key", "pseudonym_key", "DEMONSTRATION")
+Report = Callable[[int, int], None]
+
+
+class NoRoomForBackup(Exception):
+    pass
+
+
+def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]:
+    """Write a backup to ``target`` while people work, and return its manifest.
+
+    The database comes first, as of one moment; media files never change and are written before their rows, so
+    every file that the snapshot names is there to be copied. The file appears under its name when it is whole.
+    Raises NoRoomForBackup, DatabaseToolFailed.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = target.with_name(target.name + ".part")
+    try:
+        with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder, draft.open("wb") as raw:
+            draft.chmod(0o600)
+            snapshot = Path(folder) / database.FILE_NAMES[database.engine()]
+            ledger = database.dump(snapshot)
+            manifest = _write(raw, snapshot, ledger, at=at, report=report)
+            raw.flush()
+            os.fsync(raw.fileno())
+        draft.replace(target)
+    except OSError as error:
+        raise NoRoomForBackup(f"the backup could not be written: {error.strerror}") from error
+    finally:
+        draft.unlink(missing_ok=True)
+    return manifest
+
+
+def media_files() -> Iterator[Path]:
+    """Every stored file, in order of name."""
+    return (path for path in sorted(settings.MEDIA_ROOT.rglob("*")) if path.is_file())
+
+
+def _write(raw: BinaryIO, snapshot: Path, ledger: database.Ledger, *, at: datetime, report: Report) -> dict[str, Any]:
+    with tarfile.open(fileobj=raw, mode="w") as archive:
+        archive.add(snapshot, arcname=snapshot.name)
+        for key in KEYS:
+            if (settings.HOME / key).exists():
+                archive.add(settings.HOME / key, arcname=key)
+        files = list(media_files())
+        n_bytes = 0
+        for number, path in enumerate(files, start=1):
+            archive.add(path, arcname=f"media/{path.relative_to(settings.MEDIA_ROOT).as_posix()}")
+            n_bytes += path.stat().st_size
+            report(number, len(files))
+        manifest = {
+            "format": FORMAT,
+            "taken_at": at.isoformat(),
+            "database": database.engine(),
+            "n_files": len(files),
+            "n_bytes": n_bytes,
+            **ledger,
+        }
+        body = json.dumps(manifest, indent=1).encode()
+        entry = tarfile.TarInfo("manifest.json")
+        entry.size, entry.mode = len(body), 0o600
+        archive.addfile(entry, io.BytesIO(body))
+    return manifest

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
+
+from annotation.enums import ImageState
+from annotation.models import Image
+from annotation.permissions import site_roles
+
+
+def site(request: HttpRequest) -> dict[str, Any]:
+    """What every page shows: whether this is a demonstration, and the roles that decide on the navigation."""
+    return {
+        "is_demonstration": settings.DEMO,
+        "my_roles": SimpleLazyObject(lambda: site_roles(request.user)),  # as is this
+        "n_in_quarantine": n_in_quarantine,  # asked only where the navigation shows it
+    }
+
+
+def n_in_quarantine() -> int:
+    return Image.objects.filter(state=ImageState.QUARANTINED).count()

@@ -1,0 +1,151 @@
+"""Builds the demonstration: people, a bank, its images, a finished round and an open one.
+
+Everything goes through the ordinary acts of import, ingest, sampling and review. Safe to run again: what is there is
+left alone, and a run that was broken off is taken up.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.demonstration.accounts import ACCOUNTS
+from annotation.demonstration.completeness import BUILT, is_complete
+from annotation.demonstration.exams import EXAMS, VIEWS, DemonstrationExam
+from annotation.demonstration.exposing import Stage, expose_all
+from annotation.demonstration.faults import all_questions
+from annotation.demonstration.records import records_of
+from annotation.demonstration.rehearsing import finished_round, open_round_under_way
+from annotation.enums import ImageState, Role
+from annotation.ingest.crediting import credit_images
+from annotation.ingest.credits import Credit
+from annotation.ingest.exams import ingest_paths
+from annotation.ingest.searching import check_text
+from annotation.models import Image, QuestionBank, User
+from annotation.people.granting import add_role
+from annotation.questionbank.importing import import_questions, locate
+
+BANK = "Demonstration (simulated)"
+ATTRIBUTION = "made by this program"
+LICENCE = ""
+
+
+class DemonstrationIncomplete(Exception):
+    """An ordinary act refused a part of the demonstration; the text says which."""
+
+
+def build_demonstration(
+    *, at: datetime, folder: Path, tell: Stage, exams: Sequence[DemonstrationExam] = EXAMS, processes: int = 2
+) -> bool:
+    """Build what is missing; False when everything was there.
+
+    ``folder`` holds the files for as long as the build takes, and is the same each time. ``at`` is now: the rounds
+    are dated some days back. Raises DemonstrationIncomplete.
+    """
+    if is_complete():
+        return False
+    people = add_people(at=at - timedelta(days=5))
+    coordinator = next(person for person, role in people if role == Role.COORDINATOR)
+    reviewers = [person for person, role in people if role == Role.REVIEWER]
+    bank = _fill_bank(exams, folder, coordinator=coordinator, at=at - timedelta(days=4), tell=tell, processes=processes)
+    _rehearse(bank, reviewers, exams, coordinator=coordinator, at=at, tell=tell)
+    with transaction.atomic():
+        record(BUILT, actor=coordinator, at=at, subject=bank)
+    return True
+
+
+@transaction.atomic
+def add_people(*, at: datetime) -> list[tuple[User, Role]]:
+    """The people of the demonstration with their known passwords; those who are there keep theirs."""
+    people = []
+    founder: User | None = None
+    for account in ACCOUNTS:
+        person = User.objects.filter(email=account.email).first()
+        if person is None:
+            person = User.objects.create_user(account.email, account.password, name=account.name)
+            record("person.added", actor=founder, at=at, subject=person)
+        founder = founder or person
+        add_role(person, account.role, None, granted_by=founder, actor=founder, at=at)
+        people.append((person, account.role))
+    return people
+
+
+def _fill_bank(
+    exams: Sequence[DemonstrationExam],
+    folder: Path,
+    *,
+    coordinator: User,
+    at: datetime,
+    tell: Stage,
+    processes: int,
+) -> QuestionBank:
+    """Import the questions, take in the images, say who made them."""
+    with _empty_again(folder):
+        questions = folder / "questions.json"
+        questions.write_text(json.dumps(records_of(all_questions(exams)), ensure_ascii=False))
+        result = import_questions(
+            locate(questions), bank_name=BANK, actor=coordinator, clock=lambda: at, simulated=True
+        )
+        if not result.stored:
+            raise DemonstrationIncomplete(f"The questions were refused: {result.as_json()['errors'][:3]}")
+        bank = QuestionBank.objects.get(name=BANK)
+        if Image.objects.filter(exam__bank=bank, state=ImageState.PENDING).exists():
+            expose_all(exams, folder, tell=tell, processes=processes)
+            taken = ingest_paths(
+                [folder / "images"],
+                bank=bank,
+                actor=coordinator,
+                at=at,
+                simulated=True,
+                watch=lambda done, total: tell("Taking the images in and searching them for text", done, total),
+                search_text=lambda image: check_text(image, at=at),
+            )
+            if taken.refusals:
+                raise DemonstrationIncomplete(f"An image was refused: {taken.refusals[0].as_json()['message']}")
+    for image in Image.objects.filter(exam__bank=bank, state=ImageState.CHECKING):
+        check_text(image, at=at)
+    if Image.objects.filter(exam__bank=bank, attribution="").exists():
+        pairs = [(exam, view) for exam in exams for view in VIEWS]
+        rows = [Credit(n, exam.path_of(view), ATTRIBUTION, LICENCE, None) for n, (exam, view) in enumerate(pairs, 2)]
+        credit_images(rows, bank=bank, actor=coordinator, at=at)
+    return bank
+
+
+@contextmanager
+def _empty_again(folder: Path) -> Iterator[None]:
+    """``folder`` empty before and gone afterwards."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _rehearse(
+    bank: QuestionBank,
+    reviewers: Sequence[User],
+    exams: Sequence[DemonstrationExam],
+    *,
+    coordinator: User,
+    at: datetime,
+    tell: Stage,
+) -> None:
+    """Both rounds, each review counted."""
+    questions = all_questions(exams)
+    total, done = len(questions) * min(2, len(reviewers)), 0
+
+    def tick() -> None:
+        nonlocal done
+        done += 1
+        tell("Simulating reviews", min(done, total), total)
+
+    finished_round(bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=3), tick=tick)
+    open_round_under_way(bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=1), tick=tick)

@@ -1,0 +1,156 @@
+"""The two rounds of the demonstration, reviewed by simulated reviewers through the ordinary acts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+
+import numpy as np
+from django.db.models import QuerySet
+
+from annotation.demonstration.opinions import blind_answer, judgement
+from annotation.demonstration.questions import SEED, DemonstrationQuestion
+from annotation.enums import AssignmentState
+from annotation.models import Assignment, QuestionBank, ReviewRound, User
+from annotation.review.answering import answer_blind, mark_opened, open_report
+from annotation.review.drafting import save_draft
+from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.skipping import skip
+from annotation.review.submitting import submit_review
+from annotation.review.transitions import UNFINISHED
+from annotation.sampling.planning import draw_sample
+from annotation.sampling.strata import StratifyBy
+
+FINISHED_ROUND = "Pilot round (simulated reviews)"
+OPEN_ROUND = "First round"
+INSTRUCTIONS = "Everything here is simulated: the radiographs, the questions and the reviews that are already in."
+
+Tick = Callable[[], None]  # one step of the work is done
+
+
+def finished_round(
+    bank: QuestionBank,
+    reviewers: Sequence[User],
+    questions: Sequence[DemonstrationQuestion],
+    *,
+    coordinator: User,
+    at: datetime,
+    tick: Tick,
+) -> ReviewRound:
+    """A closed round over the whole bank, each question reviewed twice.
+
+    ``questions`` are what the bank was made from, in its order. Picks up where an earlier call stopped.
+    """
+    review_round = ReviewRound.objects.filter(name=FINISHED_ROUND).first()
+    if review_round is None:
+        plan = draw_sample(
+            bank, actor=coordinator, at=at, name="Whole bank", by=StratifyBy.DIFFICULTY, per_thousand=1000, seed=1
+        )
+        review_round = create_round(
+            plan,
+            name=FINISHED_ROUND,
+            reviewers=reviewers,
+            actor=coordinator,
+            at=at,
+            reviewers_per_question=min(2, len(reviewers)),
+            instructions=INSTRUCTIONS,
+            seed=1,
+        )
+        open_round(review_round, actor=coordinator, at=at)
+    for step, assignment in enumerate(_unfinished(review_round)):
+        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
+        tick()
+    close_round(review_round, actor=coordinator, at=at + timedelta(days=1))
+    return review_round
+
+
+def open_round_under_way(
+    bank: QuestionBank,
+    reviewers: Sequence[User],
+    questions: Sequence[DemonstrationQuestion],
+    *,
+    coordinator: User,
+    at: datetime,
+    tick: Tick,
+    per_thousand: int = 300,
+) -> ReviewRound:
+    """An open round with some work done: the first reviewer at the beginning, the others further on."""
+    review_round = ReviewRound.objects.filter(name=OPEN_ROUND).first()
+    if review_round is None:
+        plan = draw_sample(
+            bank,
+            actor=coordinator,
+            at=at,
+            name="First sample",
+            by=StratifyBy.DIFFICULTY,
+            per_thousand=per_thousand,
+            seed=2,
+        )
+        review_round = create_round(
+            plan,
+            name=OPEN_ROUND,
+            reviewers=reviewers,
+            actor=coordinator,
+            at=at,
+            reviewers_per_question=min(2, len(reviewers)),
+            instructions=INSTRUCTIONS,
+            seed=2,
+        )
+        open_round(review_round, actor=coordinator, at=at)
+    for person, share in zip(reviewers, (0.1, 0.4, 0.6), strict=False):
+        own = list(_unfinished(review_round).filter(reviewer=person))
+        n_all = Assignment.objects.filter(round=review_round, reviewer=person).count()
+        n_wanted = round(share * n_all) - (n_all - len(own))
+        for step, assignment in enumerate(own[: max(0, n_wanted)]):
+            _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=3 * step + 1))
+            tick()
+    _leave_traces(review_round, reviewers[0], questions, at=at + timedelta(hours=2))
+    return review_round
+
+
+def _leave_traces(
+    review_round: ReviewRound, reviewer: User, questions: Sequence[DemonstrationQuestion], *, at: datetime
+) -> None:
+    """One draft and one skipped question, so that the first reviewer finds both."""
+    waiting = list(_unfinished(review_round).filter(reviewer=reviewer, state=AssignmentState.WAITING)[:2])
+    has_draft = Assignment.objects.filter(round=review_round, reviewer=reviewer, draft__isnull=False).exists()
+    if has_draft or len(waiting) < 2:
+        return
+    draft, skipped = waiting
+    mark_opened(draft, at=at)
+    best = blind_answer(_source_of(draft, questions), np.random.default_rng(SEED)).best
+    save_draft(draft, {"best": best, "defensible": [best]}, actor=reviewer, at=at)
+    skip(skipped, "I would like to see this one again with fresh eyes.", actor=reviewer, at=at)
+
+
+def _source_of(assignment: Assignment, questions: Sequence[DemonstrationQuestion]) -> DemonstrationQuestion:
+    """What the assigned question was made from: a bank numbers its questions in the order of the file."""
+    return questions[assignment.revision.question.number - 1]
+
+
+def _unfinished(review_round: ReviewRound) -> QuerySet[Assignment]:
+    return (
+        Assignment.objects.filter(round=review_round, state__in=UNFINISHED)
+        .select_related("revision__question", "reviewer", "round")
+        .order_by("reviewer", "position")
+    )
+
+
+def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: datetime) -> None:
+    """One question through all three steps, by the seed of the question and the reviewer's place among the people."""
+    rng = np.random.default_rng((SEED, question.exam.number, question.number, assignment.position))
+    reviewer = assignment.reviewer
+    mark_opened(assignment, at=at)
+    blind = blind_answer(question, rng)
+    if assignment.state == AssignmentState.WAITING:
+        answer_blind(
+            assignment,
+            best=blind.best,
+            defensible=blind.defensible,
+            difficulty=blind.difficulty,
+            actor=reviewer,
+            at=at + timedelta(seconds=40),
+        )
+    opened = open_report(assignment, actor=reviewer, at=at + timedelta(seconds=70))
+    said = judgement(question, blind, rng)
+    submit_review(assignment, said, actor=reviewer, at=opened + timedelta(seconds=30), simulated=True)

@@ -1,0 +1,32 @@
+"""Short numbers by which restricted values are looked up. Pure, so that kernels and models share them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from functools import lru_cache
+
+_number_at_end = re.compile(r"_[0-9]{1,4}\Z").search
+
+
+def identifier_digest(kind: str, value: str) -> int:
+    """64 bits of SHA-256, as a signed integer: a small index, not a secret.
+
+    The first 24 bits are of the value without a number at its end ("study_7"), so that an exam and its questions,
+    whose keys differ in that number, stand together in the index; the other 40 are of kind and value. Values with
+    equal digests are told apart by the value.
+    """
+    found = _number_at_end(value)
+    stem = value[: found.start()] if found else value
+    whole = hashlib.sha256(f"{kind}\n{value}".encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(_digest_of_stem(stem) + whole[:5], "big", signed=True)
+
+
+def image_path_digest(root: str, path: str) -> int:
+    """The digest of an image path: of root and path together, so that any root that leads to the file finds it."""
+    return identifier_digest("image_path", f"{root.rstrip('/')}/{path}")
+
+
+@lru_cache(maxsize=8)
+def _digest_of_stem(stem: str) -> bytes:
+    return hashlib.sha256(stem.encode("utf-8", "surrogatepass")).digest()[:3]

@@ -1,0 +1,167 @@
+"""Closed vocabularies: one word per thing, stored as the value, shown as the label. Pure, so kernels may use them."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+def _(label: str) -> str:
+    """Mark a label for translation; models translate it where it is shown."""
+    return label
+
+
+class Word(StrEnum):
+    """A stored value with the label that people read."""
+
+    label: str
+
+    def __new__(cls, value: str, label: str = "") -> Word:
+        member = str.__new__(cls, value)
+        member._value_ = value
+        member.label = label
+        return member
+
+    @classmethod
+    def values(cls) -> list[str]:
+        return [member.value for member in cls]
+
+
+class Role(Word):
+    ADMINISTRATOR = "administrator", _("administrator")
+    COORDINATOR = "coordinator", _("coordinator")
+    REVIEWER = "reviewer", _("reviewer")
+    ADJUDICATOR = "adjudicator", _("adjudicator")
+    READER = "reader", _("reader")
+    MODEL_SUBMITTER = "model_submitter", _("model submitter")
+    DEIDENTIFIER = "deidentifier", _("de-identification")  # may see and release quarantined images
+
+
+class Task(Word):
+    PRESENCE = "presence", _("Presence")
+    NEGATION = "negation", _("Negation")
+    DIFFERENTIAL = "differential", _("Differential diagnosis")
+    LOCATION = "location", _("Location and distribution")
+    GEOMETRIC = "geometric", _("Geometric information")
+
+
+class Difficulty(Word):
+    EASY = "easy", _("easy")
+    MEDIUM = "medium", _("medium")
+    HARD = "hard", _("hard")
+    UNKNOWN = "", _("unknown")
+
+
+class OptionLetter(Word):
+    A = "A", "A"
+    B = "B", "B"
+    C = "C", "C"
+    D = "D", "D"
+
+
+class ViewPosition(Word):
+    PA = "PA", _("PA")
+    AP = "AP", _("AP")
+    LL = "LL", _("left lateral")
+    RL = "RL", _("right lateral")
+    LATERAL = "lateral", _("lateral")  # side not given; never guessed
+    OBLIQUE = "oblique", _("oblique")
+    UNKNOWN = "unknown", _("unknown")
+
+
+class Sex(Word):
+    FEMALE = "F", _("female")
+    MALE = "M", _("male")
+    OTHER = "O", _("other")
+    UNKNOWN = "", _("unknown")
+
+
+class ImageState(Word):
+    PENDING = "pending", _("not there yet")  # named by a question, no pixels so far
+    CHECKING = "checking", _("being searched for text")  # pixels are there, nobody sees them
+    AVAILABLE = "available", _("available")
+    QUARANTINED = "quarantined", _("in quarantine")
+    REMOVED = "removed", _("removed")  # a person decided against it; pixels deleted
+
+
+class RenditionKind(Word):
+    PREVIEW = "preview", _("preview")
+    FULL = "full", _("full depth")
+    FULL_GZIP = "full_gzip", _("full depth, gzip")
+
+
+class ImportState(Word):
+    RUNNING = "running", _("running")
+    PUBLISHED = "published", _("published")
+    FAILED = "failed", _("failed")  # its rows are swept
+
+
+class IdentifierKind(Word):
+    QUESTION_KEY = "question_key", _("question key")
+    EXAM_KEY = "exam_key", _("exam key")
+    PATIENT = "patient", _("patient number")
+    ACCESSION = "accession", _("accession number")
+    STUDY_UID = "study_uid", _("Study Instance UID")
+    SOP_UID = "sop_uid", _("SOP Instance UID")
+    IMAGE_PATH = "image_path", _("image path")
+
+
+class JobState(Word):
+    QUEUED = "queued", _("waiting")
+    RUNNING = "running", _("running")
+    SUCCEEDED = "succeeded", _("done")
+    FAILED = "failed", _("failed")
+    CANCELLED = "cancelled", _("cancelled")
+
+
+class RoundState(Word):
+    DRAFT = "draft", _("draft")
+    OPEN = "open", _("open")
+    CLOSED = "closed", _("closed")
+
+
+class RoundSteps(Word):
+    FULL = "full", _("blind answer, judgement, report")
+    OPEN = "open", _("judgement only")
+
+
+class AssignmentState(Word):
+    WAITING = "waiting", _("waiting")
+    ANSWERED = "answered", _("answered blind")  # step 1 is final, the key is shown
+    SKIPPED = "skipped", _("skipped, comes back")
+    SUBMITTED = "submitted", _("submitted")
+    WITHDRAWN = "withdrawn", _("withdrawn")  # reassigned, or the reviewer left; nothing is deleted
+
+
+class Verdict(Word):
+    ACCEPT = "accept", _("accept")
+    REVISE = "revise", _("revise")
+    REJECT = "reject", _("reject")
+    CANNOT_JUDGE = "cannot_judge", _("cannot judge")
+
+
+class Degree(Word):
+    YES = "yes", _("yes")
+    PARTLY = "partly", _("partly")
+    NO = "no", _("no")
+    CANNOT_JUDGE = "cannot_judge", _("cannot judge")
+
+
+class GradeName(Word):
+    CLINICAL_QUALITY = "clinical_quality", _("Clinical quality")
+    FACTUAL_CORRECTNESS = "factual_correctness", _("Factual correctness")
+    EXPLANATION_CLARITY = "explanation_clarity", _("Explanation clarity")
+    IMAGE_ALIGNMENT = "image_alignment", _("Image alignment")
+
+
+class Flag(Word):
+    SEVERAL_VALID = "several_valid", _("more than one valid")  # follows from step 1 and the key
+    KEY_WRONG = "key_wrong", _("key wrong")  # follows
+    NO_VALID_OPTION = "no_valid_option", _("no valid option")  # follows
+    NEEDS_PRIOR = "needs_prior", _("needs a prior or other exam")
+    HALLUCINATED = "hallucinated", _("states something not in the report")
+    NOT_VISIBLE = "not_visible", _("not visible on these images")
+    OTHER_EXAM = "other_exam", _("images of another exam or side")
+    UNSOUND = "unsound", _("ambiguous or clinically unsound")
+    GIVES_AWAY = "gives_away", _("wording gives the answer away")
+    IDENTIFIES = "identifies", _("identifying text visible")
+    OTHER = "other", _("other")

@@ -1,0 +1,192 @@
+"""The reviews of a round as a table: one row per reviewer and question, in the version that counts."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import F, OuterRef, Subquery
+
+from annotation.audit.recording import record
+from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Task, Verdict
+from annotation.exports.tables import Cell, Column, Format, Kind, write_table
+from annotation.imaging.deidentification import keyed_pseudonym
+from annotation.models import AnswerKey, ReviewRound, SampledQuestion, User
+from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
+
+TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
+LETTERS = "A, B, C, D"
+
+
+def _words(words: type[Any]) -> str:
+    return ", ".join(word.value or "(empty: unknown)" for word in words)
+
+
+COLUMNS: tuple[Column, ...] = (
+    Column("round", TEXT, "Address of the review round."),
+    Column("bank", TEXT, "Address of the question bank."),
+    Column("question", WHOLE, "Number of the question in its bank."),
+    Column("question_id", TEXT, "Random id of the question, as in its address."),
+    Column("revision", WHOLE, "Which wording of the question was reviewed; 1 is the first that was imported."),
+    Column("exam", TEXT, "Keyed pseudonym of the exam; questions with the same value share their images."),
+    Column("task", TEXT, "Task of the question.", _words(Task)),
+    Column("category", TEXT, "Category of the question as imported."),
+    Column("subcategory", TEXT, "Subcategory of the question as imported."),
+    Column("question_class", TEXT, "Class of the question as imported."),
+    Column("difficulty", TEXT, "Difficulty stated by the bank.", _words(Difficulty)),
+    Column("stratum", TEXT, "Stratum of the sample from which the question was drawn."),
+    Column("reviewer", TEXT, "Keyed pseudonym of the reviewer, the same in every round of this site."),
+    Column("assignment_id", TEXT, "Random id of this reviewer's assignment of this question."),
+    Column("reassigned", YES_NO, "Whether the question was first assigned to somebody else."),
+    Column("steps", TEXT, "full: blind answer first; open: judgement only.", "full, open"),
+    Column("opened_at", TIME, "When the reviewer first opened the question."),
+    Column(
+        "blind_best", TEXT, "Best option before the key was shown; empty: none is defensible, or not asked.", LETTERS
+    ),
+    Column("blind_defensible", TEXT, "All options held defensible before the key was shown, joined by |.", LETTERS),
+    Column("blind_difficulty", TEXT, "Difficulty judged before the key was shown.", "easy, medium, hard"),
+    Column("blind_answered_at", TIME, "When the blind answer was stored; missing where none was asked."),
+    Column("key", TEXT, "The key of this wording.", _words(OptionLetter)),
+    Column("blind_equals_key", YES_NO, "Whether blind_best is the key; missing where no blind answer was asked."),
+    Column("report_opened_at", TIME, "When the reviewer opened the report; missing if never."),
+    Column("version", WHOLE, "Version of this review; earlier ones are kept in the reading room."),
+    Column("submitted_at", TIME, "When this version was submitted."),
+    *(Column(f"grade_{g.value}", WHOLE, f"Grade: {g.label}. Missing: could not judge.", "1 to 5") for g in GradeName),
+    *(
+        Column(f"cannot_judge_{g.value}", YES_NO, f"Whether the reviewer could not judge: {g.label}.")
+        for g in GradeName
+    ),
+    Column("needs_image", TEXT, "Whether the question needs the image.", _words(Degree)),
+    Column("relevant", TEXT, "Whether the question is clinically relevant.", _words(Degree)),
+    *(Column(f"flag_{flag.value}", YES_NO, f"Flag: {flag.label}.") for flag in Flag),
+    Column("withdrawn_flags", TEXT, "Flags that followed from the blind answer and were taken back, joined by |."),
+    Column("verdict", TEXT, "The verdict.", _words(Verdict)),
+    Column("verdict_reason", TEXT, "Why the reviewer cannot judge."),
+    Column("reasoning", TEXT, "Clinical reasoning."),
+    Column("comment", TEXT, "Comment."),
+    Column("corrected_category", TEXT, "Category as the reviewer would have it; empty: as it is."),
+    Column("simulated", YES_NO, "Whether the review was made up for a demonstration."),
+)
+
+_VALUES = {
+    "question": F("assignment__revision__question__number"),
+    "question_id": F("assignment__revision__question__public_id"),
+    "revision": F("assignment__revision__number"),
+    "exam": F("assignment__revision__question__exam__pseudonym"),
+    "task": F("assignment__revision__task"),
+    "question_category": F("assignment__revision__category"),
+    "subcategory": F("assignment__revision__subcategory"),
+    "question_class": F("assignment__revision__question_class"),
+    "difficulty": F("assignment__revision__difficulty"),
+    "reviewer": F("assignment__reviewer_id"),
+    "assignment_name": F("assignment__public_id"),
+    "reassigned_from": F("assignment__reassigned_from_id"),
+    "opened_at": F("assignment__opened_at"),
+    "blind_best": F("assignment__blind_answer__best"),
+    "blind_defensible": F("assignment__blind_answer__defensible"),
+    "blind_difficulty": F("assignment__blind_answer__difficulty"),
+    "blind_answered_at": F("assignment__blind_answer__answered_at"),
+    "report_opened_at": F("assignment__report_opened_at"),
+}
+_OWN = (
+    "version",
+    "submitted_at",
+    "grades",
+    "needs_image",
+    "relevant",
+    "flags",
+    "withdrawn_flags",
+    "verdict",
+    "verdict_reason",
+    "reasoning",
+    "comment",
+    "category",
+    "simulated",
+)
+
+
+def reviewer_pseudonym(person_id: int) -> str:
+    """Stable stand-in for a reviewer, made with the key of the site."""
+    return keyed_pseudonym(settings.PSEUDONYM_KEY.encode(), "reviewer", str(person_id))
+
+
+def review_rows(review_round: ReviewRound) -> Iterator[list[Cell]]:
+    """Rows by question, then in the order in which the questions were assigned; one statement, so one moment."""
+    key = AnswerKey.objects.filter(pk=OuterRef("assignment__revision_id")).values("key")
+    drawn = SampledQuestion.objects.filter(
+        plan_id=review_round.plan_id, revision_id=OuterRef("assignment__revision_id")
+    ).values("stratum")
+    rows = (
+        newest_reviews(review_round)
+        .order_by("assignment__revision__question__number", "assignment_id")
+        .values(*_OWN, **_VALUES, key=Subquery(key), stratum=Subquery(drawn))
+    )
+    fixed = {"round": review_round.slug, "bank": review_round.plan.bank.slug, "steps": review_round.steps}
+    pseudonyms: dict[int, str] = {}
+    for row in rows.iterator(chunk_size=2000):
+        person = row["reviewer"]
+        if person not in pseudonyms:
+            pseudonyms[person] = reviewer_pseudonym(person)
+        cells = _cells({**row, **fixed}, pseudonyms[person])
+        yield [cells[column.name] for column in COLUMNS]
+
+
+def _cells(row: dict[str, Any], reviewer: str) -> dict[str, Cell]:
+    was_asked = row["blind_answered_at"] is not None
+    grades = row["grades"]
+    return {
+        **row,
+        "reviewer": reviewer,
+        "stratum": row["stratum"] or "",
+        "assignment_id": row["assignment_name"],
+        "category": row["question_category"],
+        "corrected_category": row["category"],
+        "reassigned": row["reassigned_from"] is not None,
+        "blind_best": row["blind_best"] or "",
+        "blind_difficulty": row["blind_difficulty"] or "",
+        "blind_defensible": "|".join(row["blind_defensible"] or []),
+        "blind_equals_key": row["blind_best"] == row["key"] if was_asked else None,
+        "withdrawn_flags": "|".join(sorted(row["withdrawn_flags"])),
+        **{f"grade_{g.value}": _number(grades.get(g.value)) for g in GradeName},
+        **{f"cannot_judge_{g.value}": grades.get(g.value) == CANNOT_JUDGE for g in GradeName},
+        **{f"flag_{flag.value}": flag.value in row["flags"] for flag in Flag},
+    }
+
+
+def _number(grade: object) -> int | None:
+    return grade if isinstance(grade, int) else None
+
+
+@dataclass(frozen=True)
+class Written:
+    n_rows: int
+    sha256: str
+
+
+def export_reviews(
+    review_round: ReviewRound, form: Format, to: IO[bytes], *, actor: User | None, at: datetime
+) -> Written:
+    """Write the reviews to ``to`` (seekable) and note in the audit log who took which bytes.
+
+    The same reviews give the same bytes.
+    """
+    n_rows = write_table(to, COLUMNS, review_rows(review_round), form)
+    to.flush()
+    to.seek(0)
+    digest = hashlib.file_digest(to, "sha256").hexdigest()  # type: ignore[arg-type]
+    to.seek(0)
+    with transaction.atomic():
+        facts = {"format": form.value, "rows": n_rows, "sha256": digest}
+        record("round.exported", actor=actor, at=at, subject=review_round, facts=facts)
+    return Written(n_rows, digest)
+
+
+def scratch_file() -> IO[bytes]:
+    """A file without a name in the site's own folder; it is gone when it is closed."""
+    return tempfile.TemporaryFile(dir=settings.TEMP_ROOT)

@@ -1,0 +1,144 @@
+"""Tables as CSV, JSON Lines and Parquet, row by row. The same rows always give the same bytes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import IO
+
+from annotation.enums import Word, _
+
+Cell = str | int | bool | datetime | None
+ROWS_PER_GROUP = 5000
+
+
+class Kind(Word):
+    """What a column holds. Text is empty where there is nothing; the others are missing (null, an empty cell)."""
+
+    TEXT = "text", _("text")
+    WHOLE = "whole", _("whole number")
+    YES_NO = "yes_no", _("true or false")
+    TIME = "time", _("time, UTC, ISO 8601")
+
+
+@dataclass(frozen=True)
+class Column:
+    name: str
+    kind: Kind
+    meaning: str
+    values: str = ""  # the values that can stand there, where they are few
+
+
+class Format(Word):
+    CSV = "csv", "CSV"
+    JSONL = "jsonl", "JSON Lines"
+    PARQUET = "parquet", "Parquet"
+
+
+CONTENT_TYPES = {
+    Format.CSV: "text/csv; charset=utf-8",
+    Format.JSONL: "application/x-ndjson; charset=utf-8",
+    Format.PARQUET: "application/vnd.apache.parquet",
+}
+
+# A cell that a spreadsheet could take for a formula, or that starts with the apostrophe that marks one here.
+_FORMULA = re.compile(r"^(?:'|\s*[=+\-@＝＋－＠﹢﹣﹦﹫]|[\t\r\n])")
+
+
+def neutralised(text: str) -> str:
+    """Text that no spreadsheet takes for a formula: one apostrophe in front of what could be one.
+
+    Reversible: whoever reads the file takes one leading apostrophe away, see ``restored``.
+    """
+    return "'" + text if _FORMULA.match(text) else text
+
+
+def restored(cell: str) -> str:
+    """The text before ``neutralised``."""
+    return cell.removeprefix("'")
+
+
+def write_table(to: IO[bytes], columns: Sequence[Column], rows: Iterable[Sequence[Cell]], form: Format) -> int:
+    """Write all rows and return how many there were; memory does not grow with them."""
+    write = {Format.CSV: _write_csv, Format.JSONL: _write_jsonl, Format.PARQUET: _write_parquet}[form]
+    return write(to, columns, iter(rows))
+
+
+def codebook_rows(columns: Sequence[Column]) -> list[tuple[str, str, str, str]]:
+    """The codebook as a table: column, kind, meaning, values."""
+    return [(column.name, column.kind.label, column.meaning, column.values) for column in columns]
+
+
+def write_codebook(to: IO[bytes], columns: Sequence[Column]) -> None:
+    """The codebook as CSV."""
+    head = [Column(name, Kind.TEXT, "") for name in ("column", "kind", "meaning", "values")]
+    _write_csv(to, head, iter(codebook_rows(columns)))
+
+
+def iso(at: datetime) -> str:
+    """UTC to the microsecond: 2026-11-21T12:00:00.000000Z."""
+    return at.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _write_csv(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[Cell]]) -> int:
+    text = io.TextIOWrapper(to, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow([column.name for column in columns])
+    n = 0
+    for row in rows:
+        writer.writerow([_csv_cell(cell) for cell in row])
+        n += 1
+    text.detach()
+    return n
+
+
+def _csv_cell(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    if isinstance(cell, datetime):
+        return iso(cell)
+    return neutralised(cell) if isinstance(cell, str) else str(cell)
+
+
+def _write_jsonl(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[Cell]]) -> int:
+    names = [column.name for column in columns]
+    n = 0
+    for row in rows:
+        cells = (iso(cell) if isinstance(cell, datetime) else cell for cell in row)
+        line = json.dumps(dict(zip(names, cells, strict=True)), ensure_ascii=False)
+        to.write(line.encode() + b"\n")
+        n += 1
+    return n
+
+
+def _write_parquet(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequence[Cell]]) -> int:
+    """Groups of a fixed number of rows, and no metadata that tells when or where: the bytes follow from the rows."""
+    import pyarrow as pa  # here, since every start of the program would wait for it
+    import pyarrow.parquet as pq
+
+    arrow = {
+        Kind.TEXT: pa.string(),
+        Kind.WHOLE: pa.int64(),
+        Kind.YES_NO: pa.bool_(),
+        Kind.TIME: pa.timestamp("us", "UTC"),
+    }
+    schema = pa.schema(
+        pa.field(column.name, arrow[column.kind], metadata={"description": column.meaning}) for column in columns
+    )
+    n = 0
+    with pq.ParquetWriter(to, schema, compression="zstd", version="2.6") as writer:
+        while group := list(islice(rows, ROWS_PER_GROUP)):
+            arrays = [
+                pa.array(cells, type=field.type) for cells, field in zip(zip(*group, strict=True), schema, strict=True)
+            ]
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema), row_group_size=ROWS_PER_GROUP)
+            n += len(group)
+    return n

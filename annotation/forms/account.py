@@ -1,0 +1,161 @@
+"""Forms with which people look after their own account."""
+
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from django import forms
+from django.contrib.auth import password_validation
+from django.contrib.auth.forms import AuthenticationForm, PasswordResetForm
+from django.core.exceptions import ValidationError
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import User
+
+
+@cache
+def known_zones() -> frozenset[str]:
+    """The zones of this machine; reading them touches 600 files, so they are read once."""
+    return frozenset(zoneinfo.available_timezones())
+
+
+@cache
+def time_zone_choices() -> list[tuple[str, list[tuple[str, str]]]]:
+    """Zones by continent, with UTC first; those without a place (Etc/GMT+3 and old abbreviations) are left out."""
+    by_area: dict[str, list[tuple[str, str]]] = {}
+    for name in sorted(known_zones()):
+        area, _slash, place = name.partition("/")
+        if place and area not in {"Etc", "SystemV", "posix", "right"}:
+            by_area.setdefault(area, []).append((name, place.replace("_", " ").replace("/", ", ")))
+    return [("UTC", [("UTC", "UTC")]), *by_area.items()]
+
+
+class TimeZoneField(forms.ChoiceField):
+    """A place of the time zone database; the page's script offers the one of the browser."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("label", _("Time zone"))
+        options.setdefault("help_text", _("Times on every page are shown in this zone."))
+        super().__init__(choices=time_zone_choices, **options)
+
+    def valid_value(self, value: Any) -> bool:
+        """Any zone that this machine knows, so that a zone stored elsewhere is not a trap."""
+        return str(value) in known_zones()
+
+
+class EmailField(forms.EmailField):
+    """An address, in lower case."""
+
+    def __init__(self, **options: Any) -> None:
+        options.setdefault("label", _("E-mail"))
+        options.setdefault("max_length", 254)
+        super().__init__(**options)
+
+    def clean(self, value: Any) -> str:
+        return str(super().clean(value)).lower()
+
+
+class LoginForm(AuthenticationForm):
+    """An address and a password. The address is one word for the lock after wrong tries, however it is written."""
+
+    error_messages = {
+        "invalid_login": _("This e-mail address and password do not belong together. Capitals matter in the password."),
+        "inactive": _("This account may not log in. Ask an administrator."),
+    }
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["username"].label = _("E-mail")
+        self.fields["username"].widget = forms.EmailInput(
+            attrs={"autofocus": True, "autocomplete": "username", "maxlength": 254}
+        )
+
+    def clean_username(self) -> str:
+        return str(self.cleaned_data["username"]).strip().lower()
+
+
+class NewPasswordMixin(forms.Form):
+    """A password typed twice; it must pass the password rules for the person it is for."""
+
+    password = forms.CharField(
+        label=_("Password"),
+        strip=False,
+        max_length=500,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+        help_text=_("At least 10 characters, not only digits, not a common one, not like your name or address."),
+    )
+    password_again = forms.CharField(
+        label=_("Password, again"),
+        strip=False,
+        max_length=500,
+        widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
+    )
+
+    def person(self) -> User:
+        """The person whose name and address the password must not resemble."""
+        raise NotImplementedError
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or self.cleaned_data
+        password = data.get("password")
+        if password and "password_again" in data and password != data["password_again"]:
+            self.add_error("password_again", _("The two passwords are not the same. Type both again."))
+        elif password:
+            try:
+                password_validation.validate_password(password, self.person())
+            except ValidationError as reasons:
+                self.add_error("password", reasons)
+        return data
+
+
+class NewPasswordForm(NewPasswordMixin):
+    """A new password after a reset, or for an account that never had one."""
+
+    field_order = ["password", "password_again"]
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.user = user
+
+    def person(self) -> User:
+        return self.user
+
+
+class PasswordChangeForm(NewPasswordForm):
+    """A new password, with the present one as proof."""
+
+    present = forms.CharField(
+        label=_("Present password"),
+        strip=False,
+        max_length=500,
+        widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
+    )
+    field_order = ["present", "password", "password_again"]
+
+    def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
+        super().__init__(user, *args, **kwargs)
+        self.fields["password"].label = _("New password")
+        self.fields["password_again"].label = _("New password, again")
+
+    def clean_present(self) -> str:
+        present = str(self.cleaned_data["present"])
+        if not self.user.check_password(present):
+            raise ValidationError(_("This is not your present password."))
+        return present
+
+
+class PasswordLinkForm(PasswordResetForm):
+    """An address to send a password link to. Accounts that never had a password may ask for one, too."""
+
+    email = EmailField(widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True}))
+
+    def get_users(self, email: str) -> Iterator[User]:
+        return iter(User.objects.filter(email=email, is_active=True))
+
+
+class ProfileForm(forms.Form):
+    name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    time_zone = TimeZoneField()

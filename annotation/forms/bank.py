@@ -1,0 +1,134 @@
+"""Forms of the bank: what to look for, and what to import."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.conf import settings
+from django.core.files.uploadedfile import UploadedFile
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import Difficulty, Task
+from annotation.models import QuestionBank
+from annotation.questionbank.difficulties import DifficultiesUnreadable, read_difficulties
+from annotation.questionbank.listing import QuestionFilter
+from annotation.questionbank.uploads import PathNotAllowed, allowed_path
+
+if TYPE_CHECKING:
+    SentFile = UploadedFile[bytes]
+else:
+    SentFile = UploadedFile
+
+
+class SearchForm(forms.Form):
+    """Filters of the question list; everything is optional."""
+
+    q = forms.CharField(label=_("Words in the question"), max_length=100, required=False)
+    task = forms.ChoiceField(label=_("Task"), required=False)
+    category = forms.ChoiceField(label=_("Category"), required=False)
+    difficulty = forms.ChoiceField(label=_("Difficulty"), required=False)
+
+    def __init__(self, *args: Any, categories: list[str], **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        known = [(word.value, gettext(word.label)) for word in Difficulty if word.value]
+        every = [("", gettext("all"))]
+        self._choices("task", every + [(task.value, gettext(task.label)) for task in Task])
+        self._choices("category", every + [(name, name) for name in categories])
+        self._choices("difficulty", [*every, *known, ("unknown", gettext("unknown"))])
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = self.fields[name]
+        if isinstance(field, forms.ChoiceField):
+            field.choices = choices
+
+    def wanted(self) -> QuestionFilter:
+        """The filter asked for; a field that makes no sense asks for nothing."""
+        self.is_valid()
+        given = self.cleaned_data
+        return QuestionFilter(
+            task=given.get("task", ""),
+            category=given.get("category", ""),
+            difficulty=given.get("difficulty", ""),
+            text=given.get("q", "").strip(),
+        )
+
+
+class ImportForm(forms.Form):
+    """A question file, sent or named on the server, and the bank it goes into."""
+
+    file = forms.FileField(label=_("Question file (JSON)"), required=False, allow_empty_file=True)
+    path = forms.CharField(label=_("Or a path on the server"), max_length=1000, required=False)
+    difficulty = forms.FileField(
+        label=_("Difficulties (CSV, optional)"),
+        required=False,
+        help_text=_("Two columns: id, difficulty (easy, medium, hard)."),
+    )
+    bank = forms.CharField(
+        label=_("Bank"),
+        max_length=200,
+        required=False,
+        help_text=_("A bank that is there gets new and changed questions. Empty: named after the file."),
+    )
+    skip_refused = forms.BooleanField(
+        label=_("Store the rest when some questions are refused"),
+        required=False,
+        help_text=_("Otherwise one refused question stores nothing."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["file"].help_text = _("At most %(size)s.") % {"size": filesizeformat(settings.UPLOAD_MAX_BYTES)}
+        self.fields["bank"].widget.attrs["list"] = "banks"
+        if not settings.SERVER_FOLDERS:
+            del self.fields["path"]
+        else:
+            folders = ", ".join(map(str, settings.SERVER_FOLDERS))
+            self.fields["path"].help_text = _("In one of the folders %(folders)s.") % {"folders": folders}
+
+    def clean_file(self) -> SentFile | None:
+        file: SentFile | None = self.cleaned_data["file"]
+        if file is not None and (file.size or 0) > settings.UPLOAD_MAX_BYTES:
+            limit = filesizeformat(settings.UPLOAD_MAX_BYTES)
+            raise forms.ValidationError(
+                _("The file has %(size)s; the page takes %(limit)s. Use the command import_questions for it."),
+                params={"size": filesizeformat(file.size or 0), "limit": limit},
+            )
+        return file
+
+    def clean_path(self) -> Path | None:
+        text: str = self.cleaned_data["path"]
+        if not text.strip():
+            return None
+        try:
+            return allowed_path(text)
+        except PathNotAllowed as error:
+            raise forms.ValidationError(str(error)) from None
+
+    def clean_difficulty(self) -> SentFile | None:
+        """Refused here already when it cannot be read, with the line."""
+        file: SentFile | None = self.cleaned_data["difficulty"]
+        if file is not None:
+            try:
+                read_difficulties(Path(file.temporary_file_path()))  # type: ignore[attr-defined]
+            except DifficultiesUnreadable as error:
+                raise forms.ValidationError(str(error)) from None
+        return file
+
+    def clean_bank(self) -> str:
+        name = " ".join(self.cleaned_data["bank"].split())
+        if QuestionBank.objects.filter(name=name, archived_at__isnull=False).exists():
+            raise forms.ValidationError(_("This bank is archived. Bring it back first, or give another name."))
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if not self.errors and bool(given.get("file")) == bool(given.get("path")):
+            self.add_error("file", _("Choose a question file, or name one on the server; one of the two."))
+        source = given.get("file") or given.get("path")
+        if source is not None and not given.get("bank"):
+            given["bank"] = Path(str(source.name)).stem[:200]
+        return given

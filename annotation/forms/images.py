@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import json
+from typing import Any, cast
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.http import QueryDict
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import ImageState, ViewPosition
+from annotation.imaging.masking import Box
+from annotation.ingest.uploading import SentFile
+from annotation.models import QuestionBank
+
+MOST_BOXES = 50
+SIDES = [("", _("not given")), ("L", _("left")), ("R", _("right")), ("B", _("both")), ("U", _("unpaired"))]
+
+
+class ImageFilterForm(forms.Form):
+    """Which images the list shows; a value that makes no sense shows all."""
+
+    bank = forms.ModelChoiceField(
+        QuestionBank.objects.all(), to_field_name="slug", required=False, empty_label=_("all banks"), label=_("Bank")
+    )
+    state = forms.ChoiceField(
+        choices=[("", _("any state")), *((s.value, _(s.label)) for s in ImageState)], required=False, label=_("State")
+    )
+
+
+class ViewForm(forms.Form):
+    view_position = forms.ChoiceField(
+        choices=[(view.value, _(view.label)) for view in ViewPosition], label=_("View position")
+    )
+    laterality = forms.ChoiceField(choices=SIDES, required=False, label=_("Side"))
+
+
+class CreditForm(forms.Form):
+    attribution = forms.CharField(max_length=300, required=False, label=_("Attribution"))
+    licence = forms.CharField(max_length=100, required=False, label=_("Licence"))
+
+
+class ReasonForm(forms.Form):
+    reason = forms.CharField(
+        max_length=300,
+        label=_("Reason"),
+        error_messages={"required": _("Say in a few words why. The reason is kept in the audit log.")},
+    )
+
+
+class MaskForm(ReasonForm):
+    """Boxes come as the repeated fields x, y, width, height; a row of four empty fields is left out."""
+
+    boxes: list[Box]
+
+    def clean(self) -> dict[str, Any]:
+        data = super().clean() or {}
+        sent = cast("QueryDict", self.data)
+        columns = [sent.getlist(name) for name in ("x", "y", "width", "height")]
+        if len({len(column) for column in columns}) != 1 or len(columns[0]) > MOST_BOXES:
+            raise forms.ValidationError(_("The boxes could not be read. Load the page again and draw them once more."))
+        rows = [row for row in zip(*columns, strict=True) if any(text.strip() for text in row)]
+        try:
+            self.boxes = [_box(row) for row in rows]
+        except ValueError:
+            raise forms.ValidationError(
+                _("A box needs four whole numbers: x, y, width and height in pixels, width and height above 0.")
+            ) from None
+        if not self.boxes:
+            raise forms.ValidationError(_("Draw at least one box over what must be blacked out."))
+        return data
+
+
+def _box(row: tuple[str, ...]) -> Box:
+    x, y, width, height = (int(text) for text in row)
+    if width <= 0 or height <= 0 or max(abs(x), abs(y), width, height) > 100_000:
+        raise ValueError
+    return x, y, width, height
+
+
+class UploadForm(forms.Form):
+    """The fields beside the files. Files come as ``files`` and ``folder``; the browser strips their folders, so the
+    page sends their paths as a JSON list in ``paths``, in the same order."""
+
+    bank = forms.ModelChoiceField(
+        QuestionBank.objects.filter(archived_at=None),
+        to_field_name="slug",
+        required=False,
+        empty_label=_("no bank: images only"),
+        label=_("Bank"),
+    )
+    credits = forms.FileField(required=False, label=_("Attribution and licence"))
+    paths = forms.CharField(required=False, widget=forms.HiddenInput, max_length=1_000_000)
+
+    def clean_paths(self) -> list[str] | None:
+        text = self.cleaned_data["paths"]
+        if not text:
+            return None
+        try:
+            paths = json.loads(text)
+        except (ValueError, RecursionError):
+            paths = None
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            raise forms.ValidationError(_("The list of paths could not be read. Load the page again."))
+        return paths
+
+    def sent_files(self) -> list[SentFile]:
+        """The files with their paths; names stand in where no path was sent. Call on a valid form."""
+        files: list[UploadedFile[Any]] = [*self.files.getlist("files"), *self.files.getlist("folder")]
+        paths = self.cleaned_data["paths"]
+        if paths is None or len(paths) != len(files):
+            paths = [file.name or "" for file in files]
+        return [SentFile(path, file) for path, file in zip(paths, files, strict=True)]

@@ -1,0 +1,119 @@
+"""Forms with which people are asked in and given roles."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import Role
+from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
+from annotation.models import Invitation, ReviewRound, User
+from annotation.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
+
+MEANINGS = {
+    Role.REVIEWER: _("reviews the questions of a round"),
+    Role.COORDINATOR: _("imports questions and images, runs rounds, exports"),
+    Role.DEIDENTIFIER: _("sees and releases images in quarantine"),
+    Role.ADMINISTRATOR: _("people, roles and the site"),
+}
+
+
+def role_choices(roles: tuple[Role, ...]) -> list[tuple[str, str]]:
+    return [(role.value, f"{gettext(role.label)}: {MEANINGS[role]}") for role in roles]
+
+
+class SearchForm(forms.Form):
+    q = forms.CharField(label=_("Name or e-mail"), max_length=200, required=False)
+
+
+class InvitationForm(forms.Form):
+    """Whom to ask, and for what. Without an address the link goes by other ways."""
+
+    email = EmailField(
+        required=False,
+        help_text=_("Leave it empty when you hand the link over yourself: whoever opens it gives their own."),
+    )
+    name = forms.CharField(label=_("Name"), max_length=200, required=False, help_text=_("They can change it."))
+    role = forms.ChoiceField(label=_("Role"))
+
+    def __init__(self, *args: Any, roles: tuple[Role, ...] = SITE_ROLES, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["role"] = forms.ChoiceField(label=_("Role"), choices=role_choices(roles))
+
+    def clean_role(self) -> Role:
+        return Role(self.cleaned_data["role"])
+
+
+def round_invitation_form(person: User, review_round: ReviewRound, data: Any = None) -> InvitationForm:
+    """The form with the roles that this person may give in this round."""
+    roles = tuple(role for role in ROUND_ROLES if may_invite_to_round(person, review_round, role))
+    return InvitationForm(data, roles=roles)
+
+
+class AcceptForm(NewPasswordMixin):
+    """What somebody new tells about themselves. The address of an invitation that has one stays as it is."""
+
+    email = EmailField(widget=forms.EmailInput(attrs={"autocomplete": "username"}))
+    name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    time_zone = TimeZoneField(initial="UTC")
+    field_order = ["email", "name", "password", "password_again", "time_zone"]
+
+    def __init__(self, invitation: Invitation, *args: Any, **kwargs: Any) -> None:
+        kwargs["initial"] = {"email": invitation.email, "name": invitation.name}
+        super().__init__(*args, **kwargs)
+        if invitation.email:
+            self.fields["email"].disabled = True
+            self.fields["email"].help_text = _("The invitation is for this address.")
+        elif not self.is_bound:
+            self.fields["email"].widget.attrs["autofocus"] = True
+
+    def person(self) -> User:
+        return User(email=self.cleaned_data.get("email", ""), name=self.cleaned_data.get("name", ""))
+
+
+class PersonForm(forms.Form):
+    """A new account. Its owner sets the password with a one-time link."""
+
+    name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autofocus": True}))
+    email = EmailField()
+    roles = forms.MultipleChoiceField(
+        label=_("Roles on the whole site"),
+        required=False,
+        choices=lambda: role_choices(SITE_ROLES),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Roles in one round are given on the page of the person or of the round."),
+    )
+    time_zone = TimeZoneField(initial="UTC")
+
+    def clean_roles(self) -> list[Role]:
+        return [Role(value) for value in self.cleaned_data["roles"]]
+
+
+if TYPE_CHECKING:
+    RoundModelChoice = forms.ModelChoiceField[ReviewRound]
+else:
+    RoundModelChoice = forms.ModelChoiceField
+
+
+class RoundChoice(RoundModelChoice):
+    def label_from_instance(self, obj: ReviewRound) -> str:
+        return gettext("in the round “%(name)s”") % {"name": obj.name}
+
+
+class RoleForm(forms.Form):
+    """One role and where it holds: empty is the whole site."""
+
+    role = forms.ChoiceField(label=_("Role"), choices=lambda: role_choices(SITE_ROLES))
+    round = RoundChoice(
+        label=_("Where"),
+        queryset=ReviewRound.objects.filter(archived_at__isnull=True).only("pk", "name", "slug"),
+        required=False,
+        empty_label=_("on the whole site"),
+        to_field_name="slug",
+    )
+
+    def clean_role(self) -> Role:
+        return Role(self.cleaned_data["role"])

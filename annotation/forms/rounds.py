@@ -1,0 +1,137 @@
+"""Forms with which a round is made and its people are chosen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import Role, RoundSteps
+from annotation.models import ReviewRound, SamplingPlan, User
+from annotation.review.rounds import MOST_PER_QUESTION
+from annotation.sampling.drawing import SEED_MAX
+
+if TYPE_CHECKING:
+    OnePerson = forms.ModelChoiceField[User]
+    SeveralPeople = forms.ModelMultipleChoiceField[User]
+else:
+    OnePerson = forms.ModelChoiceField
+    SeveralPeople = forms.ModelMultipleChoiceField
+
+
+def possible_reviewers(review_round: ReviewRound | None = None) -> QuerySet[User]:
+    """People who may log in and are reviewers of the whole site, or of this round."""
+    holds = Q(memberships__role=Role.REVIEWER, memberships__round__isnull=True)
+    if review_round is not None:
+        holds |= Q(memberships__role=Role.REVIEWER, memberships__round=review_round)
+    return User.objects.filter(holds, is_active=True).distinct().order_by("name", "email")
+
+
+class PersonChoice(OnePerson):
+    def label_from_instance(self, obj: User) -> str:
+        return f"{obj.name} ({obj.email})"
+
+
+class PeopleChoice(SeveralPeople):
+    def label_from_instance(self, obj: User) -> str:
+        return f"{obj.name} ({obj.email})"
+
+
+class RoundForm(forms.Form):
+    """A new round on a stored sample."""
+
+    name = forms.CharField(label=_("Name"), max_length=200)
+    sample = forms.ModelChoiceField(
+        label=_("Sample"),
+        queryset=SamplingPlan.objects.filter(archived_at__isnull=True).order_by("-created_at"),
+        to_field_name="slug",
+        empty_label=None,
+    )
+    reviewers = PeopleChoice(
+        label=_("Reviewers"),
+        queryset=User.objects.none(),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Leave all of them out to invite people to the draft first, and choose then."),
+    )
+    per_question = forms.IntegerField(
+        label=_("Reviews of each question"),
+        min_value=1,
+        max_value=MOST_PER_QUESTION,
+        initial=2,
+        help_text=_("So many different reviewers get each question."),
+    )
+    steps = forms.ChoiceField(label=_("Steps"), widget=forms.RadioSelect)
+    instructions = forms.CharField(
+        label=_("Instructions to the reviewers"),
+        required=False,
+        max_length=5000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=SEED_MAX,
+        initial=1,
+        help_text=_("Decides who gets which question, and in which order."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        reviewers = self.fields["reviewers"]
+        assert isinstance(reviewers, PeopleChoice)
+        reviewers.queryset = possible_reviewers()
+        steps = self.fields["steps"]
+        assert isinstance(steps, forms.ChoiceField)
+        steps.choices = [(step.value, gettext(step.label)) for step in RoundSteps]
+        steps.initial = RoundSteps.FULL.value
+
+    def clean_steps(self) -> RoundSteps:
+        return RoundSteps(self.cleaned_data["steps"])
+
+
+class ReviewersForm(forms.Form):
+    """Who reviews in a draft."""
+
+    reviewers = PeopleChoice(
+        label=_("Reviewers"), queryset=User.objects.none(), widget=forms.CheckboxSelectMultiple, required=False
+    )
+
+    def __init__(self, review_round: ReviewRound, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        reviewers = self.fields["reviewers"]
+        assert isinstance(reviewers, PeopleChoice)
+        reviewers.queryset = possible_reviewers(review_round)
+
+
+class PersonForm(forms.Form):
+    """One person: to add, or to give questions to."""
+
+    person = PersonChoice(label=_("Person"), queryset=User.objects.none())
+
+    def __init__(
+        self, review_round: ReviewRound, *args: Any, but_not: QuerySet[User] | None = None, **kwargs: Any
+    ) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        person = self.fields["person"]
+        assert isinstance(person, PersonChoice)
+        people = possible_reviewers(review_round)
+        person.queryset = people.exclude(pk__in=but_not.values("pk")) if but_not is not None else people
+
+
+class RemoveForm(PersonForm):
+    """Who takes what the person who leaves has left open; nobody named: the others, evenly."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        person = self.fields["person"]
+        assert isinstance(person, PersonChoice)
+        person.required = False
+        person.empty_label = gettext("the other reviewers, evenly")

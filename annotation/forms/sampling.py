@@ -1,0 +1,57 @@
+"""Forms with which a sample is drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.models import QuestionBank
+from annotation.sampling.drawing import SEED_MAX
+from annotation.sampling.planning import DEFAULT_PER_THOUSAND, DEFAULT_SEED
+from annotation.sampling.strata import StratifyBy, stratify_by
+
+
+class DrawForm(forms.Form):
+    """What to draw from, and how."""
+
+    bank = forms.ModelChoiceField(
+        label=_("Bank"),
+        queryset=QuestionBank.objects.filter(archived_at__isnull=True),
+        to_field_name="slug",
+        empty_label=None,
+    )
+    by = forms.ChoiceField(label=_("Strata by"))
+    per_thousand = forms.IntegerField(
+        label=_("Questions per thousand"),
+        min_value=1,
+        max_value=1000,
+        initial=DEFAULT_PER_THOUSAND,
+        error_messages=dict.fromkeys(("min_value", "max_value", "invalid"), _("Give a whole number from 1 to 1000.")),
+    )
+    seed = forms.IntegerField(
+        label=_("Seed"),
+        min_value=0,
+        max_value=SEED_MAX,
+        initial=DEFAULT_SEED,
+        help_text=_("Same seed, same sample."),
+        error_messages=dict.fromkeys(("min_value", "max_value", "invalid"), _("Give a whole number, 0 or more.")),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        choices = [(by.value, gettext(by.label)) for by in StratifyBy]
+        self.fields["by"] = forms.ChoiceField(label=_("Strata by"), choices=choices, initial=StratifyBy.DIFFICULTY)
+
+    def clean_by(self) -> StratifyBy:
+        return stratify_by(self.cleaned_data["by"])
+
+
+class StoreForm(DrawForm):
+    """The same, with what a person agreed to: the name, and the frame that they looked at."""
+
+    name = forms.CharField(label=_("Name"), max_length=200, required=False)
+    frame_sha256 = forms.CharField(max_length=64)

@@ -1,0 +1,177 @@
+"""What a person with the right decides about an image that may identify somebody: release, black out, remove."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.enums import ImageState, RenditionKind
+from annotation.imaging.masking import Box, blackened, boxes_within, is_covered
+from annotation.imaging.reading import read_image
+from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
+from annotation.ingest import storage
+from annotation.models import Image, Rendition, User
+
+SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)
+
+
+class NotInQuarantine(Exception):
+    """The image is not, or no longer, in quarantine: somebody else decided in the meantime."""
+
+
+class NotToBeQuarantined(Exception):
+    """Only an image that has pixels and is not removed can go into quarantine."""
+
+
+class NoReasonGiven(Exception):
+    """Every decision about an image in quarantine carries a reason."""
+
+
+class NothingToBlackOut(Exception):
+    """No box covers a pixel of the image."""
+
+
+@transaction.atomic
+def quarantine_image(image: Image, *, reason: str, actor: User | None, at: datetime) -> None:
+    """Take an image out of everybody's sight until somebody with the right decides. Twice changes nothing.
+
+    Raises NotToBeQuarantined and NoReasonGiven.
+    """
+    reason = _given(reason)
+    held = Image.objects.select_for_update().get(pk=image.pk)
+    if held.state == ImageState.QUARANTINED:
+        return
+    if held.state not in SEEN:
+        raise NotToBeQuarantined(f"the image is {held.state}")
+    _move(held, ImageState.QUARANTINED, reason)
+    record("image.quarantined", actor=actor, at=at, subject=held, facts={"reason": reason})
+
+
+@transaction.atomic
+def release(image: Image, *, reason: str, actor: User, at: datetime) -> None:
+    """Somebody looked: the image identifies nobody, people may see it. Raises NotInQuarantine, NoReasonGiven."""
+    reason = _given(reason)
+    held = _hold(image)
+    _move(held, ImageState.AVAILABLE, "")
+    record("image.released", actor=actor, at=at, subject=held, facts={"reason": reason})
+
+
+def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: datetime) -> None:
+    """Black out boxes in the stored pixels and make the object and its renditions anew, under new names.
+
+    The image stays in quarantine, so that the result is looked at before it is released. The old files are deleted.
+    Raises NotInQuarantine, NothingToBlackOut and NoReasonGiven.
+    """
+    reason = _given(reason)
+    if image.state != ImageState.QUARANTINED:
+        raise NotInQuarantine(f"the image is {image.state}")
+    inside = boxes_within(boxes, columns=image.columns or 0, rows=image.rows or 0)
+    if not inside:
+        raise NothingToBlackOut
+    files = _NewFiles()
+    try:
+        files.write(blackened(storage.load(image.object_name), inside), at=at)
+        with transaction.atomic():
+            held = _hold(image)
+            if held.object_name != image.object_name:
+                raise NotInQuarantine("somebody else changed this image meanwhile")
+            old = _file_names(held)
+            held.renditions.all().delete()
+            Rendition.objects.bulk_create(files.renditions_of(held))
+            held.object_name, held.display = files.object_name, files.display
+            held.text_findings = [f for f in held.text_findings if not is_covered(tuple(f["box"]), inside)]
+            held.save(update_fields=["object_name", "display", "text_findings"])
+            facts = {"reason": reason, "boxes": [list(box) for box in inside]}
+            record("image.masked", actor=actor, at=at, subject=held, facts=facts)
+    except BaseException:
+        storage.remove(files.names)
+        raise
+    storage.remove(old)
+
+
+@transaction.atomic
+def remove(image: Image, *, reason: str, actor: User, at: datetime) -> None:
+    """Decide against an image: its files are deleted, its row stays. Raises NotInQuarantine, NoReasonGiven."""
+    reason = _given(reason)
+    held = _hold(image)
+    names = _file_names(held)
+    held.renditions.all().delete()
+    held.object_name, held.display, held.text_findings = "", None, []
+    held.save(update_fields=["object_name", "display", "text_findings"])
+    _move(held, ImageState.REMOVED, reason)
+    record("image.removed", actor=actor, at=at, subject=held, facts={"reason": reason})
+    transaction.on_commit(lambda: storage.remove(names))
+
+
+class _NewFiles:
+    """The object and renditions made anew, written before any row names them."""
+
+    def __init__(self) -> None:
+        self.names: list[str] = []
+        self.display: dict[str, Any] = {}
+        self._rows: list[Rendition] = []
+
+    @property
+    def object_name(self) -> str:
+        return self.names[0]
+
+    def write(self, stored: bytes, *, at: datetime) -> None:
+        payload, display = prepare(read_image(stored))
+        self.display = display.as_json()
+        self.names.append(storage.store(stored))
+        small, width, height = preview(as_8bit(payload, display))
+        self._rendition(RenditionKind.PREVIEW, small, (width, height, 8), at)
+        size = (display.width, display.height, display.bits)
+        self._rendition(RenditionKind.FULL, full_depth(payload), size, at)
+
+    def renditions_of(self, image: Image) -> list[Rendition]:
+        for row in self._rows:
+            row.image = image
+        return self._rows
+
+    def _rendition(self, kind: RenditionKind, data: bytes, size: tuple[int, int, int], at: datetime) -> None:
+        name = storage.store(data)
+        self.names.append(name)
+        width, height, bits = size
+        sha256 = hashlib.sha256(data).hexdigest()
+        self._rows.append(
+            Rendition(
+                kind=kind,
+                name=name,
+                width=width,
+                height=height,
+                bits=bits,
+                n_bytes=len(data),
+                sha256=sha256,
+                created_at=at,
+            )
+        )
+
+
+def _file_names(image: Image) -> list[str]:
+    names = list(image.renditions.values_list("name", flat=True))
+    return [image.object_name, *names] if image.object_name else names
+
+
+def _hold(image: Image) -> Image:
+    held = Image.objects.select_for_update().get(pk=image.pk)
+    if held.state != ImageState.QUARANTINED:
+        raise NotInQuarantine(f"the image is {held.state}")
+    return held
+
+
+def _move(image: Image, state: ImageState, reason: str) -> None:
+    image.state, image.state_reason = state, reason
+    image.save(update_fields=["state", "state_reason"])
+
+
+def _given(reason: str) -> str:
+    reason = reason.strip()
+    if not reason:
+        raise NoReasonGiven
+    return reason[:300]

@@ -1,0 +1,209 @@
+"""Decoding in a child process with limits: whatever a file does to its decoder, the parent only sees a refusal.
+
+The child gets no environment, no settings and no database; its memory, and per file its processor time and its wall
+time, are limited. It is used for many files and replaced after RECYCLE_AFTER of them, and at once when it dies or
+breaks a limit. Its answer is JSON and raw numbers in a private folder, checked here; nothing is unpickled.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import numpy as np
+
+from annotation.enums import Sex, ViewPosition
+from annotation.imaging.attributes import Attributes, Identifiers, LookupTable, Window
+from annotation.imaging.reading import SourceImage, SourceKind
+from annotation.imaging.refusals import SENTENCES, ImageRefused
+from annotation.ingest.decoding_child import FACTS, PIXELS
+
+ADDRESS_SPACE = 512 * 1024 * 1024
+CPU_SECONDS = 10
+WALL_SECONDS = 30
+RECYCLE_AFTER = 200
+
+_ROOT = Path(__file__).resolve().parents[2]
+_PROGRAM = Path(__file__).with_name("decoding_child.py")
+_ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "OPENBLAS_NUM_THREADS": "1",  # threads would each take address space
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "1",
+}
+_DTYPES = frozenset({"|u1", "|i1", "<u2", "<i2"})
+
+
+def _bytecode_place() -> list[str]:
+    """The isolated child knows no environment: where this process keeps bytecode, or that it keeps none."""
+    return ["-X", f"pycache_prefix={sys.pycache_prefix}"] if sys.pycache_prefix else ["-B"]
+
+
+class Decoder:
+    """A child process that decodes; use it as a context manager, from one thread.
+
+    `home` is the folder under which its private working folder is made and removed.
+    """
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        address_space: int = ADDRESS_SPACE,
+        cpu_seconds: int = CPU_SECONDS,
+        wall_seconds: float = WALL_SECONDS,
+    ) -> None:
+        self.home = home
+        self.address_space = address_space
+        self.cpu_seconds = cpu_seconds
+        self.wall_seconds = wall_seconds
+        self._child: subprocess.Popen[bytes] | None = None
+        self._n_decoded = 0
+
+    def __enter__(self) -> Self:
+        self.home.mkdir(parents=True, exist_ok=True)
+        self._workplace = Path(tempfile.mkdtemp(prefix="decoding-", dir=self.home))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end_child()
+        shutil.rmtree(self._workplace, ignore_errors=True)
+
+    def decode(self, data: bytes) -> SourceImage:
+        """Decode one file. Raises ImageRefused, also when the child died (decoder_died) or took too long (timeout)."""
+        if self._n_decoded >= RECYCLE_AFTER:
+            self._end_child()
+        self._n_decoded += 1
+        answer = self._ask(data)
+        if refused := answer.get("refused"):
+            raise ImageRefused(refused if refused in SENTENCES else "decoder_died")
+        try:
+            return self._take_result()
+        except (OSError, ValueError, KeyError, TypeError):
+            self._end_child()
+            raise ImageRefused("decoder_died") from None
+
+    def _ask(self, data: bytes) -> dict[str, Any]:
+        child = self._child or self._start_child()
+        timed_out = threading.Event()
+
+        def give_up() -> None:
+            timed_out.set()
+            child.kill()
+
+        watch = threading.Timer(self.wall_seconds, give_up)
+        watch.start()
+        try:
+            assert child.stdin
+            assert child.stdout
+            child.stdin.write(struct.pack(">Q", len(data)))
+            child.stdin.write(data)
+            child.stdin.flush()
+            line = child.stdout.readline(4096)
+            answer = json.loads(line) if line else None
+        except (OSError, ValueError):
+            answer = None
+        finally:
+            watch.cancel()
+        if not isinstance(answer, dict):
+            raise ImageRefused(self._cause_of_death(timed_out.is_set()))
+        return answer
+
+    def _cause_of_death(self, timed_out: bool) -> str:
+        """Why a child gave no answer. It has closed its end of the pipe, so it ends within a moment."""
+        status = None
+        if self._child:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                status = self._child.wait(timeout=2.0)
+        self._end_child()
+        return "timeout" if timed_out or status == -signal.SIGXCPU else "decoder_died"
+
+    def _start_child(self) -> subprocess.Popen[bytes]:
+        self._child = subprocess.Popen(  # noqa: S603
+            [
+                sys.executable,
+                "-I",
+                *_bytecode_place(),
+                str(_PROGRAM),
+                str(_ROOT),
+                str(self._workplace),
+                str(self.address_space),
+                str(self.cpu_seconds),
+            ],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,  # a traceback could quote the file
+            env=_ENVIRONMENT,
+            cwd=self._workplace,
+            close_fds=True,
+        )
+        self._n_decoded = 1
+        return self._child
+
+    def _end_child(self) -> None:
+        child, self._child = self._child, None
+        self._n_decoded = 0
+        if child is None:
+            return
+        child.kill()
+        child.wait()
+        for pipe in (child.stdin, child.stdout):
+            if pipe:
+                with contextlib.suppress(OSError):
+                    pipe.close()
+
+    def _take_result(self) -> SourceImage:
+        facts_file, pixels_file = self._workplace / FACTS, self._workplace / PIXELS
+        try:
+            facts = json.loads(facts_file.read_text(encoding="utf-8"))
+            return source_from(facts, pixels_file)
+        finally:
+            facts_file.unlink(missing_ok=True)
+            pixels_file.unlink(missing_ok=True)
+
+
+def source_from(facts: dict[str, Any], pixels_file: Path) -> SourceImage:
+    """Rebuild a SourceImage from the child's facts and raw pixels. Raises when they do not fit each other."""
+    rows, columns = (int(side) for side in facts["shape"])
+    if facts["dtype"] not in _DTYPES:
+        raise ValueError("dtype")
+    dtype = np.dtype(facts["dtype"])
+    if pixels_file.stat().st_size != rows * columns * dtype.itemsize:
+        raise ValueError("size")
+    pixels = np.fromfile(pixels_file, dtype).reshape(rows, columns)
+    values = dict(facts["attributes"])
+    values.update(
+        view_position=ViewPosition(values["view_position"]),
+        sex=Sex(values["sex"]),
+        modality_lut=_table(values["modality_lut"]),
+        voi_lut=_table(values["voi_lut"]),
+        windows=tuple(Window(**window) for window in values["windows"]),
+        patient_orientation=tuple(values["patient_orientation"]),
+        padding=tuple(values["padding"]) if values["padding"] else None,
+        spacing=tuple(values["spacing"]) if values["spacing"] else None,
+    )
+    return SourceImage(
+        SourceKind(facts["kind"]),
+        pixels,
+        Attributes(**values),
+        Identifiers(**facts["identifiers"]),
+        tuple(facts["warnings"]),
+    )
+
+
+def _table(facts: dict[str, Any] | None) -> LookupTable | None:
+    if facts is None:
+        return None
+    return LookupTable(int(facts["first"]), int(facts["bits"]), np.asarray(facts["data"], np.uint16))

@@ -1,0 +1,97 @@
+"""Images that came in are searched for text before anybody sees them; a search that was lost is begun again."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import ImageState, JobState, RenditionKind
+from annotation.imaging.rendering import payload_of
+from annotation.ingest import storage
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue
+from annotation.models import Image, Job
+
+JOB_KIND = "text_search"
+PAGE = 100
+SECONDS_OF_PATIENCE = 30
+SECONDS_BETWEEN_FAILURES = 300
+
+
+def check_text(image: Image, *, at: datetime) -> ImageState:
+    """Search the stored pixels for text; make the image available, or put it into quarantine.
+
+    An image that is in quarantine for another reason stays there and only gets its boxes. Safe to run twice: an
+    image that is past being searched is not changed. What was read is not kept. Returns the state that it has now.
+    """
+    rendition = image.renditions.get(kind=RenditionKind.FULL)
+    pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
+    from annotation.imaging.text import RULE, find_text, is_suspicious, whole_range  # loads OpenCV: not at every start
+
+    findings = find_text(whole_range(pixels))
+    with transaction.atomic():
+        held = Image.objects.select_for_update().get(pk=image.pk)
+        if held.state not in (ImageState.CHECKING, ImageState.QUARANTINED):
+            return ImageState(held.state)
+        held.text_findings = [finding.as_json() for finding in findings]
+        if held.state == ImageState.CHECKING:
+            held.state = ImageState.QUARANTINED if is_suspicious(findings) else ImageState.AVAILABLE
+            held.state_reason = _("Text in the pixels.") if is_suspicious(findings) else ""
+            facts = {"rule": RULE, "state": held.state, "findings": len(findings)}
+            record("image.searched", actor=None, at=at, subject=held, facts=facts)
+        held.save(update_fields=["text_findings", "state", "state_reason"])
+        return ImageState(held.state)
+
+
+def search_waiting(progress: Progress, params: Params) -> Result:
+    """The job: search every image that waits, also those that come in meanwhile.
+
+    An image whose files cannot be read keeps waiting and is counted, so that one broken file stops nobody.
+    """
+    counts = {"searched": 0, "quarantined": 0, "failed": 0}
+    last = 0
+    while batch := list(Image.objects.filter(state=ImageState.CHECKING, pk__gt=last).order_by("pk")[:PAGE]):
+        for image in batch:
+            done = sum(counts.values())
+            waiting = Image.objects.filter(state=ImageState.CHECKING, pk__gt=last).count()
+            progress.report(done, done + waiting, _("searching for text in the pixels"))
+            last = image.pk
+            _count(image, counts)
+    return counts
+
+
+def _count(image: Image, counts: dict[str, int]) -> None:
+    try:
+        state = check_text(image, at=timezone.now())
+    except (OSError, ValueError, Image.DoesNotExist):
+        counts["failed"] += 1
+        return
+    counts["searched"] += 1
+    counts["quarantined"] += state == ImageState.QUARANTINED
+
+
+def begin_search(at: datetime) -> Job | None:
+    """Start a search when images have waited for a while and nothing is about to search them.
+
+    Also a sweep: what a killed ingest or search left behind is found again.
+    """
+    late = at - timedelta(seconds=SECONDS_OF_PATIENCE)
+    if not Image.objects.filter(state=ImageState.CHECKING, ingested_at__lt=late).exists():
+        return None
+    with transaction.atomic():
+        busy = Job.objects.filter(kind__in=[JOB_KIND, "ingest_upload"], state__in=[JobState.QUEUED, JobState.RUNNING])
+        if busy.exists() or _failed_lately(at):
+            return None
+        return enqueue(JOB_KIND, _("Search new images for text"), {}, actor=None, at=at)
+
+
+def _failed_lately(at: datetime) -> bool:
+    """A search that found files broken is not begun again at once, forever."""
+    last = Job.objects.filter(kind=JOB_KIND, finished_at__isnull=False).order_by("-finished_at").first()
+    if last is None or last.finished_at is None or at - last.finished_at > timedelta(seconds=SECONDS_BETWEEN_FAILURES):
+        return False
+    return last.state != JobState.SUCCEEDED or bool((last.result or {}).get("failed"))

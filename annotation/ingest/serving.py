@@ -1,0 +1,161 @@
+"""Which person may see which rendition, and what the viewer is told about an image."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import IntegrityError, transaction
+from django.db.models import Q
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
+from annotation.imaging.rendering import gzip_of
+from annotation.ingest import storage
+from annotation.models import Assignment, Image, Membership, Rendition, User
+from annotation.permissions import is_coordinator
+
+SERVED = (RenditionKind.PREVIEW, RenditionKind.FULL)
+
+
+class RenditionHidden(Exception):
+    """There is no such rendition, or this person may not see it; nobody is told which."""
+
+
+@dataclass(frozen=True)
+class Served:
+    """The bytes of a rendition as they travel."""
+
+    content: bytes
+    content_type: str
+    encoding: str  # empty: none
+
+
+def serve_rendition(name: str, *, person: User, accepts_zstd: bool, at: datetime) -> Served:
+    """A rendition of an available image. Raises RenditionHidden. At most four queries."""
+    rendition, kept = _find(name, ImageState.AVAILABLE)
+    if not may_see(person, rendition.image):
+        raise RenditionHidden
+    return _served(rendition, kept, accepts_zstd=accepts_zstd, at=at)
+
+
+def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
+    """A rendition of an image in quarantine; the caller has checked the role. Raises RenditionHidden."""
+    rendition, kept = _find(name, ImageState.QUARANTINED)
+    return _served(rendition, kept, accepts_zstd=accepts_zstd, at=at)
+
+
+def may_see(person: User, image: Image) -> bool:
+    """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam.
+
+    A reviewer sees it while the round is open, and afterwards what they themselves reviewed. A withdrawn assignment
+    and a round that has not opened show nothing.
+    """
+    if image.state != ImageState.AVAILABLE:
+        return False
+    return is_coordinator(person) or _reviews_exam(person, image.exam_id) or _coordinates_exam(person, image.exam_id)
+
+
+def _reviews_exam(person: User, exam_id: int) -> bool:
+    mine = Assignment.objects.filter(reviewer=person, revision__question__exam_id=exam_id)
+    shown = Q(round__state=RoundState.OPEN) | Q(round__state=RoundState.CLOSED, state=AssignmentState.SUBMITTED)
+    return mine.exclude(state=AssignmentState.WITHDRAWN).filter(shown).exists()
+
+
+def _coordinates_exam(person: User, exam_id: int) -> bool:
+    """Coordinators of single rounds: the images of the questions sampled for their rounds."""
+    return Membership.objects.filter(
+        user=person,
+        role=Role.COORDINATOR,
+        round__plan__questions__revision__question__exam_id=exam_id,
+    ).exists()
+
+
+def _find(name: str, state: ImageState) -> tuple[Rendition, Rendition | None]:
+    """The rendition of this name, and the gzip form of its image where one is kept; in one query."""
+    rows = (
+        Rendition.objects.select_related("image")
+        .only("name", "kind", "width", "height", "bits", "image__state", "image__exam_id")
+        .filter(image__renditions__name=name, image__state=state)
+    )
+    by_kind = {row.kind: row for row in rows}
+    named = next((row for row in by_kind.values() if row.name == name and row.kind in SERVED), None)
+    if named is None:
+        raise RenditionHidden
+    return named, by_kind.get(RenditionKind.FULL_GZIP)
+
+
+def _served(rendition: Rendition, kept: Rendition | None, *, accepts_zstd: bool, at: datetime) -> Served:
+    try:
+        if rendition.kind == RenditionKind.PREVIEW:
+            return Served(storage.load(rendition.name), "image/webp", "")
+        if accepts_zstd:
+            return Served(storage.load(rendition.name), "application/octet-stream", "zstd")
+        content = storage.load(kept.name) if kept else _gzip(rendition, at=at)
+        return Served(content, "application/octet-stream", "gzip")
+    except FileNotFoundError:  # removed between the row and the file
+        raise RenditionHidden from None
+
+
+def _gzip(rendition: Rendition, *, at: datetime) -> bytes:
+    """Full depth for a browser without zstd: made when first asked for, then kept."""
+    content = gzip_of(storage.load(rendition.name), rendition.width, rendition.height)
+    _keep_gzip(rendition, content, at=at)
+    return content
+
+
+def _keep_gzip(rendition: Rendition, content: bytes, *, at: datetime) -> None:
+    """Store it, unless somebody else did in the meantime."""
+    name = storage.store(content)
+    try:
+        with transaction.atomic():
+            Rendition.objects.create(
+                image_id=rendition.image_id,
+                kind=RenditionKind.FULL_GZIP,
+                name=name,
+                width=rendition.width,
+                height=rendition.height,
+                bits=rendition.bits,
+                n_bytes=len(content),
+                sha256=hashlib.sha256(content).hexdigest(),
+                created_at=at,
+            )
+    except IntegrityError:
+        storage.remove([name])
+
+
+def image_descriptors(images: Iterable[Image], *, route: str = "rendition") -> list[dict[str, Any]]:
+    """What the viewer needs to show these images, in their order: plain JSON, no identifier of the source.
+
+    An image without renditions (pending, being searched, in quarantine, removed) is left out. Prefetch
+    ``renditions``; otherwise each image costs a query.
+    """
+    return [_descriptor(image, route) for image in images if _is_shown(image, route)]
+
+
+def _is_shown(image: Image, route: str) -> bool:
+    state = ImageState.AVAILABLE if route == "rendition" else ImageState.QUARANTINED
+    return image.state == state and image.display is not None
+
+
+def _descriptor(image: Image, route: str) -> dict[str, Any]:
+    names = {rendition.kind: rendition.name for rendition in image.renditions.all()}
+    return {
+        **(image.display or {}),
+        "id": image.public_id,
+        "preview": reverse(route, args=[names[RenditionKind.PREVIEW]]),
+        "full": reverse(route, args=[names[RenditionKind.FULL]]),
+        "view_position": image.view_position,
+        "laterality": image.laterality,
+        "caption": caption(image),
+    }
+
+
+def caption(image: Image) -> str:
+    """What stands under an image: that it is simulated, and whose it is."""
+    parts = [_("simulated") if image.simulated else "", image.attribution, image.licence]
+    return " · ".join(part for part in parts if part)

@@ -1,0 +1,95 @@
+"""Files of images: under random names that tell nothing, written whole or not at all.
+
+A file is written before the row that names it, so that a row never points to nothing. What a crash leaves behind is
+a file that no row names; `sweep_orphans` removes it.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from django.conf import settings
+
+from annotation.models import Image, Rendition
+from annotation.models.fields import public_id
+
+KEEP_UNNAMED = timedelta(hours=6)  # an ingest that still runs has files without rows
+
+
+def path_of(name: str) -> Path:
+    """Where the file of this name lies. Raises ValueError for what cannot be a name."""
+    if not name or not all(sign.isascii() and (sign.isalnum() or sign in "-_") for sign in name):
+        raise ValueError("not a name of a stored file")
+    return Path(settings.MEDIA_ROOT) / name[:2] / name
+
+
+def store(data: bytes) -> str:
+    """Write a file under a new random name and return the name."""
+    name = public_id()
+    path = path_of(name)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    partial = path.with_name(f"{name}.part")
+    with partial.open("wb") as stream:
+        stream.write(data)
+        stream.flush()
+        os.fsync(stream.fileno())
+    partial.replace(path)
+    return name
+
+
+def remove(names: Iterable[str]) -> None:
+    """Delete files; one that is not there is no error."""
+    for name in names:
+        path_of(name).unlink(missing_ok=True)
+
+
+def load(name: str) -> bytes:
+    """Raises FileNotFoundError when there is no such file, ValueError when there cannot be one."""
+    return path_of(name).read_bytes()
+
+
+def sweep_orphans(*, at: datetime) -> int:
+    """Delete files that no row names and that are older than KEEP_UNNAMED; returns how many.
+
+    Also working folders of decoding that a killed process left behind.
+    """
+    oldest = (at - KEEP_UNNAMED).timestamp()
+    _sweep_workplaces(oldest)
+    n_removed = 0
+    for paths in _in_chunks(path for path in Path(settings.MEDIA_ROOT).glob("??/*") if _is_older(path, oldest)):
+        names = [path.name for path in paths]
+        known = set(Rendition.objects.filter(name__in=names).values_list("name", flat=True))
+        known |= set(Image.objects.filter(object_name__in=names).values_list("object_name", flat=True))
+        for path in paths:
+            if path.name not in known:
+                path.unlink(missing_ok=True)
+                n_removed += 1
+    return n_removed
+
+
+def _is_older(path: Path, oldest: float) -> bool:
+    try:
+        return path.stat().st_mtime < oldest
+    except FileNotFoundError:
+        return False
+
+
+def _sweep_workplaces(oldest: float) -> None:
+    for folder in Path(settings.TEMP_ROOT).glob("decoding-*"):
+        if _is_older(folder, oldest):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def _in_chunks(paths: Iterable[Path], size: int = 500) -> Iterator[list[Path]]:
+    chunk: list[Path] = []
+    for path in paths:
+        chunk.append(path)
+        if len(chunk) == size:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk

@@ -1,0 +1,145 @@
+"""The rows of one unit: written in one transaction, with their audit events, or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from annotation.audit.recording import record
+from annotation.enums import IdentifierKind, ImageState, Sex, ViewPosition
+from annotation.imaging.deidentification import VERSION, keyed_pseudonym
+from annotation.ingest.matching import (
+    check_not_another,
+    exam_of_study,
+    has_come_in,
+    identifier,
+    path_identifier,
+    pending_images,
+)
+from annotation.ingest.preparing import Prepared
+from annotation.models import Exam, Image, QuestionBank, Rendition, SourceIdentifier, User
+
+LOCK = 7_203_112  # PostgreSQL advisory lock: one ingest writes at a time; SQLite has one writer anyway
+BURNED_IN = "The file says that text is burned into its pixels."
+
+
+@dataclass
+class Stored:
+    """What became of the images of one unit."""
+
+    images: list[Image] = field(default_factory=list)
+    n_duplicates: int = 0
+    unused: list[str] = field(default_factory=list)  # files that no row names after all
+
+
+@transaction.atomic
+def store_rows(
+    unit: Sequence[Prepared],
+    *,
+    bank: QuestionBank | None,
+    roots: Sequence[str],
+    actor: User | None,
+    at: datetime,
+    simulated: bool = False,
+) -> Stored:
+    """Attach each image to those that wait for it, or give it an exam. Raises ImageRefused (same_uid, same_path)."""
+    _one_at_a_time()
+    stored = Stored()
+    for prepared in unit:
+        waiting = pending_images(prepared.source, bank, roots)
+        is_known = check_not_another(prepared.source, prepared.image.identifiers, prepared.pixels_sha256)
+        if not waiting and (is_known or has_come_in(prepared.source)):
+            stored.n_duplicates += 1
+            stored.unused += prepared.file_names
+            continue
+        image = waiting[0] if waiting else Image(exam=_exam_for(prepared, bank))
+        stored.images.append(_fill(image, prepared, actor=actor, at=at, simulated=simulated))
+    return stored
+
+
+def _one_at_a_time() -> None:
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+
+
+def _exam_for(prepared: Prepared, bank: QuestionBank | None) -> Exam:
+    """The exam of the image's DICOM study, or a new one. A picture without a study is an exam of its own."""
+    identifiers, attributes = prepared.image.identifiers, prepared.image.attributes
+    exam = exam_of_study(identifiers.study_uid, bank)
+    if exam is None:
+        key = settings.PSEUDONYM_KEY.encode()
+        exam = Exam.objects.create(
+            bank=bank,
+            pseudonym=keyed_pseudonym(key, "exam", identifiers.study_uid or prepared.pixels_sha256),
+            patient_pseudonym=keyed_pseudonym(key, "patient", identifiers.patient_id),
+            age_years=attributes.age_years,
+            sex=attributes.sex,
+        )
+        numbers = {
+            IdentifierKind.STUDY_UID: identifiers.study_uid,
+            IdentifierKind.PATIENT: identifiers.patient_id,
+            IdentifierKind.ACCESSION: identifiers.accession_number,
+        }
+        SourceIdentifier.objects.bulk_create(
+            identifier(kind, value, image=None, exam=exam) for kind, value in numbers.items() if value
+        )
+    return exam
+
+
+def _fill(image: Image, prepared: Prepared, *, actor: User | None, at: datetime, simulated: bool) -> Image:
+    """Give a new or waiting image its pixels. Nobody sees it before it was searched for text."""
+    attributes, is_waiting = prepared.image.attributes, image.pk is not None
+    exam = image.exam
+    if not is_waiting:
+        image.position = Image.objects.filter(exam=exam).count()
+    image.state = ImageState.QUARANTINED if attributes.burned_in else ImageState.CHECKING
+    image.state_reason = BURNED_IN if attributes.burned_in else ""
+    if attributes.view_position is not ViewPosition.UNKNOWN or not image.view_position:
+        image.view_position = attributes.view_position
+    image.laterality = attributes.laterality
+    image.modality = prepared.modality
+    image.rows, image.columns = prepared.image.pixels.shape
+    image.bits_stored = attributes.bits_stored
+    image.photometric_interpretation = "MONOCHROME1" if attributes.is_inverted else "MONOCHROME2"
+    image.display = prepared.display
+    image.warnings = prepared.warnings
+    image.source_sha256, image.pixels_sha256 = prepared.source.sha256, prepared.pixels_sha256
+    image.object_name, image.deidentification = prepared.object_name, VERSION
+    image.simulated, image.ingested_at = simulated, at
+    image.save()
+    _complete_exam(exam, prepared)
+    Rendition.objects.bulk_create(
+        Rendition(
+            image=image,
+            kind=rendition.kind,
+            name=rendition.name,
+            width=rendition.width,
+            height=rendition.height,
+            bits=rendition.bits,
+            n_bytes=rendition.n_bytes,
+            sha256=rendition.sha256,
+            created_at=at,
+        )
+        for rendition in prepared.renditions
+    )
+    names = [] if is_waiting else [path_identifier(prepared.source, image, exam)]
+    if prepared.image.identifiers.sop_uid:
+        names.append(identifier(IdentifierKind.SOP_UID, prepared.image.identifiers.sop_uid, image=image, exam=exam))
+    SourceIdentifier.objects.bulk_create(names)
+    facts = {"source_sha256": image.source_sha256, "deidentification": VERSION, "state": str(image.state)}
+    record("image.ingested", actor=actor, at=at, subject=image, facts=facts)
+    return image
+
+
+def _complete_exam(exam: Exam, prepared: Prepared) -> None:
+    """What the question file did not say about a person, the image may."""
+    attributes = prepared.image.attributes
+    if exam.age_years is None and attributes.age_years is not None:
+        Exam.objects.filter(pk=exam.pk, age_years__isnull=True).update(age_years=attributes.age_years)
+    if not exam.sex and attributes.sex is not Sex.UNKNOWN:
+        Exam.objects.filter(pk=exam.pk, sex="").update(sex=attributes.sex)

@@ -1,0 +1,243 @@
+"""Files that a person sends through the browser: checked, kept beside the database, and taken in by a job."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from django.conf import settings
+from django.core.files.uploadedfile import TemporaryUploadedFile, UploadedFile
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.audit.recording import record
+from annotation.enums import JobState
+from annotation.ingest.crediting import CreditsUnmatched, credit_images
+from annotation.ingest.credits import CreditsRefused, parse_credits
+from annotation.ingest.exams import ingest_paths
+from annotation.ingest.searching import check_text
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue
+from annotation.models import Image, QuestionBank, Upload, User
+from annotation.models.fields import public_id
+
+JOB_KIND = "ingest_upload"
+PURPOSE = "images"
+CREDITS_FILE = "credits.csv"
+MOST_PARTS = 32
+
+
+class UploadRefused(Exception):
+    """What was sent is not taken; nothing of it is stored. ``str()`` is the sentence that the person reads."""
+
+
+class UploadGone(Exception):
+    """The files of this upload were taken in or deleted before."""
+
+
+class UploadInUse(Exception):
+    """The job of this upload is waiting or running."""
+
+
+@dataclass(frozen=True)
+class SentFile:
+    """One file as sent: its path in the chosen folder (or its name), and its content."""
+
+    path: str
+    content: UploadedFile[Any]
+
+
+def keep_upload(
+    files: Sequence[SentFile],
+    *,
+    credits_table: bytes | None,
+    bank: QuestionBank | None,
+    actor: User,
+    at: datetime,
+) -> Upload:
+    """Keep the files and start the job that takes them in. Raises UploadRefused before anything is stored."""
+    paths = check_upload(files, credits_table)
+    name = public_id()
+    folder = folder_of(name)
+    try:
+        _write(folder, files, paths, credits_table)
+        return _store(name, files, bank=bank, actor=actor, at=at)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def check_upload(files: Sequence[SentFile], credits_table: bytes | None) -> list[PurePosixPath]:
+    """The paths under which the files are kept. Raises UploadRefused with the limit or the rule that was broken."""
+    if not files:
+        raise UploadRefused(_("No file was chosen. Choose images, a folder or a ZIP archive."))
+    if len(files) > settings.UPLOAD_MAX_FILES:
+        sentence = _("%(n)d files are more than the %(most)d of one upload. Send them as a ZIP archive, or in parts.")
+        raise UploadRefused(sentence % {"n": len(files), "most": settings.UPLOAD_MAX_FILES})
+    if sum(file.content.size or 0 for file in files) > settings.UPLOAD_MAX_BYTES:
+        raise UploadRefused(too_large())
+    for file in files:
+        is_archive = file.path.lower().endswith(".zip")
+        if not is_archive and (file.content.size or 0) > settings.IMAGE_MAX_BYTES:
+            sentence = _("“%(file)s” is larger than the %(most)d MB of one image.")
+            raise UploadRefused(sentence % {"file": file.path, "most": settings.IMAGE_MAX_BYTES // 1024**2})
+    if credits_table is not None:
+        try:
+            parse_credits(credits_table)
+        except CreditsRefused as refused:
+            raise UploadRefused(_("Attribution and licence: %(why)s") % {"why": refused}) from None
+    return _checked_paths(files)
+
+
+def too_large() -> str:
+    return _(
+        "The upload is larger than %(most)d MB. Send it in parts, or ask for the folder to be read on the server."
+    ) % {"most": settings.UPLOAD_MAX_BYTES // 1024**2}
+
+
+def folder_of(name: str) -> Path:
+    return Path(settings.TEMP_ROOT) / f"upload-{name}"
+
+
+def ingest_upload(progress: Progress, params: Params) -> Result:
+    """The job: take the kept files in, search them for text, give them their credits, delete the files.
+
+    A cancelled or failed job keeps the files, so that it can be tried again; what came in before then counts as a
+    duplicate. Raises UploadGone.
+    """
+    upload = Upload.objects.select_related("bank", "created_by").get(public_id=params["upload"])
+    folder = folder_of(upload.public_id)
+    files = folder / "files"
+    if not files.is_dir():
+        raise UploadGone(_("The files of this upload are no longer kept. Upload them again."))
+    result = ingest_paths(
+        sorted(files.iterdir()),
+        bank=upload.bank,
+        actor=upload.created_by,
+        at=timezone.now(),
+        uploaded_from=files,
+        search_text=lambda image: check_text(image, at=timezone.now()),
+        watch=lambda done, total: progress.report(done, total, _("reading and searching for text")),
+    )
+    _search_flagged(result.image_ids)
+    answer = result.as_json()
+    answer |= _credit(folder / CREDITS_FILE, upload)
+    shutil.rmtree(folder, ignore_errors=True)
+    return answer
+
+
+def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
+    """Take an upload off the list and delete what is kept of its files. Raises UploadInUse."""
+    with transaction.atomic():
+        _check_not_in_use(upload)
+        Upload.objects.filter(pk=upload.pk, archived_at=None).update(archived_at=at)
+        record("upload.archived", actor=actor, at=at, subject=upload)
+    shutil.rmtree(folder_of(upload.public_id), ignore_errors=True)
+
+
+def delete_upload(upload: Upload, *, actor: User, at: datetime) -> None:
+    """Delete the row and the files of an upload; images that came in stay. Raises UploadInUse."""
+    name = upload.public_id
+    with transaction.atomic():
+        _check_not_in_use(upload)
+        record("upload.deleted", actor=actor, at=at, subject=upload, facts={"files": upload.n_files})
+        upload.delete()
+    shutil.rmtree(folder_of(name), ignore_errors=True)
+
+
+def _check_not_in_use(upload: Upload) -> None:
+    if upload.job is not None and upload.job.state in (JobState.QUEUED, JobState.RUNNING):
+        raise UploadInUse("cancel the job of this upload first")
+
+
+def _checked_paths(files: Sequence[SentFile]) -> list[PurePosixPath]:
+    paths: list[PurePosixPath] = []
+    seen: set[str] = set()
+    for file in files:
+        path = PurePosixPath(file.path)
+        parts = path.parts
+        is_odd = not parts or path.is_absolute() or ".." in parts or "\0" in file.path or "\\" in file.path
+        if is_odd or len(parts) > MOST_PARTS or any(len(part.encode("utf-8", "replace")) > 240 for part in parts):
+            raise UploadRefused(_("A file has a name or path that cannot be kept. Rename it and send it again."))
+        if path.as_posix().casefold() in seen:
+            raise UploadRefused(_("Two files have the name “%(file)s”. Rename one of them.") % {"file": file.path})
+        seen.add(path.as_posix().casefold())
+        paths.append(path)
+    return paths
+
+
+def _write(
+    folder: Path, files: Sequence[SentFile], paths: Sequence[PurePosixPath], credits_table: bytes | None
+) -> None:
+    (folder / "files").mkdir(parents=True, mode=0o700)
+    for file, path in zip(files, paths, strict=True):
+        target = folder / "files" / path
+        try:
+            target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except (FileExistsError, NotADirectoryError):
+            raise UploadRefused(_("A file and a folder of this upload have the same name.")) from None
+        _move(file.content, target)
+    if credits_table is not None:
+        (folder / CREDITS_FILE).write_bytes(credits_table)
+
+
+def _move(content: UploadedFile[Any], target: Path) -> None:
+    """A file that was received on the same disk is moved, anything else is copied."""
+    if isinstance(content, TemporaryUploadedFile):
+        if content.file:
+            content.file.flush()
+        Path(content.temporary_file_path()).replace(target)
+        return
+    with target.open("wb") as stream:
+        for chunk in content.chunks():
+            stream.write(chunk)
+
+
+@transaction.atomic
+def _store(name: str, files: Sequence[SentFile], *, bank: QuestionBank | None, actor: User, at: datetime) -> Upload:
+    n_bytes = sum(file.content.size or 0 for file in files)
+    title = ngettext("Upload of %(n)d file", "Upload of %(n)d files", len(files)) % {"n": len(files)}
+    job = enqueue(JOB_KIND, title, {"upload": name}, actor=actor, at=at)
+    upload = Upload.objects.create(
+        public_id=name,
+        created_by=actor,
+        created_at=at,
+        purpose=PURPOSE,
+        bank=bank,
+        n_files=len(files),
+        n_bytes=n_bytes,
+        job=job,
+    )
+    record("upload.kept", actor=actor, at=at, subject=upload, facts={"files": len(files), "bytes": n_bytes})
+    return upload
+
+
+def _search_flagged(image_ids: Sequence[int]) -> None:
+    """Images whose file says that text is burned in went straight to quarantine; their boxes help who masks them."""
+    for start in range(0, len(image_ids), 500):
+        chunk = image_ids[start : start + 500]
+        for image in Image.objects.filter(pk__in=chunk, state="quarantined", text_findings=[]):
+            check_text(image, at=timezone.now())
+
+
+def _credit(table: Path, upload: Upload) -> dict[str, Any]:
+    """Credit the rows that name an image; the others are part of the report."""
+    if not table.is_file():
+        return {}
+    rows, problems = parse_credits(table.read_bytes()), []
+    try:
+        result = credit_images(rows, bank=upload.bank, actor=upload.created_by, at=timezone.now())
+    except CreditsUnmatched as unmatched:
+        problems = [
+            {"file": file, "code": "credit_unmatched", "message": why} for _line, file, why in unmatched.problems
+        ]
+        files = {problem["file"] for problem in problems}
+        known = [row for row in rows if row.file not in files]
+        result = credit_images(known, bank=upload.bank, actor=upload.created_by, at=timezone.now())
+    return {"credited": result["changed"], "credits_refused": problems}

@@ -1,0 +1,58 @@
+"""What a job does: its kind names a function that takes the progress and the parameters and returns the result.
+
+Every handler is safe to run twice: a job that was killed in the middle is run again from the start.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from django.utils.module_loading import import_string
+
+
+class Progress(Protocol):
+    """How a handler says how far it is. Raises JobCancelled where a person asked for it."""
+
+    def report(self, done: int, total: int, message: str = "") -> None: ...
+
+
+Params = dict[str, Any]
+Result = dict[str, Any]
+Handler = Callable[[Progress, Params], Result]
+
+HANDLERS: dict[str, str] = {
+    "rehearsal": "annotation.jobs.handlers.rehearse",
+    "check_questions": "annotation.questionbank.uploads.check_questions",
+    "store_questions": "annotation.questionbank.uploads.store_questions",
+    "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
+    "text_search": "annotation.ingest.searching.search_waiting",
+    "ingest_upload": "annotation.ingest.uploading.ingest_upload",
+}
+
+
+class JobCancelled(Exception):
+    """A person asked for the end of this job; raised inside its handler by Progress.report."""
+
+
+class UnknownJobKind(Exception):
+    pass
+
+
+def handler_for(kind: str) -> Handler:
+    """Raises UnknownJobKind for a kind that this version of the program does not know."""
+    try:
+        handler: Handler = import_string(HANDLERS[kind])
+    except KeyError:
+        raise UnknownJobKind(f"this program has no job of the kind {kind!r}") from None
+    return handler
+
+
+def rehearse(progress: Progress, params: Params) -> Result:
+    """Count to ``steps`` and change nothing: shows that queue, worker and pages work together."""
+    steps, seconds = int(params.get("steps", 3)), float(params.get("seconds_per_step", 0))
+    for step in range(steps):
+        time.sleep(seconds)
+        progress.report(step + 1, steps, f"step {step + 1}")
+    return {"steps": steps}

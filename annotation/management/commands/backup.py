@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from rich.progress import Progress
+
+from annotation.backup.database import DatabaseToolFailed
+from annotation.backup.taking import NoRoomForBackup, take_backup
+
+
+class Command(BaseCommand):
+    help = "Write one file with database, images and keys while people work. Keep it as safe as the site itself."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--output", type=Path, help="file to write (default: a dated file in the backups folder)")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        at = timezone.now()
+        target: Path = options["output"] or settings.BACKUP_ROOT / f"reading-room-{at:%Y%m%d-%H%M%S}.tar"
+        if target.exists():
+            raise CommandError(f"{target} exists already; nothing was written", returncode=2)
+        with Progress(transient=True) as bar:
+            line = bar.add_task("backup", total=None)
+            try:
+                manifest = take_backup(
+                    target, at=at, report=lambda done, total: bar.update(line, completed=done, total=total)
+                )
+            except (NoRoomForBackup, DatabaseToolFailed) as error:
+                raise CommandError(str(error), returncode=2) from None
+        n_rows = sum(manifest["rows"].values())
+        self.stdout.write(f"{target}: {n_rows} rows, {manifest['n_files']} files, {target.stat().st_size:,} bytes")

@@ -1,0 +1,80 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.models import QuestionBank, SamplingPlan
+from annotation.sampling.planning import DEFAULT_PER_THOUSAND, DEFAULT_SEED, SampleRefused, draw_sample
+from annotation.sampling.strata import StratifyBy, stratify_by
+
+
+class Command(BaseCommand):
+    help = "Draw a stratified sample of the questions of a bank and store it. The same seed draws the same sample."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bank", required=True, help="name or address of the bank")
+        parser.add_argument("--per-thousand", type=int, default=DEFAULT_PER_THOUSAND, metavar="N", help="(100)")
+        parser.add_argument("--seed", type=int, default=DEFAULT_SEED, metavar="N", help=f"({DEFAULT_SEED})")
+        parser.add_argument(
+            "--name", default="", help="name of the sample; made from bank, share and seed if not given"
+        )
+        parser.add_argument(
+            "--by",
+            choices=StratifyBy.values(),
+            default=StratifyBy.DIFFICULTY.value,
+            help="difficulty: equal shares of what is known; task, category, none: proportional (difficulty)",
+        )
+        parser.add_argument("--json", action="store_true", help="print the stored plan as JSON")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            plan = draw_sample(
+                find_bank(options["bank"]),
+                name=options["name"],
+                by=stratify_by(options["by"]),
+                per_thousand=options["per_thousand"],
+                seed=options["seed"],
+                actor=None,
+                at=timezone.now(),
+            )
+        except SampleRefused as refusal:
+            raise CommandError(str(refusal), returncode=2) from refusal
+        self.stdout.write(json.dumps(as_json(plan), indent=2, ensure_ascii=False) if options["json"] else as_text(plan))
+
+
+def find_bank(wanted: str) -> QuestionBank:
+    bank = QuestionBank.objects.filter(Q(name=wanted) | Q(slug=wanted)).first()
+    if bank is None:
+        names = ", ".join(QuestionBank.objects.values_list("name", flat=True)[:20]) or "none so far"
+        raise CommandError(f"There is no bank named {wanted!r}. Banks: {names}.", returncode=2)
+    return bank
+
+
+def as_json(plan: SamplingPlan) -> dict[str, Any]:
+    drawn = plan.questions.values_list("revision__question__number", flat=True)
+    return {
+        "sample": plan.name,
+        "slug": plan.slug,
+        "bank": plan.bank.name,
+        "rule": plan.rule,
+        "by": plan.stratify_by,
+        "per_thousand": plan.per_thousand,
+        "seed": plan.seed,
+        "n_frame": plan.n_frame,
+        "frame_sha256": plan.frame_sha256,
+        "n_drawn": len(drawn),
+        "strata": plan.strata,
+        "questions": list(drawn),
+    }
+
+
+def as_text(plan: SamplingPlan) -> str:
+    lines = [f"Sample “{plan.name}” ({plan.slug}): seed {plan.seed}, rule {plan.rule}, by {plan.stratify_by}."]
+    width = max(len(stratum["stratum"]) for stratum in plan.strata)
+    lines += [f"  {one['stratum']:<{width}}  {one['n_drawn']:>7} of {one['n_frame']:>7}" for one in plan.strata]
+    lines.append(f"  {'together':<{width}}  {plan.questions.count():>7} of {plan.n_frame:>7}")
+    return "\n".join(lines)

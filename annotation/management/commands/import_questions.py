@@ -1,0 +1,127 @@
+"""manage.py import_questions FILE: a question file in the ReXVQA form into a bank."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+
+from annotation.questionbank.difficulties import DifficultiesUnreadable
+from annotation.questionbank.importing import ImportResult, ImportRunning, Watcher, import_questions, locate
+from annotation.questionbank.records import MIN_EXPLANATION
+
+SHOWN_ERRORS = 20
+
+
+class Command(BaseCommand):
+    help = "Import a question file in the ReXVQA form. One refused record stores nothing, unless --skip-refused."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", type=Path, metavar="FILE", help="JSON: one object, question id to record")
+        parser.add_argument("--bank", metavar="NAME", help="the bank, made when it is not there (default: file name)")
+        parser.add_argument("--difficulty", type=Path, metavar="CSV", help="columns id,difficulty; wins over the file")
+        parser.add_argument(
+            "--images-root", type=Path, metavar="DIR", help="folder that image paths start from and may not leave"
+        )
+        parser.add_argument("--dry-run", action="store_true", help="check and compare, store nothing")
+        parser.add_argument("--skip-refused", action="store_true", help="store the rest and list what is refused")
+        parser.add_argument(
+            "--min-explanation", type=int, default=MIN_EXPLANATION, metavar="N", help="shortest explanation, characters"
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        path: Path = options["file"]
+        self._check_paths(options)
+        source = locate(path, images_folder=options["images_root"], difficulties=options["difficulty"])
+        try:
+            with _progress_bar(quiet=options["json"] or options["verbosity"] == 0) as watch:
+                result = import_questions(
+                    source,
+                    bank_name=options["bank"] or path.stem,
+                    actor=None,
+                    clock=timezone.now,
+                    dry_run=options["dry_run"],
+                    skip_refused=options["skip_refused"],
+                    min_explanation=options["min_explanation"],
+                    watch=watch,
+                )
+        except DifficultiesUnreadable as error:
+            raise CommandError(f"{options['difficulty']}: {error}. Nothing was stored.", returncode=2) from None
+        except ImportRunning as error:
+            raise CommandError(str(error), returncode=2) from None
+        except OSError as error:
+            raise CommandError(f"{path}: {error.strerror}. Nothing was stored.", returncode=2) from None
+        self._tell(result, **options)
+
+    def _check_paths(self, options: dict[str, Any]) -> None:
+        for path in (options["file"], options["difficulty"]):
+            if path is not None and not path.is_file():
+                raise CommandError(_("%(path)s is not a file.") % {"path": path}, returncode=2)
+        root = options["images_root"]
+        if root is not None and not root.is_dir():
+            raise CommandError(_("--images-root: %(path)s is not a folder.") % {"path": root}, returncode=2)
+        if not 1 <= len(options["bank"] or options["file"].stem) <= 200:
+            raise CommandError(_("--bank: a name has 1 to 200 characters."), returncode=2)
+        if options["min_explanation"] < 0:
+            raise CommandError(_("--min-explanation: a number from 0 up."), returncode=2)
+
+    def _tell(self, result: ImportResult, **options: Any) -> None:
+        if options["json"]:
+            self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
+        elif options["verbosity"]:
+            self._tell_people(result, dry_run=options["dry_run"])
+        acceptable = result.is_acceptable(options["skip_refused"])
+        if not acceptable or result.n_errors:
+            for problem in result.errors[:SHOWN_ERRORS]:
+                where = ": ".join(part for part in (problem.key, problem.field) if part)
+                self.stderr.write(f"{where or result.bank}: {problem.message} [{problem.code}]")
+            if result.n_errors > SHOWN_ERRORS:
+                more = result.n_errors - SHOWN_ERRORS
+                self.stderr.write(_("%(more)d more errors; --json lists them.") % {"more": more})
+        if not acceptable:
+            refused = _("%(n)d of %(read)d records are refused. Nothing was stored.")
+            if result.unreadable:
+                refused = _("The file could not be read to its end. Nothing was stored.")
+            raise CommandError(refused % {"n": result.rejected, "read": result.read}, returncode=2)
+        if result.n_errors:
+            kept = _("%(n)d of %(read)d records were refused and left out.")
+            raise CommandError(kept % {"n": result.rejected, "read": result.read}, returncode=2)
+
+    def _tell_people(self, result: ImportResult, *, dry_run: bool) -> None:
+        counts = result.counts
+        heading = _("What would happen to the bank %(bank)s:") if dry_run else _("Bank %(bank)s:")
+        if not dry_run and not result.stored:
+            return
+        self.stdout.write(heading % {"bank": result.bank})
+        for label, number in (
+            (_("read"), result.read),
+            (_("created"), counts.created),
+            (_("updated"), counts.updated),
+            (_("unchanged"), counts.unchanged),
+            (_("refused"), result.rejected),
+            (_("exams"), counts.exams),
+            (_("images"), counts.images),
+        ):
+            self.stdout.write(f"  {label:<12}{number:>10,}")
+
+
+@contextlib.contextmanager
+def _progress_bar(*, quiet: bool) -> Iterator[Watcher | None]:
+    """A bar on standard error, where a person is looking."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(_("Reading"))
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,98 @@
+"""manage.py ingest_images PATH...: DICOM, PNG and JPEG files, folders and ZIP archives become exams with images."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+from annotation.enums import ImageState
+from annotation.ingest.exams import IngestResult, Watcher, ingest_paths
+from annotation.ingest.searching import check_text
+from annotation.ingest.storage import sweep_orphans
+from annotation.models import Image, QuestionBank
+
+SHOWN_REFUSALS = 20
+
+
+class Command(BaseCommand):
+    help = (
+        "Take in DICOM (CR, DX, secondary capture; one frame), PNG and JPEG files, folders and ZIP archives. "
+        "A file that is refused leaves nothing behind; the others come in. What came in before is left alone."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="a file, a folder or a ZIP archive")
+        parser.add_argument("--bank", metavar="NAME", help="the bank (name or slug) that the images belong to")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        for path in options["paths"]:
+            if not path.exists():
+                raise CommandError(_("%(path)s is neither a file nor a folder.") % {"path": path}, returncode=2)
+        bank = self._bank(options["bank"])
+        sweep_orphans(at=timezone.now())
+        with _progress_bar(quiet=options["json"] or options["verbosity"] == 0) as watch:
+            result = ingest_paths(
+                options["paths"], bank=bank, actor=None, at=timezone.now(), search_text=_search_text, watch=watch
+            )
+        for image in Image.objects.filter(state=ImageState.CHECKING):  # left by a run that was interrupted
+            _search_text(image)
+        self._tell(result, as_json=options["json"], verbosity=options["verbosity"])
+
+    def _bank(self, name: str | None) -> QuestionBank | None:
+        if name is None:
+            return None
+        banks = QuestionBank.objects.filter(archived_at=None)
+        bank = banks.filter(name=name).first() or banks.filter(slug=name).first()
+        if bank is None:
+            raise CommandError(
+                _("--bank: there is no bank %(name)r. Nothing was stored.") % {"name": name}, returncode=2
+            )
+        return bank
+
+    def _tell(self, result: IngestResult, *, as_json: bool, verbosity: int) -> None:
+        facts = result.as_json()
+        if as_json:
+            self.stdout.write(json.dumps(facts, ensure_ascii=False, indent=1))
+        elif verbosity:
+            for label in ("files", "exams", "images", "duplicates", "quarantined"):
+                self.stdout.write(f"  {label:<12}{facts[label]:>8,}")
+        n_refused = len(facts["refused"])
+        for refusal in facts["refused"][: 0 if as_json else SHOWN_REFUSALS]:
+            self.stderr.write(f"{refusal['file']!r}: {refusal['message']} [{refusal['code']}]")
+        if n_refused > SHOWN_REFUSALS and not as_json:
+            self.stderr.write(_("%(n)d more; --json lists them.") % {"n": n_refused - SHOWN_REFUSALS})
+        if n_refused:
+            raise CommandError(
+                _("%(refused)d of %(files)d files were refused and are not stored.")
+                % {"refused": n_refused, "files": result.n_files},
+                returncode=2,
+            )
+
+
+def _search_text(image: Image) -> None:
+    """Search now, so that the numbers told at the end are final. What fails stays unseen and is searched later."""
+    with contextlib.suppress(OSError, ValueError):
+        check_text(image, at=timezone.now())
+
+
+@contextlib.contextmanager
+def _progress_bar(*, quiet: bool) -> Iterator[Watcher | None]:
+    """A bar on standard error, where a person is looking."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(_("Reading images"))
+        yield lambda done, total: progress.update(task, completed=done, total=total)

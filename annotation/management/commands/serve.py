@@ -1,0 +1,113 @@
+from __future__ import annotations
+
+import os
+import socket
+import time
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.core.management import call_command
+from django.core.management.base import BaseCommand, CommandError
+from django.utils import timezone
+
+from annotation.demonstration.completeness import is_complete
+from annotation.people.founding import first_administrator_link
+from rexvqa_site import serving
+
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
+
+
+class Command(BaseCommand):
+    help = "Prepare the database and serve the site (REXVQA_BIND, PORT) with a web server and a worker until Ctrl-C."
+    requires_system_checks = ()  # the web server loads every page anyway; make lint checks them
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        bind, port = settings.BIND, settings.PORT
+        self._check_place(bind, port)
+        try:
+            with serving.home_lock(settings.HOME):
+                self._prepare()
+                self._serve(bind, port)
+        except (serving.HomeInUse, serving.ServerDidNotStart) as error:
+            raise CommandError(str(error), returncode=2) from None
+
+    def _check_place(self, bind: str, port: int) -> None:
+        if settings.DEMO and bind not in LOOPBACK:
+            raise CommandError("the demonstration has known passwords and serves only 127.0.0.1", returncode=2)
+        with socket.socket(socket.AF_INET6 if ":" in bind else socket.AF_INET) as probe:
+            probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            try:
+                probe.bind((bind, port))
+            except OSError as error:
+                message = f"{bind}:{port} cannot be used: {error.strerror}. Choose another port: PORT=8001 make ..."
+                raise CommandError(message, returncode=2) from None
+
+    def _prepare(self) -> None:
+        call_command("migrate", verbosity=0, interactive=False)
+        self._collect_static()
+        if settings.DEMO and not is_complete():
+            call_command("build_demonstration")
+
+    def _collect_static(self) -> None:
+        stamp = settings.STATIC_ROOT / ".collected"
+        wanted = serving.tree_sha256(settings.BASE_DIR / "static", salt=settings.STORAGES["staticfiles"]["BACKEND"])
+        if stamp.exists() and stamp.read_text() == wanted:
+            return
+        call_command("collectstatic", verbosity=0, interactive=False, clear=True)
+        stamp.write_text(wanted)
+
+    def _serve(self, bind: str, port: int) -> None:
+        workers = 1 if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3") else 2
+        children = serving.Children(
+            {
+                "web server": serving.web_command(bind, port, workers=workers),
+                "worker": serving.worker_command(Path(settings.BASE_DIR) / "manage.py"),
+            },
+            environment_of_children(),
+        )
+        with serving.stop_signals():
+            try:
+                children.start("web server")
+                host = f"[{bind}]" if ":" in bind else "127.0.0.1" if bind == "0.0.0.0" else bind  # noqa: S104
+                serving.wait_until_healthy(f"http://{host}:{port}", children)
+                children.start("worker")  # after the web server, so that the page is there sooner
+                self._greet(f"http://{host}:{port}")
+                while True:
+                    time.sleep(0.5)
+                    children.revive()
+            except serving.StopRequested:
+                self.stdout.write("\nstopping")
+            finally:
+                children.stop()
+
+    def _greet(self, address: str) -> None:
+        shown = settings.PUBLIC_URL if settings.HTTPS else address
+        lines = ["", f"  The reading room is at {shown}", f"  Its data is in {settings.HOME}", ""]
+        if settings.DEMO:
+            from annotation.demonstration.accounts import ACCOUNTS
+
+            lines.append("  Demonstration accounts (images, questions and reviews are simulated):")
+            lines += [f"    {account.role:<15} {account.email:<30} {account.password}" for account in ACCOUNTS]
+        elif link := first_administrator_link(timezone.now()):
+            lines += [
+                "  Nobody is administrator yet. This link works once; open it to make the first account:",
+                f"    {link}",
+            ]
+        self.stdout.write("\n".join([*lines, "", "  Ctrl-C stops it.", ""]))
+        self.stdout.flush()
+
+
+def environment_of_children() -> dict[str, str]:
+    """The environment with every place that a library might write to moved under REXVQA_HOME."""
+    cache = settings.HOME / "cache"
+    cache.mkdir(exist_ok=True, mode=0o700)
+    return {
+        **os.environ,
+        "REXVQA_HOME": str(settings.HOME),
+        "DJANGO_SETTINGS_MODULE": "rexvqa_site.settings",
+        "TMPDIR": str(settings.TEMP_ROOT),
+        "MPLCONFIGDIR": str(cache / "matplotlib"),
+        "XDG_CACHE_HOME": str(cache),
+        "PYTHONPYCACHEPREFIX": str(cache / "python"),
+    }

@@ -1,0 +1,55 @@
+from __future__ import annotations
+
+import zoneinfo
+from collections.abc import Callable
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from annotation.views.errors import too_large
+
+ROOM_FOR_FIELDS = 5 * 1024 * 1024  # what a form carries beside its files
+
+
+class PersonalTimeZoneMiddleware:
+    """Times on a page are in the time zone of the person who looks at it."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if request.user.is_authenticated:
+            with timezone.override(zone_of(request.user.time_zone)):
+                return self.get_response(request)
+        return self.get_response(request)
+
+
+class BodyLimitMiddleware:
+    """A body that is too large is refused by its announced length, before a byte of it is read.
+
+    Only a person who is logged in may send more than a form holds. Stands after the session and before whatever reads
+    the body first, which is the check of the CSRF token.
+    """
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        try:
+            announced = int(request.META.get("CONTENT_LENGTH") or 0)
+        except ValueError:
+            announced = 0
+        if announced <= settings.DATA_UPLOAD_MAX_MEMORY_SIZE:
+            return self.get_response(request)
+        if announced > settings.UPLOAD_MAX_BYTES + ROOM_FOR_FIELDS or not request.user.is_authenticated:
+            return too_large(request)
+        return self.get_response(request)
+
+
+def zone_of(name: str) -> zoneinfo.ZoneInfo:
+    """The zone of that name; the one of the site when the name is unknown here (it was stored by another machine)."""
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
+        return zoneinfo.ZoneInfo(settings.TIME_ZONE)

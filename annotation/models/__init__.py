@@ -1,0 +1,35 @@
+from annotation.models.audit import AuditEvent
+from annotation.models.identifiers import SourceIdentifier
+from annotation.models.imaging import Exam, Image, Rendition, Upload
+from annotation.models.jobs import Job, WorkerBeat
+from annotation.models.people import Invitation, Membership, User
+from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision
+from annotation.models.review import Assignment, BlindAnswer, Review, ReviewDraft, ReviewRound
+from annotation.models.sampling import SampledQuestion, SamplingPlan
+
+__all__ = [
+    "AnswerKey",
+    "Assignment",
+    "AuditEvent",
+    "BankImport",
+    "BlindAnswer",
+    "Exam",
+    "Image",
+    "Invitation",
+    "Job",
+    "Membership",
+    "Question",
+    "QuestionBank",
+    "Rendition",
+    "Report",
+    "Review",
+    "ReviewDraft",
+    "ReviewRound",
+    "Revision",
+    "SampledQuestion",
+    "SamplingPlan",
+    "SourceIdentifier",
+    "Upload",
+    "User",
+    "WorkerBeat",
+]

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import ImageState, RenditionKind, Sex, ViewPosition
+from annotation.models.fields import PublicIdField, WordField
+
+
+class Exam(models.Model):
+    """One imaging study of one patient (DICOM Study). Its numbers at the source stand in SourceIdentifier.
+
+    An exam without a bank came in as images only; the import of a bank that names its images takes it over.
+    """
+
+    public_id = PublicIdField()
+    bank = models.ForeignKey(
+        "annotation.QuestionBank", on_delete=models.PROTECT, null=True, blank=True, related_name="exams"
+    )
+    bank_import = models.ForeignKey(
+        "annotation.BankImport", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # the import that brought it; null for an exam made by ingest
+    pseudonym = models.CharField(max_length=16)  # keyed, stable stand-in for the exam
+    patient_pseudonym = models.CharField(max_length=16, blank=True)  # empty: patient not known
+    age_years = models.PositiveSmallIntegerField(_("age"), null=True, blank=True)  # 90 means 90 or older
+    sex = WordField(Sex, max_length=1, blank=True, default=Sex.UNKNOWN)
+
+    class Meta:
+        ordering = ("id",)
+
+    def __str__(self) -> str:
+        return f"exam {self.pseudonym}"
+
+
+class Image(models.Model):
+    """One SOP instance. Pending until its pixels come in; seen by people only when available."""
+
+    public_id = PublicIdField()
+    exam = models.ForeignKey(Exam, on_delete=models.PROTECT, related_name="images")
+    position = models.PositiveSmallIntegerField(default=0)  # order in the exam at the source
+    state = WordField(ImageState, max_length=12, default=ImageState.PENDING)
+    state_reason = models.CharField(max_length=300, blank=True)  # why it is in quarantine or removed
+    view_position = WordField(ViewPosition, max_length=8, default=ViewPosition.UNKNOWN)
+    laterality = models.CharField(max_length=1, blank=True)
+    modality = models.CharField(max_length=4, blank=True)
+    rows = models.PositiveIntegerField(null=True, blank=True)
+    columns = models.PositiveIntegerField(null=True, blank=True)
+    bits_stored = models.PositiveSmallIntegerField(null=True, blank=True)
+    photometric_interpretation = models.CharField(max_length=16, blank=True)
+    display = models.JSONField(null=True, blank=True)  # annotation.imaging.rendering.Display, for the viewer
+    warnings = models.JSONField(default=list, blank=True)  # list of {code, message}
+    text_findings = models.JSONField(default=list, blank=True)  # boxes only; what was read is never stored
+    source_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that came in
+    pixels_sha256 = models.CharField(max_length=64, blank=True)
+    object_name = models.CharField(max_length=64, blank=True)  # de-identified DICOM object in storage
+    deidentification = models.CharField(max_length=32, blank=True)  # version of the procedure
+    attribution = models.CharField(max_length=300, blank=True)
+    licence = models.CharField(max_length=100, blank=True)
+    simulated = models.BooleanField(default=False)
+    ingested_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("exam", "position", "id")
+        indexes = (
+            models.Index(fields=["source_sha256"], name="image_source", condition=~Q(source_sha256="")),
+            models.Index(fields=["state"], name="image_attention", condition=Q(state__in=["checking", "quarantined"])),
+        )
+
+    def __str__(self) -> str:
+        return f"image {self.public_id}"
+
+
+class Rendition(models.Model):
+    """A copy of an image made for display, at one size and bit depth, under a random name."""
+
+    image = models.ForeignKey(Image, on_delete=models.CASCADE, related_name="renditions")
+    kind = WordField(RenditionKind, max_length=10)
+    name = PublicIdField()  # the name in addresses and in storage
+    width = models.PositiveIntegerField()
+    height = models.PositiveIntegerField()
+    bits = models.PositiveSmallIntegerField()
+    n_bytes = models.PositiveBigIntegerField()
+    sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["image", "kind"], name="rendition_one_per_kind"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} of {self.image_id}"
+
+
+class Upload(models.Model):
+    """Files that a person sent through the browser, kept until their job has read them."""
+
+    public_id = PublicIdField()
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    purpose = models.CharField(max_length=16)  # images, questions
+    bank = models.ForeignKey(
+        "annotation.QuestionBank", on_delete=models.PROTECT, null=True, blank=True, related_name="uploads"
+    )
+    n_files = models.PositiveIntegerField(default=0)
+    n_bytes = models.PositiveBigIntegerField(default=0)
+    job = models.ForeignKey("annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"upload {self.public_id}"

@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+import zoneinfo
+from datetime import datetime
+from typing import Any, ClassVar
+
+from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.auth.hashers import make_password
+from django.core.exceptions import ValidationError
+from django.db import models
+from django.db.models.functions import Lower
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import Role
+from annotation.models.fields import WordField
+
+
+def check_time_zone(name: str) -> None:
+    if name not in zoneinfo.available_timezones():
+        raise ValidationError(_("%(name)s is not a time zone such as Europe/Berlin"), params={"name": name})
+
+
+class UserManager(BaseUserManager["User"]):
+    def create_user(self, email: str, password: str | None = None, **fields: Any) -> User:
+        """A person with an address in lower case; without a password nobody can log in as them yet."""
+        return self.create(email=email.strip().lower(), password=make_password(password), **fields)
+
+    def get_by_natural_key(self, username: str | None) -> User:
+        return self.get(email=(username or "").strip().lower())
+
+
+class User(AbstractBaseUser):
+    """A person. What they may do stands in their memberships, nowhere else."""
+
+    email = models.EmailField(_("e-mail"), unique=True)
+    name = models.CharField(_("name"), max_length=200)
+    time_zone = models.CharField(_("time zone"), max_length=64, default="UTC", validators=[check_time_zone])
+    is_active = models.BooleanField(_("may log in"), default=True)
+    created_at = models.DateTimeField(_("created"), auto_now_add=True)
+
+    objects = UserManager()
+
+    USERNAME_FIELD = "email"
+    EMAIL_FIELD = "email"
+    REQUIRED_FIELDS: ClassVar[list[str]] = ["name"]
+
+    class Meta:
+        ordering = ("name", "email")
+        constraints = (models.UniqueConstraint(Lower("email"), name="user_email_any_case"),)
+
+    def __str__(self) -> str:
+        return self.name or self.email
+
+    def get_full_name(self) -> str:
+        return self.name
+
+    def get_short_name(self) -> str:
+        return self.name.split(" ")[0]
+
+
+class Membership(models.Model):
+    """One role of one person: on the whole site, or in one review round. Studies keep their own enrolments."""
+
+    user = models.ForeignKey(User, on_delete=models.CASCADE, related_name="memberships")
+    role = WordField(Role, max_length=20)
+    round = models.ForeignKey(
+        "annotation.ReviewRound", on_delete=models.CASCADE, null=True, blank=True, related_name="memberships"
+    )  # null: the whole site
+    granted_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    granted_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=["user", "role", "round"], name="membership_once_per_round"),
+            models.UniqueConstraint(
+                fields=["user", "role"],
+                condition=models.Q(round__isnull=True),
+                name="membership_once_per_site",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.user}: {self.role}"
+
+
+class Invitation(models.Model):
+    """A one-time link. Only the hash of its token is kept; using it creates or equips one person."""
+
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    email = models.EmailField(_("e-mail"), blank=True)  # empty: whoever opens the link gives theirs
+    name = models.CharField(_("name"), max_length=200, blank=True)
+    role = WordField(Role, max_length=20)
+    round = models.ForeignKey(
+        "annotation.ReviewRound", on_delete=models.CASCADE, null=True, blank=True, related_name="invitations"
+    )
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    used_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return f"{self.role} {self.email}"
+
+    def is_open(self, at: datetime) -> bool:
+        return self.used_at is None and self.revoked_at is None and at < self.expires_at

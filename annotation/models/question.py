@@ -1,0 +1,143 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import Difficulty, ImportState, OptionLetter, Task
+from annotation.models.fields import PublicIdField, WordField
+
+
+class QuestionBank(models.Model):
+    name = models.CharField(_("name"), max_length=200, unique=True)
+    slug = models.SlugField(max_length=80, unique=True)
+    simulated = models.BooleanField(default=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # null: made on the command line
+    created_at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("name",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class BankImport(models.Model):
+    """One import of one file. Its rows are written in chunks and all become visible when it is published."""
+
+    public_id = PublicIdField()
+    bank = models.ForeignKey(QuestionBank, on_delete=models.PROTECT, related_name="imports")
+    state = WordField(ImportState, max_length=10, default=ImportState.RUNNING)
+    file_name = models.CharField(max_length=200)
+    file_sha256 = models.CharField(max_length=64, blank=True)
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    job = models.ForeignKey("annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
+    started_at = models.DateTimeField()
+    heartbeat_at = models.DateTimeField()  # a running import that stopped beating was killed: it is swept
+    finished_at = models.DateTimeField(null=True, blank=True)
+    result = models.JSONField(default=dict, blank=True)  # the JSON result, errors included
+
+    class Meta:
+        ordering = ("-started_at",)
+
+    def __str__(self) -> str:
+        return f"import of {self.started_at:%Y-%m-%d %H:%M}"
+
+
+class Question(models.Model):
+    """What stays the same over all revisions of a question. Its key at the source stands in SourceIdentifier."""
+
+    public_id = PublicIdField()
+    bank = models.ForeignKey(QuestionBank, on_delete=models.PROTECT, related_name="questions", db_index=False)
+    number = models.PositiveIntegerField()  # 1, 2, 3 in its bank: what people call it
+    exam = models.ForeignKey("annotation.Exam", on_delete=models.PROTECT, related_name="questions")
+
+    class Meta:
+        ordering = ("bank", "number")
+        constraints = (models.UniqueConstraint(fields=["bank", "number"], name="question_number_in_bank"),)
+
+    def __str__(self) -> str:
+        return f"question {self.number}"
+
+
+class RevisionQuerySet(models.QuerySet["Revision"]):
+    def current(self) -> RevisionQuerySet:
+        """What people see: brought by a published import and not superseded by a published one."""
+        published = BankImport.objects.filter(state=ImportState.PUBLISHED).values("pk")
+        return self.filter(bank_import__in=published).exclude(superseded_by__isnull=False, superseded_by__in=published)
+
+    def in_bank(self, bank: QuestionBank) -> RevisionQuerySet:
+        return self.filter(bank=bank)
+
+
+class Revision(models.Model):
+    """The wording of a question. Never overwritten: a change is a new row, the old one points to what superseded it.
+
+    Key, explanation and report are not here: see AnswerKey.
+    """
+
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="revisions")
+    number = models.PositiveSmallIntegerField(default=1)
+    bank = models.ForeignKey(
+        QuestionBank, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
+    )  # that of the question, whose constraint holds it
+    bank_import = models.ForeignKey(BankImport, on_delete=models.PROTECT, related_name="revisions")
+    superseded_by = models.ForeignKey(
+        BankImport, on_delete=models.PROTECT, null=True, blank=True, related_name="superseded", db_index=False
+    )
+    stem = models.TextField(_("question"))
+    options = models.JSONField(_("options"))  # list of 4 texts, without letters
+    task = WordField(Task, max_length=12)
+    category = models.CharField(_("category"), max_length=200, blank=True)
+    subcategory = models.CharField(_("subcategory"), max_length=200, blank=True)
+    question_class = models.CharField(_("class"), max_length=200, blank=True)
+    difficulty = WordField(Difficulty, max_length=6, blank=True, default=Difficulty.UNKNOWN)
+    content_sha256 = models.CharField(max_length=64)  # over everything that an import brings for the question
+
+    objects = RevisionQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("bank", "question")
+        indexes = (
+            models.Index(fields=["bank", "task", "question"], name="revision_by_task"),
+            models.Index(fields=["bank", "category", "question"], name="revision_by_category"),
+            models.Index(
+                fields=["superseded_by"], name="revision_superseded", condition=Q(superseded_by__isnull=False)
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"revision {self.number} of question {self.question_id}"
+
+
+class Report(models.Model):
+    """The radiology report of an exam. It gives answers away: only AnswerKey points to it."""
+
+    exam = models.ForeignKey("annotation.Exam", on_delete=models.PROTECT, related_name="+")
+    indication = models.TextField(blank=True)
+    comparison = models.TextField(blank=True)
+    findings = models.TextField(blank=True)
+    impression = models.TextField(blank=True)
+    content_sha256 = models.CharField(max_length=64)
+
+    def __str__(self) -> str:
+        return f"report of exam {self.exam_id}"
+
+
+class AnswerKey(models.Model):
+    """What a person must not see before their own final answer. No related name: no query can join it by accident."""
+
+    revision = models.OneToOneField(Revision, on_delete=models.PROTECT, primary_key=True, related_name="+")
+    key = WordField(OptionLetter, max_length=1)
+    explanation = models.TextField(blank=True)
+    report = models.ForeignKey(Report, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
+    extra = models.JSONField(default=dict, blank=True)  # further fields of the record, kept for the export of the bank
+
+    def __str__(self) -> str:
+        return f"key of revision {self.revision_id}"  # never the letter

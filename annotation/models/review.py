@@ -1,0 +1,117 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import AssignmentState, Difficulty, OptionLetter, RoundState, RoundSteps, Verdict
+from annotation.models.fields import PublicIdField, WordField
+
+
+class ReviewRound(models.Model):
+    """A closed set of questions, each reviewed by ``reviewers_per_question`` people."""
+
+    name = models.CharField(_("name"), max_length=200, unique=True)
+    slug = models.SlugField(max_length=80, unique=True)
+    plan = models.ForeignKey("annotation.SamplingPlan", on_delete=models.PROTECT, related_name="rounds")
+    state = WordField(RoundState, max_length=8, default=RoundState.DRAFT)
+    steps = WordField(RoundSteps, max_length=8, default=RoundSteps.FULL)
+    reviewers_per_question = models.PositiveSmallIntegerField(_("reviews of each question"), default=1)
+    seed = models.BigIntegerField(_("seed"), default=0)  # of the assignment and of each reviewer's order
+    instructions = models.TextField(_("instructions"), blank=True)
+    simulated = models.BooleanField(default=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    opened_at = models.DateTimeField(null=True, blank=True)
+    closed_at = models.DateTimeField(null=True, blank=True)
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Assignment(models.Model):
+    """One reviewer on one question of a round. Where the reviewer stands is ``state``."""
+
+    public_id = PublicIdField()
+    round = models.ForeignKey(ReviewRound, on_delete=models.PROTECT, related_name="assignments")
+    reviewer = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="assignments")
+    revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
+    position = models.PositiveIntegerField()  # in this reviewer's own order
+    state = WordField(AssignmentState, max_length=10, default=AssignmentState.WAITING)
+    skip_reason = models.CharField(max_length=300, blank=True)
+    skipped_at = models.DateTimeField(null=True, blank=True)
+    opened_at = models.DateTimeField(null=True, blank=True)
+    report_opened_at = models.DateTimeField(null=True, blank=True)  # the moment of step 3
+    reassigned_from = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+
+    class Meta:
+        ordering = ("round", "reviewer", "position")
+        constraints = (
+            models.UniqueConstraint(
+                fields=["round", "reviewer", "revision"],
+                condition=~Q(state="withdrawn"),
+                name="assignment_once_per_reviewer",
+            ),
+        )
+        indexes = (models.Index(fields=["reviewer", "round", "state", "position"], name="assignment_worklist"),)
+
+    def __str__(self) -> str:
+        return f"assignment {self.public_id}"
+
+
+class BlindAnswer(models.Model):
+    """Step 1, final once stored: what the reviewer answered before the key was shown."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="blind_answer")
+    best = WordField(OptionLetter, max_length=1, blank=True)  # empty: no option is defensible
+    defensible = models.JSONField(default=list)  # letters, the best one included
+    difficulty = WordField(Difficulty, max_length=6)
+    answered_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"blind answer of assignment {self.assignment_id}"
+
+
+class ReviewDraft(models.Model):
+    """What the form held when it was last saved. Never exported, gone with the submission."""
+
+    assignment = models.OneToOneField(Assignment, on_delete=models.CASCADE, related_name="draft")
+    data = models.JSONField(default=dict)
+    saved_at = models.DateTimeField()
+    sequence = models.PositiveIntegerField(default=0)  # counted by the pages; an older one does not replace a newer
+
+    def __str__(self) -> str:
+        return f"draft of assignment {self.assignment_id}"
+
+
+class Review(models.Model):
+    """Steps 2 and 3 as submitted. A change is a new version; the newest one counts, the old ones stay."""
+
+    assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="reviews")
+    version = models.PositiveSmallIntegerField(default=1)
+    grades = models.JSONField(default=dict)  # GradeName -> 1..5 or "cannot_judge"
+    needs_image = models.CharField(max_length=12, blank=True)  # Degree
+    relevant = models.CharField(max_length=12, blank=True)  # Degree
+    flags = models.JSONField(default=list)  # Flag values that stand
+    withdrawn_flags = models.JSONField(default=list)  # flags that followed from step 1 and were taken back
+    verdict = WordField(Verdict, max_length=12)
+    verdict_reason = models.TextField(blank=True)  # required for "cannot judge"
+    reasoning = models.TextField(blank=True)
+    comment = models.TextField(blank=True)
+    category = models.CharField(max_length=200, blank=True)  # the corrected category; empty: as it was
+    simulated = models.BooleanField(default=False)
+    submitted_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("assignment", "version")
+        constraints = (models.UniqueConstraint(fields=["assignment", "version"], name="review_version_once"),)
+
+    def __str__(self) -> str:
+        return f"review {self.version} of assignment {self.assignment_id}"

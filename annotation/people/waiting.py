@@ -1,0 +1,118 @@
+"""What waits for a person: the content of the home page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import Case, Count, Q, QuerySet, When
+from django.utils.translation import gettext
+
+from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
+from annotation.models import Assignment, Image, Job, QuestionBank, ReviewRound, User
+from annotation.people.inviting import open_invitations
+from annotation.permissions import site_roles
+
+SHOWN = 8  # rounds, banks and jobs named on the home page; the rest is on their own pages
+
+
+@dataclass(frozen=True, slots=True)
+class RoundWork:
+    """Progress in one round, of one reviewer or of all. ``n_left`` includes skipped questions, which come back."""
+
+    slug: str
+    name: str
+    state: str
+    n_done: int
+    n_total: int
+
+    @property
+    def state_label(self) -> str:
+        return gettext(RoundState(self.state).label)
+
+    @property
+    def n_left(self) -> int:
+        return self.n_total - self.n_done
+
+
+@dataclass(frozen=True, slots=True)
+class Coordination:
+    """What a coordinator looks after."""
+
+    rounds: list[RoundWork]
+    banks: list[QuestionBank]
+    jobs: list[Job]
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    n_people: int
+    n_invitations: int
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    reviews: list[RoundWork] = field(default_factory=list)
+    coordination: Coordination | None = None
+    administration: Administration | None = None
+    n_quarantined: int | None = None  # None: not for this person to know
+
+
+def what_waits(person: User, at: datetime) -> Waiting:
+    """Own reviews for everybody, and what the roles of the person add; at most eight queries."""
+    roles = site_roles(person)
+    coordinates = Role.COORDINATOR in roles
+    own_rounds = None if coordinates else _coordinated_rounds(person)
+    return Waiting(
+        reviews=_own_reviews(person),
+        coordination=_coordination(person, own_rounds) if coordinates or own_rounds else None,
+        administration=_administration(at) if Role.ADMINISTRATOR in roles else None,
+        n_quarantined=_n_quarantined() if coordinates or Role.DEIDENTIFIER in roles else None,
+    )
+
+
+def _own_reviews(person: User) -> list[RoundWork]:
+    """Open rounds of this reviewer: those with something left first, the longest open first."""
+    rows = (
+        Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN, round__archived_at__isnull=True)
+        .exclude(state=AssignmentState.WITHDRAWN)
+        .values("round__slug", "round__name", "round__opened_at")
+        .annotate(n_total=Count("pk"), n_done=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)))
+        .order_by("round__opened_at", "round__slug")
+    )
+    work = [RoundWork(r["round__slug"], r["round__name"], RoundState.OPEN, r["n_done"], r["n_total"]) for r in rows]
+    return sorted(work, key=lambda one: one.n_left == 0)
+
+
+def _coordinated_rounds(person: User) -> list[int]:
+    rows = person.memberships.filter(role=Role.COORDINATOR, round__isnull=False)
+    return [pk for pk in rows.values_list("round_id", flat=True) if pk is not None]
+
+
+def _coordination(person: User, only_rounds: list[int] | None) -> Coordination:
+    """Everything for a coordinator of the site; only their rounds for a coordinator of rounds."""
+    rounds = ReviewRound.objects.filter(archived_at__isnull=True)
+    if only_rounds is not None:
+        return Coordination(_rounds(rounds.filter(pk__in=only_rounds)), [], [])
+    banks = QuestionBank.objects.filter(archived_at__isnull=True).order_by("-created_at")[:SHOWN]
+    jobs = Job.objects.filter(state__in=[JobState.QUEUED, JobState.RUNNING]).order_by("created_at")[:SHOWN]
+    return Coordination(_rounds(rounds), list(banks), list(jobs))
+
+
+def _rounds(rows: QuerySet[ReviewRound]) -> list[RoundWork]:
+    """Open rounds, then drafts, then the newest closed ones, with the progress of all reviewers together."""
+    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
+    rows = rows.annotate(
+        n_total=Count("assignments", filter=there),
+        n_done=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED)),
+        rank=Case(When(state=RoundState.OPEN, then=0), When(state=RoundState.DRAFT, then=1), default=2),
+    ).order_by("rank", "-created_at")[:SHOWN]
+    return [RoundWork(r.slug, r.name, r.state, r.n_done, r.n_total) for r in rows]
+
+
+def _n_quarantined() -> int:
+    return Image.objects.filter(state=ImageState.QUARANTINED).count()
+
+
+def _administration(at: datetime) -> Administration:
+    return Administration(User.objects.filter(is_active=True).count(), open_invitations(at).count())

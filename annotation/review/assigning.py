@@ -1,0 +1,174 @@
+"""Who reviews which question, when a round is made. What changes later: annotation/review/reassigning.py."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.audit.recording import record
+from annotation.enums import AssignmentState, Role, RoundState
+from annotation.models import Assignment, Membership, ReviewRound, SampledQuestion, User
+from annotation.people.granting import add_role
+from annotation.review.allotment import Item, TooFewReviewers, allot
+from annotation.review.transitions import UNFINISHED
+from annotation.vetoes import vetoes
+
+BATCH = 2000
+
+
+class RoundRefused(ValueError):
+    """Something cannot be done with a round; the text says why and what to do. Nothing was stored."""
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A question of the sample, as assigning needs it."""
+
+    revision_id: int
+    question_id: int
+    number: int
+    exam_id: int
+
+
+def hold_round(review_round: ReviewRound) -> None:
+    """Bring the row up to date and lock it until the transaction ends."""
+    review_round.refresh_from_db(from_queryset=ReviewRound.objects.select_for_update())
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Who gets what: for each person their revisions, in their order."""
+
+    people: list[User]
+    orders: list[list[int]]
+
+
+def assign_round(review_round: ReviewRound, reviewers: Sequence[User], *, actor: User, at: datetime) -> int:
+    """Assign a draft, anew if it was assigned before; returns how many assignments there are.
+
+    Each question goes to as many different reviewers as the round wants, equally many to each, by the seed of the
+    round; everybody has an own order. Raises RoundRefused for a round that is not a draft, and as plan_assignments.
+    """
+    planned = plan_assignments(review_round.plan_id, reviewers, review_round.reviewers_per_question, review_round.seed)
+    return store_assignments(review_round, planned, actor=actor, at=at)
+
+
+def plan_assignments(plan_id: int, reviewers: Sequence[User], per_question: int, seed: int) -> Planned:
+    """Share the questions of a sample among people. Reads only, so it can be done before a transaction begins.
+
+    Raises RoundRefused when there are fewer reviewers than a question needs, when one cannot log in, and when vetoes
+    leave too few for a question.
+    """
+    people = sorted({person.pk: person for person in reviewers}.values(), key=lambda person: person.email)
+    _check_reviewers(people, per_question)
+    questions = drawn_questions(plan_id)
+    revision_of = {one.number: one.revision_id for one in questions}
+    orders = _allotted(questions, people, per_question, seed)
+    return Planned(people, [[revision_of[number] for number in order] for order in orders])
+
+
+@transaction.atomic
+def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: User, at: datetime) -> int:
+    """Write what was planned in place of what a draft had; who is left out leaves the round."""
+    hold_round(review_round)
+    if review_round.state != RoundState.DRAFT:
+        raise RoundRefused(_("The round has opened: add, remove or reassign instead of assigning anew."))
+    before = Assignment.objects.filter(round=review_round)
+    left_out = User.objects.filter(pk__in=before.values("reviewer")).exclude(pk__in=[one.pk for one in planned.people])
+    Membership.objects.filter(round=review_round, role=Role.REVIEWER, user__in=left_out).delete()
+    clear_assignments(review_round)
+    rows = (
+        Assignment(round=review_round, reviewer=person, revision_id=revision_id, position=position)
+        for person, order in zip(planned.people, planned.orders, strict=True)
+        for position, revision_id in enumerate(order, 1)
+    )
+    n_made = len(Assignment.objects.bulk_create(rows, batch_size=BATCH))
+    for person in planned.people:
+        add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+    facts = {"reviewers": len(planned.people), "assignments": n_made, "seed": review_round.seed}
+    record("round.assigned", actor=actor, at=at, subject=review_round, facts=facts)
+    return n_made
+
+
+def _check_reviewers(people: Sequence[User], per_question: int) -> None:
+    if len(people) < per_question:
+        raise RoundRefused(
+            ngettext(
+                "Each question needs %(k)s different reviewers, and %(n)s is chosen: choose more reviewers, or fewer "
+                "reviews of each question.",
+                "Each question needs %(k)s different reviewers, and %(n)s are chosen: choose more reviewers, or fewer "
+                "reviews of each question.",
+                len(people),
+            )
+            % {"k": per_question, "n": len(people)}
+        )
+    for person in people:
+        check_may_log_in(person)
+
+
+def check_may_log_in(person: User) -> None:
+    if not person.is_active:
+        raise RoundRefused(_("%(name)s cannot log in and so cannot review.") % {"name": person})
+
+
+def drawn_questions(plan_id: int) -> list[Drawn]:
+    rows = SampledQuestion.objects.filter(plan=plan_id).values_list(
+        "revision_id", "revision__question_id", "revision__question__number", "revision__question__exam_id"
+    )
+    return sorted((Drawn(*row) for row in rows), key=lambda one: one.number)
+
+
+def _allotted(questions: Sequence[Drawn], people: Sequence[User], per_question: int, seed: int) -> list[list[int]]:
+    items = [Item(one.number, one.exam_id) for one in questions]
+    banned, reasons = vetoed(people, questions)
+    try:
+        return allot(items, len(people), per_question, seed, banned)
+    except TooFewReviewers as short:
+        raise RoundRefused(
+            _("Question %(number)s can be given to only %(n)s of these reviewers, and needs %(k)s. %(reasons)s")
+            % {
+                "number": short.number,
+                "n": short.n_possible,
+                "k": short.wanted,
+                "reasons": " ".join(sorted(reasons[short.number])),
+            }
+        ) from short
+
+
+def vetoed(people: Sequence[User], questions: Iterable[Drawn]) -> tuple[set[tuple[int, int]], dict[int, set[str]]]:
+    """(index of the person, question number) that must not meet, and the reasons by question number."""
+    index_of = {person.pk: index for index, person in enumerate(people)}
+    number_of = {one.question_id: one.number for one in questions}
+    banned: set[tuple[int, int]] = set()
+    reasons: dict[int, set[str]] = defaultdict(set)
+    for veto in vetoes(list(index_of), list(number_of)):
+        number = number_of[veto.question_id]
+        banned.add((index_of[veto.person_id], number))
+        reasons[number].add(veto.reason)
+    return banned, reasons
+
+
+def reviewers_of(review_round: ReviewRound) -> list[User]:
+    """People with questions still to do in the round, or with the role of reviewer in it, by e-mail."""
+    unfinished = Assignment.objects.filter(round=review_round, state__in=UNFINISHED)
+    members = Membership.objects.filter(round=review_round, role=Role.REVIEWER)
+    people = Q(pk__in=unfinished.values("reviewer")) | Q(pk__in=members.values("user"))
+    return list(User.objects.filter(people).order_by("email"))
+
+
+def assigned_now(review_round: ReviewRound) -> QuerySet[Assignment]:
+    return Assignment.objects.filter(round=review_round).exclude(state=AssignmentState.WITHDRAWN)
+
+
+def clear_assignments(review_round: ReviewRound) -> None:
+    """Delete all assignments of a round in which nobody has answered anything."""
+    rows = Assignment.objects.filter(round=review_round)
+    rows.update(reassigned_from=None)
+    rows.delete()

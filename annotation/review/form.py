@@ -1,0 +1,254 @@
+"""The review form: parsing what a page sends, and the rules that make a step complete. Pure.
+
+Nothing is preselected and nothing is guessed: a value that is missing or unknown is a Problem with its field, a code
+and a sentence. ``Cannot judge`` is a value of its own, never a 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
+
+CANNOT_JUDGE = "cannot_judge"
+GRADE_NEEDS_WORDS = 3  # a grade of this or less needs a flag or a comment
+TEXT_LIMIT = 5000
+CATEGORY_LIMIT = 200
+FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these follow from step 1 and the key
+CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing that is wrong: the field it stands beside, a code, and a sentence that says what to do."""
+
+    field: str
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blind:
+    """Step 1. ``best`` is empty when no option is defensible; otherwise it is one of ``defensible``."""
+
+    best: str
+    defensible: tuple[str, ...]
+    difficulty: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judgement:
+    """Steps 2 and 3 as the reviewer gave them. ``flags`` leaves out those that follow from step 1 by themselves."""
+
+    grades: Mapping[str, int | str] = field(default_factory=dict)  # GradeName -> 1..5 or "cannot_judge"
+    needs_image: str = ""
+    relevant: str = ""
+    flags: tuple[str, ...] = ()
+    withdrawn_flags: tuple[str, ...] = ()  # flags that follow and were taken back
+    verdict: str = ""
+    verdict_reason: str = ""
+    reasoning: str = ""
+    comment: str = ""
+    category: str = ""  # empty: as it is
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ground:
+    """What the judgement is checked against. ``blind`` is None in a round that asks for step 2 only."""
+
+    blind: Blind | None
+    key: str
+    report_opened: bool
+
+
+# --- step 1 ---------------------------------------------------------------------------------------
+def make_blind(best: str, defensible: Iterable[str], difficulty: str) -> Blind:
+    """A blind answer in its one written form: letters in order, the best one among them."""
+    letters = {str(letter) for letter in defensible} | ({str(best)} if best else set())
+    return Blind(best=str(best), defensible=tuple(sorted(letters)), difficulty=str(difficulty))
+
+
+def check_blind(blind: Blind) -> list[Problem]:
+    problems = []
+    letters = set(OptionLetter.values())
+    if (blind.best and blind.best not in letters) or not letters.issuperset(blind.defensible):
+        problems.append(Problem("best", "unknown_option", _("Choose among the options A to D.")))
+    elif not blind.best and blind.defensible:
+        problems.append(Problem("best", "no_best", _("Choose the best of the defensible options.")))
+    if blind.difficulty not in {Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD}:
+        problems.append(Problem("difficulty", "missing", _("Say how difficult it is: easy, medium or hard.")))
+    return problems
+
+
+def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[Problem]]:
+    """Step 1 from form fields ``best`` (A to D or "none"), ``defensible`` and ``difficulty``.
+
+    "None" has to be said: a missing ``best`` is a problem, not an answer.
+    """
+    best = _one(sent, "best")
+    said_none = best == "none"
+    blind = make_blind("" if said_none else best, sent.get("defensible", ()), _one(sent, "difficulty"))
+    problems = check_blind(blind)
+    if not best and not any(problem.field == "best" for problem in problems):
+        problems.insert(0, Problem("best", "missing", _("Choose the best option, or say that none is defensible.")))
+    return blind, problems
+
+
+# --- what follows from step 1 and the key -----------------------------------------------------------
+def following_flags(blind: Blind | None, key: str) -> tuple[Flag, ...]:
+    """Flags that need no judgement: several options defensible, the key not among them, or none at all."""
+    if blind is None:
+        return ()
+    if not blind.defensible:
+        return (Flag.NO_VALID_OPTION,)
+    flags = []
+    if len(blind.defensible) > 1:
+        flags.append(Flag.SEVERAL_VALID)
+    if key not in blind.defensible:
+        flags.append(Flag.KEY_WRONG)
+    return tuple(flags)
+
+
+def standing_flags(judgement: Judgement, ground: Ground) -> list[str]:
+    """The flags that stand, in the order of the vocabulary: chosen ones, and those that follow unless withdrawn."""
+    follow = set(following_flags(ground.blind, ground.key)) - set(judgement.withdrawn_flags)
+    stand = {str(flag) for flag in follow} | set(judgement.flags)
+    return [flag.value for flag in Flag if flag.value in stand]
+
+
+def needs_reasoning(judgement: Judgement, ground: Ground) -> bool:
+    """Clinical reasoning is due when the blind answer is not the key, or the verdict is not accept."""
+    differs = ground.blind is not None and ground.blind.best != ground.key
+    return differs or judgement.verdict != Verdict.ACCEPT
+
+
+def low_grades(judgement: Judgement) -> list[str]:
+    return [name for name, grade in judgement.grades.items() if type(grade) is int and 1 <= grade <= GRADE_NEEDS_WORDS]
+
+
+# --- steps 2 and 3 ----------------------------------------------------------------------------------
+def parse_judgement(sent: Mapping[str, Sequence[str]]) -> Judgement:
+    """Steps 2 and 3 from form fields; what is not there stays empty for check_judgement to find."""
+    grades: dict[str, int | str] = {}
+    for name in GradeName.values():
+        value = _one(sent, name)
+        if value:
+            grades[name] = int(value) if value in {"1", "2", "3", "4", "5"} else value
+    return Judgement(
+        grades=grades,
+        needs_image=_one(sent, "needs_image"),
+        relevant=_one(sent, "relevant"),
+        flags=tuple(dict.fromkeys(sent.get("flags", ()))),
+        withdrawn_flags=tuple(dict.fromkeys(sent.get("withdrawn_flags", ()))),
+        verdict=_one(sent, "verdict"),
+        verdict_reason=_text(sent, "verdict_reason"),
+        reasoning=_text(sent, "reasoning"),
+        comment=_text(sent, "comment"),
+        category=" ".join(_one(sent, "category").split()),
+    )
+
+
+def check_judgement(judgement: Judgement, ground: Ground) -> list[Problem]:
+    """Everything that is missing or does not fit, in the order of the form; empty when the review may be stored."""
+    return [
+        *_check_grades(judgement),
+        *_check_degrees(judgement),
+        *_check_flags(judgement, ground),
+        *_check_verdict(judgement),
+        *_check_texts(judgement, ground),
+    ]
+
+
+def _check_grades(judgement: Judgement) -> list[Problem]:
+    problems = []
+    for name in GradeName:
+        grade = judgement.grades.get(name.value)
+        if grade is None:
+            problems.append(
+                Problem(name.value, "missing", _("Give a grade from 1 to 5, or say that you cannot judge."))
+            )
+        elif not (grade == CANNOT_JUDGE or (type(grade) is int and 1 <= grade <= 5)):
+            problems.append(Problem(name.value, "unknown_grade", _("A grade is 1, 2, 3, 4, 5 or “cannot judge”.")))
+    if set(judgement.grades) - set(GradeName.values()):
+        problems.append(Problem("grades", "unknown_grade", _("This form does not know that grade.")))
+    return problems
+
+
+def _check_degrees(judgement: Judgement) -> list[Problem]:
+    sentence = _("Choose yes, partly or no, or say that you cannot judge.")
+    sent = {"needs_image": judgement.needs_image, "relevant": judgement.relevant}
+    return [
+        Problem(name, "unknown_choice" if value else "missing", sentence)
+        for name, value in sent.items()
+        if value not in Degree.values()
+    ]
+
+
+def _check_flags(judgement: Judgement, ground: Ground) -> list[Problem]:
+    problems = []
+    may_choose = set(CHOSEN) if ground.blind is not None else set(Flag)
+    follow = set(following_flags(ground.blind, ground.key))
+    if set(judgement.flags) - set(Flag.values()):
+        problems.append(Problem("flags", "unknown_flag", _("This form does not know that flag.")))
+    elif set(judgement.flags) - may_choose:
+        problems.append(
+            Problem("flags", "follows", _("That flag follows from your blind answer; it cannot be set by hand."))
+        )
+    if Flag.HALLUCINATED in judgement.flags and not ground.report_opened:
+        problems.append(
+            Problem("flags", "report_first", _("Open the report (O) before you say that something is not in it."))
+        )
+    if set(judgement.withdrawn_flags) - follow:
+        problems.append(Problem("flags", "does_not_follow", _("Only a flag that follows can be withdrawn.")))
+    elif judgement.withdrawn_flags and not judgement.comment:
+        problems.append(Problem("comment", "withdrawn", _("Say in the comment why you withdraw the flag.")))
+    return problems
+
+
+def _check_verdict(judgement: Judgement) -> list[Problem]:
+    if judgement.verdict not in Verdict.values():
+        return [Problem("verdict", "missing", _("Give a verdict: accept, revise, reject or cannot judge."))]
+    if judgement.verdict == Verdict.CANNOT_JUDGE and not judgement.verdict_reason:
+        return [Problem("verdict_reason", "missing", _("Say why you cannot judge this question."))]
+    return []
+
+
+def _check_texts(judgement: Judgement, ground: Ground) -> list[Problem]:
+    problems = []
+    if needs_reasoning(judgement, ground) and not judgement.reasoning and judgement.verdict in Verdict.values():
+        sentence = (
+            _("Give your clinical reasoning: your blind answer is not the key.")
+            if judgement.verdict == Verdict.ACCEPT
+            else _("Give your clinical reasoning: the verdict is not “accept”.")
+        )
+        problems.append(Problem("reasoning", "missing", sentence))
+    if low_grades(judgement) and not judgement.comment and not standing_flags(judgement, ground):
+        problems.append(Problem("comment", "low_grade", _("A grade of 3 or less needs a flag or a comment.")))
+    texts = {
+        "verdict_reason": judgement.verdict_reason,
+        "reasoning": judgement.reasoning,
+        "comment": judgement.comment,
+    }
+    problems += [
+        Problem(name, "too_long", _("This text is too long: 5,000 characters are the most."))
+        for name, text in texts.items()
+        if len(text) > TEXT_LIMIT
+    ]
+    if len(judgement.category) > CATEGORY_LIMIT:
+        problems.append(Problem("category", "too_long", _("A category has at most 200 characters.")))
+    return problems
+
+
+def _one(sent: Mapping[str, Sequence[str]], name: str) -> str:
+    values = sent.get(name, ())
+    return values[-1].replace("\x00", "").strip() if values else ""
+
+
+def _text(sent: Mapping[str, Sequence[str]], name: str) -> str:
+    return _one(sent, name).replace("\r\n", "\n")

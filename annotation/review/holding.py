@@ -1,0 +1,45 @@
+"""Taking hold of one assignment inside a transaction, and the checks that every act of a reviewer makes first."""
+
+from __future__ import annotations
+
+from annotation.enums import AssignmentState, RoundState
+from annotation.models import Assignment, ReviewDraft, User
+
+# What acts and the case page need of an assignment, in one row. Built once: building costs more than asking.
+_COLUMNS = (
+    *("public_id", "reviewer_id", "position", "state", "skip_reason", "opened_at", "report_opened_at"),
+    *("round__name", "round__slug", "round__state", "round__steps", "round__simulated"),
+    *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
+    *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
+    *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "draft__data", "draft__sequence"),
+)
+CASES = Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft").only(*_COLUMNS)
+_HELD = CASES.select_for_update(of=("self",))
+
+
+class NotTheReviewer(Exception):
+    """The question is not, or no longer, assigned to this person."""
+
+
+class RoundNotOpen(Exception):
+    """The round has not opened yet or is closed; what is stored stays as it is."""
+
+
+def hold_assignment(assignment: Assignment, *, actor: User) -> Assignment:
+    """The assignment as stored now, locked until the transaction ends.
+
+    Raises NotTheReviewer and RoundNotOpen. Must run inside a transaction; whatever the caller's row says about its
+    state is not believed.
+    """
+    held = _HELD.get(pk=assignment.pk)
+    if held.reviewer_id != actor.pk or held.state == AssignmentState.WITHDRAWN:
+        raise NotTheReviewer(f"assignment {held.public_id} is not with this person")
+    if held.round.state != RoundState.OPEN:
+        raise RoundNotOpen(f"round {held.round.slug} is {held.round.state}")
+    return held
+
+
+def drop_draft(held: Assignment) -> None:
+    """The step that the draft was for is stored. Also a draft that came while this transaction waited its turn."""
+    ReviewDraft.objects.filter(assignment=held).delete()
+    ReviewDraft._meta.get_field("assignment").remote_field.set_cached_value(held, None)

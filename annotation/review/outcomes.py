@@ -1,0 +1,212 @@
+"""What the reviews of a round found. Every number with its n, and with the rule by which it was counted."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from django.db.models import Exists, F, OuterRef, QuerySet
+
+from annotation.enums import Degree, Flag, GradeName, RoundSteps, Verdict, Word
+from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion
+from annotation.statistics.estimate import Estimate
+from annotation.statistics.intervals import ClusteredShare, clustered_share, share
+from annotation.statistics.issues import PAPER_FLAGS, CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
+
+CANNOT_JUDGE = "cannot_judge"
+LOW_GRADE = 3  # below this a question does not settle
+
+
+@dataclass(frozen=True)
+class IssueRow:
+    issue: Word
+    flags: tuple[Flag, ...]  # which flags of the form count
+    rate: IssueRate
+
+
+@dataclass(frozen=True)
+class Tally:
+    """How often each word was chosen, in how many reviews. Reviews of one question are not independent."""
+
+    name: str
+    n: int
+    counts: list[tuple[Word, int]]
+
+
+@dataclass(frozen=True)
+class Grades:
+    """One grade over the reviews: how often 5, 4, 3, 2, 1; its median; those who could not judge stand apart."""
+
+    name: GradeName
+    n: int
+    counts: list[tuple[int, int]]
+    median: float | None
+    n_cannot_judge: int
+
+
+@dataclass(frozen=True)
+class Outcomes:
+    rule: CountingRule
+    n_questions: int  # in the round
+    n_reviewed: int  # questions with at least one submitted review
+    n_reviews: int
+    reviews_per_question: list[tuple[int, int]]  # (k, questions with k submitted reviews)
+    paper: list[IssueRow]
+    flags: list[IssueRow]
+    any_issue: IssueRate
+    ceiling: Estimate
+    ceiling_clustered: ClusteredShare | None
+    verdicts: Tally
+    accepted: Estimate
+    settled: Estimate
+    grades: list[Grades]
+    degrees: list[Tally]
+    category_corrected: Estimate
+    has_clusters: bool
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The newest version of one review, with what it is compared to."""
+
+    question: int
+    stratum: str
+    cluster: str
+    flags: frozenset[str]
+    grades: dict[str, int | str]
+    verdict: str
+    needs_image: str
+    relevant: str
+    category: str
+    best: str | None  # None: the round asks for no blind answer
+    key: str
+
+
+def newest_reviews(review_round: ReviewRound) -> QuerySet[Review]:
+    """The version of each review that counts, one row per reviewer and question."""
+    later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
+    return Review.objects.filter(~Exists(later), assignment__round=review_round)
+
+
+def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.ANY) -> Outcomes:
+    """The outcomes so far, from the newest version of each submitted review; three queries whatever the size."""
+    strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
+    stratum_of = dict(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", "stratum"))
+    rows = _rows(review_round, stratum_of)
+    judged = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
+
+    def rate(flags: Iterable[Flag]) -> IssueRate:
+        return issue_rate(judged, [flag.value for flag in flags], rule, strata)
+
+    n_of_question = Counter(row.question for row in rows)
+    any_issue = rate(Flag)
+    ceiling = [row for row in rows if row.best is not None]
+    return Outcomes(
+        rule=rule,
+        n_questions=len(stratum_of),
+        n_reviewed=len(n_of_question),
+        n_reviews=len(rows),
+        reviews_per_question=sorted(Counter(n_of_question.values()).items()),
+        paper=[IssueRow(outcome, PAPER_FLAGS[outcome], rate(PAPER_FLAGS[outcome])) for outcome in PaperOutcome],
+        flags=[IssueRow(flag, (flag,), rate((flag,))) for flag in Flag],
+        any_issue=any_issue,
+        ceiling=share(sum(row.best == row.key for row in ceiling), len(ceiling)),
+        ceiling_clustered=_clustered_ceiling(ceiling),
+        verdicts=_tally("verdict", Verdict, [row.verdict for row in rows]),
+        accepted=_share_of_questions(rows, lambda said: all(one.verdict == Verdict.ACCEPT for one in said)),
+        settled=_share_of_questions(rows, lambda said: all(is_settling(one, review_round.steps) for one in said)),
+        grades=[_grades(name, [row.grades.get(name) for row in rows]) for name in GradeName],
+        degrees=[
+            _tally("needs_image", Degree, [row.needs_image for row in rows]),
+            _tally("relevant", Degree, [row.relevant for row in rows]),
+        ],
+        category_corrected=_share_of_questions(rows, lambda said: any(one.category for one in said)),
+        has_clusters=any_issue.clustered is not None,
+    )
+
+
+def is_settling(review: _Row, steps: str) -> bool:
+    """Whether this review lets its question settle without adjudication.
+
+    The verdict is accept, the blind best answer is the key, no flag is set and no grade is below 3. A round without
+    blind answers never settles by itself a question whose key nobody answered blind.
+    """
+    low = any(isinstance(grade, int) and grade < LOW_GRADE for grade in review.grades.values())
+    blind_fits = steps == RoundSteps.FULL and review.best == review.key
+    return review.verdict == Verdict.ACCEPT and blind_fits and not review.flags and not low
+
+
+def _rows(review_round: ReviewRound, stratum_of: dict[int, str]) -> list[_Row]:
+    of_round = Assignment.objects.filter(round=review_round)
+    keys = dict(AnswerKey.objects.filter(revision__in=of_round.values("revision")).values_list("revision_id", "key"))
+    values = (
+        newest_reviews(review_round)
+        .order_by()
+        .annotate(
+            revision_id=F("assignment__revision"),
+            exam=F("assignment__revision__question__exam__pseudonym"),
+            patient=F("assignment__revision__question__exam__patient_pseudonym"),
+            best=F("assignment__blind_answer__best"),
+        )
+        .values_list(
+            "revision_id",
+            "exam",
+            "patient",
+            "best",
+            "flags",
+            "grades",
+            "verdict",
+            "needs_image",
+            "relevant",
+            "category",
+        )
+    )
+    return [
+        _Row(
+            question=revision_id,
+            stratum=stratum_of.get(revision_id, ""),
+            cluster=patient or f"exam {exam}",
+            flags=frozenset(flags),
+            grades=grades,
+            verdict=verdict,
+            needs_image=needs_image,
+            relevant=relevant,
+            category=category,
+            best=best,
+            key=keys[revision_id],
+        )
+        for revision_id, exam, patient, best, flags, grades, verdict, needs_image, relevant, category in values
+    ]
+
+
+def _clustered_ceiling(rows: Sequence[_Row]) -> ClusteredShare | None:
+    clusters: dict[str, list[int]] = defaultdict(list)
+    for row in rows:
+        clusters[row.cluster].append(int(row.best == row.key))
+    return clustered_share(list(clusters.values())) if len(clusters) < len(rows) else None
+
+
+def _share_of_questions(rows: Sequence[_Row], holds: Callable[[list[_Row]], bool]) -> Estimate:
+    of_question: dict[int, list[_Row]] = defaultdict(list)
+    for row in rows:
+        of_question[row.question].append(row)
+    return share(sum(holds(said) for said in of_question.values()), len(of_question))
+
+
+def _tally(name: str, words: type[Word], chosen: Sequence[str]) -> Tally:
+    counts = Counter(chosen)
+    return Tally(name, sum(counts[word] for word in words), [(word, counts[word]) for word in words])
+
+
+def _grades(name: GradeName, given: Sequence[int | str | None]) -> Grades:
+    numbers = [grade for grade in given if isinstance(grade, int)]
+    counts = Counter(numbers)
+    return Grades(
+        name=name,
+        n=len(numbers),
+        counts=[(grade, counts[grade]) for grade in (5, 4, 3, 2, 1)],
+        median=median(numbers) if numbers else None,
+        n_cannot_judge=sum(grade == CANNOT_JUDGE for grade in given),
+    )

@@ -1,0 +1,201 @@
+"""Questions that change hands: a reviewer comes, leaves or hands some on. Nothing is deleted in an open round."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Max, QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation.audit.recording import record
+from annotation.enums import AssignmentState, Role, RoundState
+from annotation.models import Assignment, Membership, ReviewRound, User
+from annotation.people.granting import add_role
+from annotation.review.allotment import hand_out, share_for_newcomer
+from annotation.review.assigning import (
+    BATCH,
+    RoundRefused,
+    assign_round,
+    assigned_now,
+    check_may_log_in,
+    drawn_questions,
+    hold_round,
+    reviewers_of,
+    vetoed,
+)
+from annotation.review.transitions import UNFINISHED, Act, state_after
+
+
+@transaction.atomic
+def add_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: datetime) -> int:
+    """One more reviewer: a draft is assigned anew; in an open round they take over an equal share of what waits.
+
+    Returns how many questions the person has now. Questions that somebody has begun, skipped or submitted stay where
+    they are. Raises RoundRefused for a closed round, for somebody who reviews in it already, and as assign_round does.
+    """
+    hold_round(review_round)
+    _check_not_closed(review_round)
+    check_may_log_in(person)
+    present = reviewers_of(review_round)
+    if person in present and assigned_now(review_round).filter(reviewer=person).exists():
+        raise RoundRefused(_("%(name)s reviews in this round already.") % {"name": person})
+    if review_round.state == RoundState.DRAFT:
+        assign_round(review_round, [*present, person], actor=actor, at=at)
+        return Assignment.objects.filter(round=review_round, reviewer=person).count()
+    add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+    waiting = list(
+        _open_rows(review_round).filter(state=AssignmentState.WAITING, opened_at__isnull=True).order_by("pk")
+    )
+    places = {pk: index for index, pk in enumerate(sorted({row.reviewer_id for row in waiting}))}
+    pairs = [(places[row.reviewer_id], row.revision.question.number) for row in waiting]
+    moving = [waiting[index] for index in share_for_newcomer(pairs, _barred(review_round, person), review_round.seed)]
+    _hand_over(review_round, [(row, person) for row in moving])
+    record("round.reviewer_added", actor=actor, at=at, subject=review_round, facts=_moved(person, moving))
+    return len(moving)
+
+
+@transaction.atomic
+def remove_reviewer(
+    review_round: ReviewRound, person: User, *, actor: User, at: datetime, to: User | None = None
+) -> int:
+    """Take a reviewer out; what they submitted stays, what they left open goes to ``to`` or evenly to the others.
+
+    A draft is assigned anew without them. Returns how many questions changed hands. Raises RoundRefused for a closed
+    round, for somebody who does not review in it, and when nobody may take one of the questions.
+    """
+    hold_round(review_round)
+    _check_not_closed(review_round)
+    present = reviewers_of(review_round)
+    if person.pk not in {one.pk for one in present}:
+        raise RoundRefused(_("%(name)s does not review in this round.") % {"name": person})
+    others = [one for one in present if one.pk != person.pk]
+    n_theirs = assigned_now(review_round).filter(reviewer=person).count()
+    if review_round.state == RoundState.DRAFT and n_theirs:
+        assign_round(review_round, [*others, to] if to else others, actor=actor, at=at)
+        return n_theirs
+    rows = list(_open_rows(review_round).filter(reviewer=person))
+    if to is not None:
+        _check_takes(review_round, to, rows)
+        takers = dict.fromkeys((row.pk for row in rows), to)
+    else:
+        takers = _spread(review_round, rows, [one for one in others if one.is_active])
+    for one in {taker.pk: taker for taker in takers.values()}.values():
+        add_role(one, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+    _hand_over(review_round, [(row, takers[row.pk]) for row in rows])
+    Membership.objects.filter(user=person, round=review_round, role=Role.REVIEWER).delete()
+    record("round.reviewer_removed", actor=actor, at=at, subject=review_round, facts=_moved(person, rows))
+    return len(rows)
+
+
+@transaction.atomic
+def reassign(review_round: ReviewRound, assignments: Collection[str], *, to: User, actor: User, at: datetime) -> int:
+    """Give open assignments, named by their public ids, to another person; returns how many went.
+
+    Raises RoundRefused when one of them is not open in this round, when the person has the question already or must
+    not see it; then none goes.
+    """
+    hold_round(review_round)
+    _check_not_closed(review_round)
+    rows = list(_open_rows(review_round).filter(public_id__in=assignments))
+    if len(rows) != len(set(assignments)):
+        raise RoundRefused(_("Some of these questions are no longer open; look at the list again."))
+    _check_takes(review_round, to, rows)
+    add_role(to, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+    _hand_over(review_round, [(row, to) for row in rows])
+    record("round.reassigned", actor=actor, at=at, subject=review_round, facts=_moved(to, rows))
+    return len(rows)
+
+
+def _check_not_closed(review_round: ReviewRound) -> None:
+    if review_round.state == RoundState.CLOSED:
+        raise RoundRefused(_("The round is closed; its reviewers stay as they are."))
+
+
+def _open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
+    return (
+        Assignment.objects.select_for_update(of=("self",))
+        .select_related("revision__question")
+        .filter(round=review_round, state__in=UNFINISHED)
+        .order_by("position")
+    )
+
+
+def _held(review_round: ReviewRound, person: User) -> set[int]:
+    """Numbers of the questions that the person has in this round, or had and opened: nobody is blind twice."""
+    rows = Assignment.objects.filter(round=review_round, reviewer=person)
+    rows = rows.exclude(state=AssignmentState.WITHDRAWN, opened_at__isnull=True)
+    return set(rows.values_list("revision__question__number", flat=True))
+
+
+def _barred(review_round: ReviewRound, person: User) -> set[int]:
+    """Numbers of the questions that the person cannot be given."""
+    banned, _reasons = vetoed([person], drawn_questions(review_round.plan_id))
+    return _held(review_round, person) | {number for _index, number in banned}
+
+
+def _check_takes(review_round: ReviewRound, to: User, rows: Sequence[Assignment]) -> None:
+    check_may_log_in(to)
+    numbers = sorted({row.revision.question.number for row in rows} & _barred(review_round, to))
+    if numbers:
+        raise RoundRefused(
+            ngettext(
+                "%(name)s has question %(numbers)s already or must not see it: name somebody else for it.",
+                "%(name)s has questions %(numbers)s already or must not see them: name somebody else for them.",
+                len(numbers),
+            )
+            % {"name": to, "numbers": _listed(numbers)}
+        )
+
+
+def _spread(review_round: ReviewRound, rows: Sequence[Assignment], others: Sequence[User]) -> dict[int, User]:
+    """Who takes which assignment (its pk): whoever may have the question and has least left to do."""
+    barred = [_barred(review_round, person) for person in others]
+    loads = [_open_rows(review_round).filter(reviewer=person).count() for person in others]
+    numbers = [row.revision.question.number for row in rows]
+    possible = {n: [index for index, held in enumerate(barred) if n not in held] for n in numbers}
+    if stuck := sorted(n for n in numbers if not possible[n]):
+        raise RoundRefused(
+            ngettext(
+                "Question %(numbers)s cannot go to any of the other reviewers: add a reviewer first.",
+                "Questions %(numbers)s cannot go to any of the other reviewers: add a reviewer first.",
+                len(stuck),
+            )
+            % {"numbers": _listed(stuck)}
+        )
+    given = hand_out(numbers, possible, loads, review_round.seed)
+    return {row.pk: others[given[row.revision.question.number]] for row in rows}
+
+
+def _hand_over(review_round: ReviewRound, moves: Sequence[tuple[Assignment, User]]) -> None:
+    """Withdraw each assignment and give its question to somebody else, at the end of their order."""
+    last = dict(
+        Assignment.objects.filter(round=review_round).order_by().values_list("reviewer").annotate(Max("position"))
+    )
+    fresh: list[Assignment] = []
+    for old, person in moves:
+        old.state = state_after(old.state, Act.WITHDRAW, steps=review_round.steps)
+        last[person.pk] = last.get(person.pk, 0) + 1
+        fresh.append(
+            Assignment(
+                round=review_round,
+                reviewer=person,
+                revision_id=old.revision_id,
+                position=last[person.pk],
+                reassigned_from=old,
+            )
+        )
+    withdrawn = [old for old, _person in moves]
+    Assignment.objects.bulk_update(withdrawn, ["state"], batch_size=BATCH)
+    Assignment.objects.bulk_create(fresh, batch_size=BATCH)
+
+
+def _moved(person: User, rows: Sequence[Assignment]) -> dict[str, int]:
+    return {"person": person.pk, "assignments": len(rows)}
+
+
+def _listed(numbers: Sequence[int]) -> str:
+    """The first ten numbers; a long list ends in dots."""
+    return ", ".join(str(number) for number in numbers[:10]) + (" …" if len(numbers) > 10 else "")

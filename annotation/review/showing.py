@@ -1,0 +1,263 @@
+"""One case as its reviewer may see it now: loads what visible_parts names, and nothing else reaches a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Prefetch, QuerySet
+
+from annotation.enums import (
+    AssignmentState,
+    Difficulty,
+    ImageState,
+    OptionLetter,
+    RoundState,
+    RoundSteps,
+    Sex,
+    Task,
+    ViewPosition,
+)
+from annotation.ingest.serving import image_descriptors
+from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
+from annotation.review.answering import stored_answer, stored_blind
+from annotation.review.form import Blind, following_flags
+from annotation.review.holding import CASES
+from annotation.review.submitting import newest_review
+from annotation.review.visibility import Part, Standing, Step, current_step, visible_parts
+from annotation.review.worklist import Progress, next_exam, progress_at
+
+Descriptors = list[dict[str, Any]]
+MOST_AGE = 90  # 90 stands for 90 or older
+
+_NAMES = Assignment.objects.select_related("round").only(
+    "public_id", "reviewer_id", "state", "round__slug", "round__state"
+)
+# Images of a case and what the viewer needs of them; removed ones are gone.
+_IMAGES = (
+    Image.objects.exclude(state=ImageState.REMOVED)
+    .only(
+        *("public_id", "exam_id", "position", "state", "view_position", "laterality"),
+        *("display", "simulated", "attribution", "licence"),
+    )
+    .order_by("position", "pk")
+    .prefetch_related(Prefetch("renditions", Rendition.objects.only("image_id", "kind", "name")))
+)
+
+
+@dataclass(frozen=True)
+class ShownOption:
+    """One option; the marks are False while they may not be seen."""
+
+    letter: str
+    text: str
+    is_own: bool = False
+    is_defensible: bool = False
+    is_key: bool = False
+
+
+@dataclass(frozen=True)
+class ShownImage:
+    """An image that cannot be shown, and why."""
+
+    view: str
+    state: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShownCase:
+    """Everything that a page about this case may contain. What may not be seen is empty."""
+
+    public_id: str
+    round_name: str
+    round_slug: str
+    round_open: bool
+    simulated: bool
+    steps: str
+    step: Step
+    state: str
+    progress: Progress
+    stem: str
+    options: list[ShownOption]
+    age: int | None
+    age_is_open: bool
+    sex: Sex
+    views: list[ViewPosition]
+    descriptors: Descriptors
+    next_descriptors: Descriptors
+    missing: list[ShownImage]
+    version: int  # of the newest review; 0 while there is none
+    n_stored: int
+    draft_sequence: int
+    held: Mapping[str, Any]  # form values: of the draft, else of the newest review
+    skip_reason: str
+    own: Blind | None = None
+    key: str = ""
+    explanation: str = ""
+    following: tuple[str, ...] = ()
+    task: Task | None = None
+    category: str = ""
+    report_opened: bool = False
+    findings: str = ""
+    impression: str = ""
+    stated_difficulty: Difficulty | None = None
+
+    @property
+    def is_blind(self) -> bool:
+        return self.step == Step.BLIND
+
+
+def own_assignment(user: User, public_id: str) -> Assignment:
+    """The assignment by its name in addresses, if it is this person's. Raises Assignment.DoesNotExist."""
+    return _shown(CASES, user, public_id)
+
+
+def named_assignment(user: User, public_id: str) -> Assignment:
+    """The same without what the page shows: for an act, which takes hold of the stored row itself."""
+    return _shown(_NAMES, user, public_id)
+
+
+def _shown(rows: QuerySet[Assignment], user: User, public_id: str) -> Assignment:
+    assignment = rows.get(reviewer=user, public_id=public_id)
+    if assignment.state == AssignmentState.WITHDRAWN or assignment.round.state == RoundState.DRAFT:
+        raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
+    return assignment
+
+
+def standing_of(assignment: Assignment, *, submitted: bool) -> Standing:
+    return Standing(
+        steps=RoundSteps.OPEN if assignment.round.steps == RoundSteps.OPEN else RoundSteps.FULL,
+        answered=stored_answer(assignment) is not None,
+        report_opened=assignment.report_opened_at is not None,
+        submitted=submitted,
+        round_open=assignment.round.state == RoundState.OPEN,
+    )
+
+
+def show_case(assignment: Assignment, *, viewer: User, ahead: Assignment | None = None) -> ShownCase:
+    """The case of an assignment as CASES loads it, as its reviewer may see it now.
+
+    ``ahead`` is the assignment that comes next, where it is known; otherwise it is looked up.
+    """
+    review = newest_review(assignment)
+    standing = standing_of(assignment, submitted=review is not None)
+    parts = visible_parts(standing)
+    answer = stored_answer(assignment)
+    own = stored_blind(answer) if answer is not None and Part.OWN_ANSWER in parts else None
+    revision, exam = assignment.revision, assignment.revision.question.exam
+    next_exam_id = _exam_ahead(assignment, ahead, viewer) if standing.round_open else None
+    images, next_images = _images(exam.pk, next_exam_id)
+    draft = getattr(assignment, "draft", None)
+    truth = _truth(assignment, parts, own)
+    version = review.version if review is not None else 0
+    return ShownCase(
+        public_id=assignment.public_id,
+        round_name=assignment.round.name,
+        round_slug=assignment.round.slug,
+        round_open=standing.round_open,
+        simulated=assignment.round.simulated,
+        steps=assignment.round.steps,
+        step=current_step(standing),
+        state=assignment.state,
+        progress=progress_at(assignment),
+        stem=revision.stem,
+        options=_options(list(revision.options), own, truth.get("key", "")),
+        age=exam.age_years,
+        age_is_open=exam.age_years is not None and exam.age_years >= MOST_AGE,
+        sex=next((sex for sex in Sex if sex == exam.sex), Sex.UNKNOWN),
+        views=[_view(image) for image in images],
+        descriptors=_descriptors(images),
+        next_descriptors=_descriptors(next_images),
+        missing=[
+            ShownImage(_view(image).label, next(s.label for s in ImageState if s == image.state))
+            for image in images
+            if image.state != ImageState.AVAILABLE
+        ],
+        version=version,
+        n_stored=int(answer is not None) + version,
+        draft_sequence=draft.sequence if draft is not None else 0,
+        held=draft.data if draft is not None else _values(review),
+        skip_reason=assignment.skip_reason if assignment.state == AssignmentState.SKIPPED else "",
+        own=own,
+        task=next((task for task in Task if task == revision.task), None) if Part.TASK in parts else None,
+        category=revision.category if Part.CATEGORY in parts else "",
+        report_opened=Part.REPORT in parts,
+        stated_difficulty=(
+            next((d for d in Difficulty if d == revision.difficulty), Difficulty.UNKNOWN)
+            if Part.STATED_DIFFICULTY in parts
+            else None
+        ),
+        **truth,
+    )
+
+
+def _truth(assignment: Assignment, parts: frozenset[Part], own: Blind | None) -> dict[str, Any]:
+    """Key, explanation, report and what follows from them. The table is not asked before it may be seen."""
+    if Part.KEY not in parts:
+        return {}
+    rows = AnswerKey.objects.filter(pk=assignment.revision_id)
+    row = (rows.select_related("report") if Part.REPORT in parts else rows).get()
+    truth: dict[str, Any] = {
+        "key": row.key,
+        "explanation": row.explanation,
+        "following": tuple(flag.value for flag in following_flags(own, row.key)),
+    }
+    if Part.REPORT in parts and row.report is not None:
+        truth |= {"findings": row.report.findings, "impression": row.report.impression}
+    return truth
+
+
+def _options(texts: list[str], own: Blind | None, key: str) -> list[ShownOption]:
+    return [
+        ShownOption(
+            letter=letter.value,
+            text=text,
+            is_own=own is not None and own.best == letter,
+            is_defensible=own is not None and letter in own.defensible and own.best != letter,
+            is_key=key == letter,
+        )
+        for letter, text in zip(OptionLetter, texts, strict=False)
+    ]
+
+
+def _exam_ahead(assignment: Assignment, ahead: Assignment | None, viewer: User) -> int | None:
+    if ahead is not None:
+        return ahead.revision.question.exam_id
+    return next_exam(viewer, assignment.round, leaving=assignment)
+
+
+def _images(exam_id: int, next_exam_id: int | None) -> tuple[list[Image], list[Image]]:
+    """The images of this case and of the next one, in one query."""
+    images = list(_IMAGES.filter(exam_id__in={exam_id, next_exam_id or exam_id}))
+    return (
+        [image for image in images if image.exam_id == exam_id],
+        [image for image in images if image.exam_id == next_exam_id],
+    )
+
+
+def _descriptors(images: list[Image]) -> Descriptors:
+    """What the viewer needs for the images that may be seen."""
+    return image_descriptors(image for image in images if image.state == ImageState.AVAILABLE)
+
+
+def _view(image: Image) -> ViewPosition:
+    return next((view for view in ViewPosition if view == image.view_position), ViewPosition.UNKNOWN)
+
+
+def _values(review: Review | None) -> dict[str, Any]:
+    """A stored review as form values, so that it can be changed."""
+    if review is None:
+        return {}
+    return {
+        **{name: str(grade) for name, grade in review.grades.items()},
+        "needs_image": review.needs_image,
+        "relevant": review.relevant,
+        "flags": review.flags,
+        "withdrawn_flags": review.withdrawn_flags,
+        "verdict": review.verdict,
+        "verdict_reason": review.verdict_reason,
+        "reasoning": review.reasoning,
+        "comment": review.comment,
+        "category": review.category,
+    }

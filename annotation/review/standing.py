@@ -1,0 +1,100 @@
+"""How far a round is, reviewer by reviewer, and what one reviewer has done: reads for coordinators."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Max, Prefetch, Q, QuerySet
+
+from annotation.enums import AssignmentState, RoundState
+from annotation.models import Assignment, Review, ReviewRound, User
+from annotation.review.assigning import assigned_now, reviewers_of
+from annotation.review.transitions import UNFINISHED
+
+State = AssignmentState
+
+
+@dataclass(frozen=True)
+class Standing:
+    """One reviewer in one round. ``last_seen`` is when they last opened, answered, skipped or submitted a question."""
+
+    person: User
+    n_all: int
+    n_submitted: int
+    n_answered: int
+    n_skipped: int
+    n_waiting: int
+    last_seen: datetime | None
+    has_left: bool
+
+    @property
+    def n_open(self) -> int:
+        return self.n_answered + self.n_skipped + self.n_waiting
+
+
+def standings(review_round: ReviewRound) -> list[Standing]:
+    """Everybody who has, had or may be given questions in the round, by name; four queries."""
+    rows = Assignment.objects.filter(round=review_round).order_by().values("reviewer")
+    counted = {
+        row["reviewer"]: row
+        for row in rows.annotate(
+            **{f"n_{state.value}": Count("pk", filter=Q(state=state)) for state in State},
+            **{f"last_{place}": Max(field) for place, field in enumerate(_MOMENTS)},
+        )
+    }
+    submitted = dict(rows.values_list("reviewer").annotate(Max("reviews__submitted_at")))
+    present = {person.pk: person for person in reviewers_of(review_round)}
+    everybody = {**User.objects.in_bulk(set(counted) - set(present)), **present}
+    return sorted(
+        (_standing(person, counted.get(pk, {}), submitted.get(pk), pk in present) for pk, person in everybody.items()),
+        key=lambda one: (one.has_left, one.person.name, one.person.email),
+    )
+
+
+_MOMENTS = ("opened_at", "skipped_at", "report_opened_at", "blind_answer__answered_at")
+
+
+def _standing(person: User, row: Mapping[str, object], submitted: datetime | None, is_present: bool) -> Standing:
+    def n(state: State) -> int:
+        count = row.get(f"n_{state.value}", 0)
+        return count if isinstance(count, int) else 0
+
+    moments = [row.get(f"last_{place}") for place in range(len(_MOMENTS))] + [submitted]
+    numbers = {state: n(state) for state in (State.SUBMITTED, State.ANSWERED, State.SKIPPED, State.WAITING)}
+    return Standing(
+        person=person,
+        n_all=sum(numbers.values()),
+        n_submitted=numbers[State.SUBMITTED],
+        n_answered=numbers[State.ANSWERED],
+        n_skipped=numbers[State.SKIPPED],
+        n_waiting=numbers[State.WAITING],
+        last_seen=max((moment for moment in moments if isinstance(moment, datetime)), default=None),
+        has_left=not is_present,
+    )
+
+
+def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
+    """Whoever reviews in a round stays blinded to what others said until it closes, whatever else they may."""
+    if review_round.state == RoundState.CLOSED:
+        return True
+    return not assigned_now(review_round).filter(reviewer=person).exists()
+
+
+def open_assignments(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:
+    """What this reviewer still has to do, in their order."""
+    rows = Assignment.objects.filter(round=review_round, reviewer=person, state__in=UNFINISHED)
+    return rows.select_related("revision__question").order_by("position")
+
+
+def past_reviews(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:
+    """What this reviewer submitted, newest first; ``versions`` holds the versions of each review, newest first."""
+    versions = Prefetch("reviews", Review.objects.order_by("-version"), to_attr="versions")
+    return (
+        Assignment.objects.filter(round=review_round, reviewer=person, state=State.SUBMITTED)
+        .select_related("revision__question__bank", "blind_answer")
+        .annotate(last_submitted_at=Max("reviews__submitted_at"))
+        .order_by("-last_submitted_at", "-pk")
+        .prefetch_related(versions)
+    )

@@ -1,0 +1,45 @@
+"""A step that leaves a question, and the opening of the one that comes next, in one transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.models import Assignment, User
+from annotation.review.answering import mark_opened
+from annotation.review.form import Judgement
+from annotation.review.skipping import skip
+from annotation.review.submitting import submit_review
+from annotation.review.worklist import next_assignments
+
+
+@dataclass(frozen=True)
+class Turn:
+    """The case that comes on screen now, and the one to prepare; None where there is none or it is not known."""
+
+    opened: Assignment | None
+    ahead: Assignment | None = None
+
+
+@transaction.atomic
+def submit_and_turn(assignment: Assignment, judgement: Judgement, *, actor: User, at: datetime) -> Turn:
+    """See submit_review, which says what is raised; then nothing is opened."""
+    submit_review(assignment, judgement, actor=actor, at=at)
+    return _open_next(assignment, actor=actor, at=at)
+
+
+@transaction.atomic
+def skip_and_turn(assignment: Assignment, reason: str, *, actor: User, at: datetime) -> Turn:
+    """See skip, which says what is raised; then nothing is opened."""
+    skip(assignment, reason, actor=actor, at=at)
+    return _open_next(assignment, actor=actor, at=at)
+
+
+def _open_next(leaving: Assignment, *, actor: User, at: datetime) -> Turn:
+    following = next_assignments(actor, leaving.round, leaving=leaving)
+    if not following:
+        return Turn(None)
+    mark_opened(following[0], at=at)
+    return Turn(*following)

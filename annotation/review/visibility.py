@@ -1,0 +1,87 @@
+"""What a reviewer may see of a case, and when. Pure, and the only place where this is decided.
+
+The alignment of question and images cannot be judged after reading the report, and a key cannot be doubted honestly
+after seeing it; so key, explanation, task and category follow the blind answer, the report follows its own key press,
+and the stated difficulty follows the submission. Whoever builds a page loads only what ``visible_parts`` names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from annotation.enums import RoundSteps
+
+
+class Part(StrEnum):
+    """A part of a case that can be shown or held back."""
+
+    IMAGES = "images"
+    METADATA = "metadata"  # age, sex, views
+    STEM = "stem"
+    OPTIONS = "options"
+    OWN_ANSWER = "own_answer"  # what this reviewer answered blind
+    KEY = "key"
+    EXPLANATION = "explanation"
+    TASK = "task"
+    CATEGORY = "category"
+    REPORT = "report"
+    STATED_DIFFICULTY = "stated_difficulty"
+
+
+class Step(StrEnum):
+    """What the reviewer does now."""
+
+    BLIND = "blind"
+    JUDGE = "judge"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How far this reviewer has come with this question; all of it read from stored rows."""
+
+    steps: RoundSteps
+    answered: bool  # the blind answer is stored
+    report_opened: bool  # the moment is stored
+    submitted: bool  # at least one version of the review is stored
+    round_open: bool
+
+
+BLIND_PARTS = frozenset({Part.IMAGES, Part.METADATA, Part.STEM, Part.OPTIONS})
+JUDGE_PARTS = BLIND_PARTS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
+
+
+def current_step(standing: Standing) -> Step:
+    """Step 1 until its answer is stored, unless the round asks for the judgement only."""
+    if standing.steps == RoundSteps.OPEN or standing.answered:
+        return Step.JUDGE
+    return Step.BLIND
+
+
+def visible_parts(standing: Standing) -> frozenset[Part]:
+    """The parts that this reviewer may see now.
+
+    A stored submission or an opened report never shows more than the blind answer allows: without that answer, in a
+    round that asks for it, the case stays at step 1 whatever else is stored. In an open round the report still opens
+    on demand, because one flag of step 2 cannot be judged without it.
+    """
+    if current_step(standing) == Step.BLIND:
+        return BLIND_PARTS
+    parts = set(JUDGE_PARTS)
+    if standing.answered:
+        parts.add(Part.OWN_ANSWER)
+    if standing.report_opened:
+        parts.add(Part.REPORT)
+    if standing.submitted:
+        parts.add(Part.STATED_DIFFICULTY)
+    return frozenset(parts)
+
+
+def may_open_report(standing: Standing) -> bool:
+    """From step 2 on, while the round is open; a closed round shows what was opened and nothing more."""
+    return standing.round_open and current_step(standing) == Step.JUDGE
+
+
+def may_change(standing: Standing) -> bool:
+    """Until the round closes; afterwards everything is there to read."""
+    return standing.round_open

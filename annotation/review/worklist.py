@@ -1,0 +1,125 @@
+"""A reviewer's own list: the rounds, the questions in their order, and which one comes next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from django.db import connection
+from django.db.models import Count, Q, QuerySet
+
+from annotation.enums import AssignmentState, RoundState
+from annotation.models import Assignment, ReviewRound, Revision, User
+from annotation.review.holding import CASES
+from annotation.review.transitions import IN_TURN, UNFINISHED
+
+_AHEAD = CASES.filter(state__in=IN_TURN).order_by("position")
+_SKIPPED = CASES.filter(state=AssignmentState.SKIPPED).order_by("skipped_at", "position")
+_EXAM = ("pk", "revision__question__exam_id")
+_AHEAD_EXAMS = Assignment.objects.filter(state__in=IN_TURN).order_by("position").values_list(*_EXAM)
+_SKIPPED_EXAMS = (
+    Assignment.objects.filter(state=AssignmentState.SKIPPED).order_by("skipped_at", "position").values_list(*_EXAM)
+)
+# By hand: the database needs a tenth of the time that it takes to build this query from models.
+_PROGRESS = f"""
+    SELECT SUM(CASE WHEN position <= %s THEN 1 ELSE 0 END),
+           SUM(CASE WHEN state = '{AssignmentState.SUBMITTED}' THEN 1 ELSE 0 END),
+           COUNT(*)
+    FROM {Assignment._meta.db_table}
+    WHERE reviewer_id = %s AND round_id = %s AND state <> '{AssignmentState.WITHDRAWN}'
+"""  # noqa: S608 - words and a table of ours
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a reviewer is in a round. ``place`` is the place of one question in the reviewer's own order."""
+
+    place: int
+    n_submitted: int
+    n_all: int
+
+
+def own_assignments(user: User, review_round: ReviewRound) -> QuerySet[Assignment]:
+    """The assignments of one person in one round, in their order; withdrawn ones are no longer theirs."""
+    return (
+        Assignment.objects.filter(reviewer=user, round=review_round)
+        .exclude(state=AssignmentState.WITHDRAWN)
+        .order_by("position")
+    )
+
+
+def next_assignment(user: User, review_round: ReviewRound, *, leaving: Assignment | None = None) -> Assignment | None:
+    """The next unfinished question in this person's order, the skipped ones last; None when all is submitted.
+
+    ``leaving`` is the question that is on screen now: it does not come next, though it may stand first in the order.
+    """
+    return next(iter(next_assignments(user, review_round, leaving=leaving)), None)
+
+
+def next_assignments(user: User, review_round: ReviewRound, *, leaving: Assignment | None = None) -> list[Assignment]:
+    """The next unfinished question and, where it is known at no further cost, the one after it.
+
+    The rows are as CASES loads them.
+    """
+    for rows in (_AHEAD, _SKIPPED):
+        first = list(rows.filter(reviewer=user, round=review_round)[:3])
+        found = [assignment for assignment in first if leaving is None or assignment.pk != leaving.pk]
+        if found:
+            return found[:2]
+    return []
+
+
+def next_exam(user: User, review_round: ReviewRound, *, leaving: Assignment) -> int | None:
+    """The exam of the question that comes next."""
+    for rows in (_AHEAD_EXAMS, _SKIPPED_EXAMS):
+        first: list[tuple[int, int]] = list(rows.filter(reviewer=user, round=review_round)[:2])
+        for pk, exam_id in first:
+            if pk != leaving.pk:
+                return exam_id
+    return None
+
+
+def progress_at(assignment: Assignment) -> Progress:
+    """Place and counts in the reviewer's own list, in one query."""
+    with connection.cursor() as cursor:
+        cursor.execute(_PROGRESS, [assignment.position, assignment.reviewer_id, assignment.round_id])
+        place, n_submitted, n_all = cursor.fetchone()
+    return Progress(place=place or 0, n_submitted=n_submitted or 0, n_all=n_all)
+
+
+def rounds_of(user: User) -> QuerySet[ReviewRound]:
+    """The rounds in which this person has questions, open ones first, with counts per state."""
+    mine = Q(assignments__reviewer=user, assignments__state__in=(*UNFINISHED, AssignmentState.SUBMITTED))
+    return (
+        ReviewRound.objects.filter(mine)
+        .exclude(state=RoundState.DRAFT)
+        .filter(archived_at__isnull=True)
+        .annotate(
+            n_all=Count("assignments", filter=mine),
+            n_submitted=Count("assignments", filter=mine & Q(assignments__state=AssignmentState.SUBMITTED)),
+            n_skipped=Count("assignments", filter=mine & Q(assignments__state=AssignmentState.SKIPPED)),
+        )
+        .order_by("-state", "-opened_at")  # "open" after "closed" in the alphabet
+    )
+
+
+def counts_by_state(user: User, review_round: ReviewRound) -> Mapping[str, int]:
+    rows = own_assignments(user, review_round).order_by().values_list("state").annotate(n=Count("pk"))
+    return dict(rows)
+
+
+def categories_of(bank_id: int) -> list[str]:
+    """The categories in use in a bank, in order; one step in the index for each, so a large bank costs no more."""
+    found: list[str] = []
+    last = ""
+    while True:
+        following = (
+            Revision.objects.filter(bank_id=bank_id, category__gt=last)
+            .order_by("category")
+            .values_list("category", flat=True)
+            .first()
+        )
+        if following is None:
+            return found
+        found.append(following)
+        last = following

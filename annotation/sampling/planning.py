@@ -1,0 +1,178 @@
+"""Draw a sample from a bank and store it with everything that is needed to draw it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import QuestionBank, Revision, SampledQuestion, SamplingPlan, User
+from annotation.sampling.allocation import allocate, sample_size
+from annotation.sampling.drawing import RULE, SEED_MAX, Drawn, draw
+from annotation.sampling.strata import StratifyBy, frame_of
+from annotation.slugs import free_slug
+
+DEFAULT_PER_THOUSAND = 100
+DEFAULT_SEED = 1
+
+
+class SampleRefused(ValueError):
+    """A sample cannot be drawn, stored or removed; the text says why and what to do."""
+
+
+@dataclass(frozen=True)
+class Stratum:
+    stratum: str
+    n_frame: int
+    n_drawn: int
+
+
+@dataclass(frozen=True)
+class Draw:
+    """A sample as it would be stored: ``drawn`` and ``revision_ids`` run in parallel."""
+
+    bank: QuestionBank
+    by: StratifyBy
+    per_thousand: int
+    seed: int
+    n_frame: int
+    frame_sha256: str
+    strata: list[Stratum]
+    drawn: list[Drawn]
+    revision_ids: list[int]
+
+
+def preview_sample(bank: QuestionBank, *, by: StratifyBy, per_thousand: int, seed: int) -> Draw:
+    """Draw from the current questions of the bank without storing anything.
+
+    Raises SampleRefused for a share or seed out of range, an archived bank and a bank without questions.
+    """
+    check_request(bank, per_thousand, seed)
+    field = {StratifyBy.NONE: "task"}.get(by, by.value)
+    rows = list(Revision.objects.in_bank(bank).current().order_by().values_list("question__number", "pk", field))
+    if not rows:
+        raise SampleRefused(_("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name})
+    frame = frame_of(((number, value) for number, _pk, value in rows), by)
+    allocation = allocate(frame.counts(), sample_size(frame.n, per_thousand), by)
+    drawn = draw(frame, allocation, seed)
+    ids = np.array([pk for _number, pk, _value in rows], dtype=np.int64)
+    ids = ids[np.argsort(np.array([row[0] for row in rows], dtype=np.int64), kind="stable")]
+    places = np.searchsorted(frame.numbers, np.array([one.number for one in drawn], dtype=np.int64))
+    return Draw(
+        bank=bank,
+        by=by,
+        per_thousand=per_thousand,
+        seed=seed,
+        n_frame=frame.n,
+        frame_sha256=frame.sha256(),
+        strata=[Stratum(name, size, allocation[name]) for name, size in frame.counts().items()],
+        drawn=drawn,
+        revision_ids=ids[places].tolist(),
+    )
+
+
+def check_request(bank: QuestionBank, per_thousand: int, seed: int) -> None:
+    if bank.archived_at is not None:
+        raise SampleRefused(_("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+    if not 1 <= per_thousand <= 1000:
+        raise SampleRefused(
+            _("%(n)s questions per thousand cannot be drawn: give a number from 1 to 1000.") % {"n": per_thousand}
+        )
+    if not 0 <= seed <= SEED_MAX:
+        raise SampleRefused(_("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
+
+
+def draw_sample(
+    bank: QuestionBank,
+    *,
+    actor: User | None,
+    at: datetime,
+    name: str = "",
+    by: StratifyBy = StratifyBy.DIFFICULTY,
+    per_thousand: int = DEFAULT_PER_THOUSAND,
+    seed: int = DEFAULT_SEED,
+    seen_frame_sha256: str = "",
+) -> SamplingPlan:
+    """Draw and store. ``seen_frame_sha256`` is the frame of the preview that a person agreed to.
+
+    Raises SampleRefused as preview_sample does, for a name that is taken, and when the bank has changed since the
+    preview.
+    """
+    found = preview_sample(bank, by=by, per_thousand=per_thousand, seed=seed)
+    if seen_frame_sha256 and seen_frame_sha256 != found.frame_sha256:
+        raise SampleRefused(_("The bank has changed since this preview was drawn: look at the new one, then store it."))
+    return store_sample(found, name=name or default_name(found), actor=actor, at=at)
+
+
+def default_name(found: Draw) -> str:
+    words = _("%(bank)s, %(n)s per thousand by %(by)s, seed %(seed)s") % {
+        "bank": found.bank.name[:120],
+        "n": found.per_thousand,
+        "by": found.by.label,
+        "seed": found.seed,
+    }
+    return words[:200]
+
+
+@transaction.atomic
+def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime) -> SamplingPlan:
+    name = name.strip()
+    if len(name) > 200:
+        raise SampleRefused(_("The name is longer than 200 characters."))
+    if SamplingPlan.objects.filter(name=name).exists():
+        raise SampleRefused(_("A sample named “%(name)s” exists already: give this one another name.") % {"name": name})
+    plan = SamplingPlan.objects.create(
+        name=name,
+        slug=free_slug(name, among=SamplingPlan.objects.all(), otherwise="sample"),
+        bank=found.bank,
+        rule=RULE,
+        stratify_by=found.by,
+        per_thousand=found.per_thousand,
+        seed=found.seed,
+        strata=[vars(stratum) for stratum in found.strata],
+        n_frame=found.n_frame,
+        frame_sha256=found.frame_sha256,
+        created_by=actor,
+        created_at=at,
+    )
+    SampledQuestion.objects.bulk_create(
+        (
+            SampledQuestion(plan=plan, position=position, revision_id=revision_id, stratum=one.stratum)
+            for position, (one, revision_id) in enumerate(zip(found.drawn, found.revision_ids, strict=True), 1)
+        ),
+        batch_size=2000,
+    )
+    facts = {"n_frame": found.n_frame, "n_drawn": len(found.drawn), "seed": found.seed, "rule": RULE}
+    record("sample.drawn", actor=actor, at=at, subject=plan, facts=facts)
+    return plan
+
+
+@transaction.atomic
+def archive_sample(plan: SamplingPlan, *, actor: User, at: datetime) -> None:
+    """Out of the lists and not offered for new rounds; its rounds go on. Archiving twice changes nothing."""
+    if plan.archived_at is None:
+        plan.archived_at = at
+        plan.save(update_fields=["archived_at"])
+        record("sample.archived", actor=actor, at=at, subject=plan)
+
+
+@transaction.atomic
+def bring_back_sample(plan: SamplingPlan, *, actor: User, at: datetime) -> None:
+    if plan.archived_at is not None:
+        plan.archived_at = None
+        plan.save(update_fields=["archived_at"])
+        record("sample.brought_back", actor=actor, at=at, subject=plan)
+
+
+@transaction.atomic
+def delete_sample(plan: SamplingPlan, *, actor: User, at: datetime) -> None:
+    """Raises SampleRefused while a round was made from it."""
+    n_rounds = plan.rounds.count()
+    if n_rounds:
+        raise SampleRefused(_("A round was made from this sample: archive the sample instead."))
+    record("sample.deleted", actor=actor, at=at, subject=plan, facts={"name": plan.name})
+    plan.delete()

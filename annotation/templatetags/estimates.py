@@ -1,0 +1,57 @@
+"""How numbers with their intervals look on a page. Rounding happens here and nowhere before."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from annotation.statistics.estimate import (
+    FEW_CLUSTERS,
+    SMALL_N,
+    STRATUM_TOO_SMALL,
+    ZERO_TRIALS,
+    Estimate,
+)
+
+register = template.Library()
+
+
+@register.filter
+def percent(share: Estimate | float | None) -> str:
+    """83.84 %; n/a where it is not defined."""
+    value = share.value if isinstance(share, Estimate) else share
+    return _("n/a") if value is None else f"{_hundredths(value)}\N{NO-BREAK SPACE}%"
+
+
+@register.filter
+def interval(estimate: Estimate) -> str:
+    """76.1 to 88.3 %, or nothing."""
+    if estimate.interval is None:
+        return _("n/a")
+    low, high = estimate.interval
+    return _("%(low)s to %(high)s") % {"low": _hundredths(low), "high": _hundredths(high)} + "\N{NO-BREAK SPACE}%"
+
+
+@register.filter
+def of_all(part: int, whole: int) -> str:
+    """12 of 40 as 30.00 %; nothing of nothing is n/a."""
+    return percent(part / whole if whole else None)
+
+
+@register.filter
+def caution(estimate: Estimate) -> str:
+    """Why a value is missing, or what to be careful about; empty when there is nothing to say."""
+    return {
+        ZERO_TRIALS: _("nothing to count yet"),
+        STRATUM_TOO_SMALL: _("fewer than 2 questions of a stratum are reviewed"),
+        SMALL_N: _("small n"),
+        FEW_CLUSTERS: _("no interval: fewer than 10 exams"),
+        "": "",
+    }[estimate.reason or next(iter(estimate.flags), "")]
+
+
+def _hundredths(value: float) -> str:
+    return number_format(Decimal(f"{100 * value:.2f}"), decimal_pos=2)  # number_format alone cuts, it does not round

@@ -1,0 +1,170 @@
+"""Banks and their questions: listed, searched, looked at, put away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.decorators import AuthenticatedRequest, role_required
+from annotation.enums import ImageState, ImportState, Role, RoundState
+from annotation.forms.bank import SearchForm
+from annotation.ingest.serving import image_descriptors
+from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
+from annotation.permissions import is_administrator, is_coordinator
+from annotation.questionbank.answers import truth_of
+from annotation.questionbank.keeping import BankInUse, archive_bank, begin_deletion, bring_back_bank, check_unused
+from annotation.questionbank.listing import categories_of, n_questions, published_imports, questions_page
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def banks(request: AuthenticatedRequest) -> HttpResponse:
+    """Banks in use; the archived ones on request."""
+    archived = "archived" in request.GET
+    found = QuestionBank.objects.filter(archived_at__isnull=not archived).prefetch_related("imports")
+    rows = []
+    for bank in found:
+        published = [one for one in bank.imports.all() if one.state == ImportState.PUBLISHED]
+        if published:
+            rows.append(
+                {
+                    "bank": bank,
+                    "n_questions": sum(one.result.get("created", 0) for one in published),
+                    "last_import": published[0],
+                }
+            )
+    context = {"rows": rows, "archived": archived, "may_import": is_coordinator(request.user)}
+    return render(request, "annotation/bank/list.html", context)
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+@vary_on_headers("HX-Request")
+def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """One bank and a page of its questions."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    form = SearchForm(request.GET, categories=categories_of(one))
+    wanted = form.wanted()
+    before = _number(request, "before")
+    page = questions_page(one, wanted, after=_number(request, "after") or 0, before=before)
+    kept = {name: value for name, value in request.GET.items() if name not in ("after", "before") and value}
+    context = {
+        "bank": one,
+        "form": form,
+        "page": page,
+        "wanted": wanted,
+        "next_query": urlencode({**kept, "after": page.last}),
+        "previous_query": urlencode({**kept, "before": page.first}),
+        "first_query": urlencode(kept),
+    }
+    if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
+        return render(request, "annotation/bank/_questions.html", context)
+    context |= {
+        "n_questions": n_questions(one),
+        "imports": published_imports(one).select_related("actor")[:20],
+        "may_import": is_coordinator(request.user),
+        "may_delete": is_administrator(request.user) and _is_unused(one),
+    }
+    return render(request, "annotation/bank/detail.html", context)
+
+
+def _number(request: AuthenticatedRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _is_unused(one: QuestionBank) -> bool:
+    try:
+        check_unused(one)
+    except BankInUse:
+        return False
+    return True
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+    """One question with its exam and history; key, explanation and report for coordinators only."""
+    questions = Question.objects.select_related("bank", "exam")
+    one = get_object_or_404(questions, bank__slug=slug, number=number)
+    revisions = list(
+        Revision.objects.filter(question=one, bank_import__state=ImportState.PUBLISHED)
+        .select_related("bank_import__actor")
+        .order_by("-number")
+    )
+    if not revisions:
+        raise Http404
+    current = revisions[0]
+    context: dict[str, Any] = {"bank": one.bank, "question": one, "revision": current, "revisions": revisions}
+    context["options"] = list(zip("ABCD", current.options, strict=False))
+    if is_coordinator(request.user):
+        context["truth"] = truth_of(current, person=request.user)
+        images = list(
+            Image.objects.filter(exam=one.exam).exclude(state=ImageState.REMOVED).prefetch_related("renditions")
+        )
+        shown = {row["id"]: row for row in image_descriptors(images)}
+        context["images"] = [{"image": image, "shown": shown.get(image.public_id)} for image in images]
+        context["reviews"] = _closed_reviews(one)
+    context["next_number"], context["previous_number"] = _neighbours(one)
+    return render(request, "annotation/bank/question.html", context)
+
+
+def _neighbours(one: Question) -> tuple[int | None, int | None]:
+    others = Question.objects.filter(bank=one.bank_id)
+    after = others.filter(number__gt=one.number).order_by("number").values_list("number", flat=True).first()
+    before = others.filter(number__lt=one.number).order_by("-number").values_list("number", flat=True).first()
+    return after, before
+
+
+def _closed_reviews(one: Question) -> list[Review]:
+    """The newest version of each review of closed rounds; what reviewers of an open round think stays theirs."""
+    assignments = Assignment.objects.filter(revision__question=one, round__state=RoundState.CLOSED)
+    rows = Review.objects.filter(assignment__in=assignments).select_related(
+        "assignment__round", "assignment__reviewer", "assignment__revision"
+    )
+    newest: dict[int, Review] = {}
+    for row in rows.order_by("assignment", "version"):
+        newest[row.assignment_id] = row
+    return list(newest.values())
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return _changed(request, slug, archive_bank, _("The bank is archived."))
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return _changed(request, slug, bring_back_bank, _("The bank is back in use."))
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def bank_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    one = get_object_or_404(QuestionBank, slug=slug)
+    try:
+        job = begin_deletion(one, actor=request.user, at=timezone.now())
+    except BankInUse as refusal:
+        messages.error(request, str(refusal))
+        return redirect("bank", slug)
+    return redirect("job", job.public_id)
+
+
+def _changed(request: AuthenticatedRequest, slug: str, act: Callable[..., None], said: str) -> HttpResponse:
+    one = get_object_or_404(QuestionBank, slug=slug)
+    at: datetime = timezone.now()
+    act(one, actor=request.user, at=at)
+    messages.success(request, said)
+    return redirect("bank", slug)

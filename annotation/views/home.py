@@ -1,0 +1,90 @@
+"""What waits for a person, with one button to continue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.urls import NoReverseMatch, reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_safe
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.enums import RoundState
+from annotation.people.waiting import Coordination, RoundWork, Waiting, what_waits
+from annotation.permissions import may_see_quarantine
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The one thing to do next."""
+
+    label: str
+    sentence: str
+    url: str
+
+
+@person_required
+@require_safe
+def home(request: AuthenticatedRequest) -> HttpResponse:
+    waiting = what_waits(request.user, timezone.now())
+    context = {
+        "waiting": waiting,
+        "step": next_step(waiting),
+        "may_see_quarantine": may_see_quarantine(request.user),
+    }
+    return render(request, "annotation/home.html", context)
+
+
+def next_step(waiting: Waiting) -> Step | None:
+    """Own reviews come first, then what a coordinator looks after, then the site; None when nothing waits."""
+    for work in waiting.reviews:
+        if work.n_left:
+            return _review_step(work)
+    if waiting.coordination is not None:
+        return _coordination_step(waiting.coordination)
+    if waiting.administration is not None and waiting.administration.n_people == 1:
+        return _step(
+            _("Invite people"), _("You are the only person here. Invite a coordinator first."), "person-invite"
+        )
+    return None
+
+
+def _review_step(work: RoundWork) -> Step | None:
+    sentence = ngettext(
+        "%(n)d question waits for you in “%(round)s”.", "%(n)d questions wait for you in “%(round)s”.", work.n_left
+    )
+    label = _("Continue") if work.n_done else _("Start")
+    return _step(label, sentence % {"n": work.n_left, "round": work.name}, "review-continue", work.slug)
+
+
+def _coordination_step(coordination: Coordination) -> Step | None:
+    running = [work for work in coordination.rounds if work.state == RoundState.OPEN]
+    if running:
+        work = running[0]
+        sentence = _("“%(round)s” is under review: %(done)d of %(total)d reviews are in.")
+        numbers = {"round": work.name, "done": work.n_done, "total": work.n_total}
+        return _step(_("Continue"), sentence % numbers, "round", work.slug)
+    drafts = [work for work in coordination.rounds if work.state == RoundState.DRAFT]
+    if drafts:
+        sentence = _("“%(round)s” is not open yet.") % {"round": drafts[0].name}
+        return _step(_("Continue"), sentence, "round", drafts[0].slug)
+    if coordination.rounds:
+        return None
+    if coordination.banks:
+        return _step(
+            _("Draw a sample"), _("Questions are here. Draw a sample of them for a review round."), "sample-new"
+        )
+    return _step(
+        _("Import questions"), _("There is no question yet. Import a question bank first."), "question-import-new"
+    )
+
+
+def _step(label: str, sentence: str, url_name: str, *args: str) -> Step | None:
+    try:
+        return Step(label, sentence, reverse(url_name, args=args))
+    except NoReverseMatch:
+        return None

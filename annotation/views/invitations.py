@@ -1,0 +1,195 @@
+"""One-time links: giving them out, opening them, taking them back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.contrib.auth import login as log_in
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.decorators import AuthenticatedRequest, anyone, person_required, role_required
+from annotation.enums import Role
+from annotation.forms.people import AcceptForm, InvitationForm, round_invitation_form
+from annotation.models import Invitation, ReviewRound, User
+from annotation.people import accepting, inviting, mailing
+from annotation.people.joining import AddressTaken
+from annotation.people.links import invitation_link
+from annotation.people.rosters import has_account, people_of
+from annotation.permissions import knows_round, may_invite_to_round, may_manage_people
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def person_invite(request: AuthenticatedRequest) -> HttpResponse:
+    """Ask somebody to the site."""
+    form = InvitationForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        issued = _issue(form, None, request.user, timezone.now())
+        if issued is not None:
+            return _show_once(request, issued)
+    return _invitation_page(request, form, None)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def round_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask somebody into one round."""
+    review_round = _round_to_invite_to(request.user, slug)
+    form = round_invitation_form(request.user, review_round, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        issued = _issue(form, review_round, request.user, timezone.now())
+        if issued is not None:
+            return _show_once(request, issued)
+    return _invitation_page(request, form, review_round)
+
+
+@person_required
+@require_POST
+def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Make a link useless: administrators any, coordinators those of their round."""
+    invitation = get_object_or_404(Invitation.objects.select_related("round"), pk=pk)
+    if not may_manage_people(request.user):
+        if invitation.round is None:
+            raise Http404
+        _round_to_invite_to(request.user, invitation.round.slug)
+    inviting.revoke(invitation, actor=request.user, at=timezone.now())
+    messages.success(request, _("The link does not work any more."))
+    return redirect("round-invite", invitation.round.slug) if invitation.round else redirect("people")
+
+
+@anyone
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """The page behind a one-time link: make an account, or add the role to the one that is logged in."""
+    invited = inviting.find_invitation(token)
+    if invited is None:
+        return _closed_page(request, _("This link was never given out. Check that it was copied as a whole."), 404)
+    standing = inviting.standing(invited, timezone.now())
+    if standing is not inviting.Standing.OPEN:
+        return _closed_page(request, why_closed(standing), 410)
+    if request.user.is_authenticated:
+        return _accept_as_logged_in(request, invited, request.user)
+    return _accept_as_new(request, invited, token)
+
+
+def why_closed(standing: inviting.Standing) -> str:
+    """What happened to a link, and what to do."""
+    again = _("Ask the person who sent it for a new one.")
+    return {
+        inviting.Standing.USED: _(
+            "This link was used already: it works once. If it was you, log in; if not, tell the person who sent it."
+        ),
+        inviting.Standing.REVOKED: _("This link was taken back, or a newer one took its place.") + " " + again,
+        inviting.Standing.EXPIRED: _("This link is too old.") + " " + again,
+    }[standing]
+
+
+def _accept_as_new(request: HttpRequest, invited: Invitation, token: str) -> HttpResponse:
+    form = AcceptForm(invited, request.POST or None)
+    knows_account = bool(invited.email) and has_account(invited.email)
+    if request.method == "POST" and not knows_account and form.is_valid():
+        person = _new_person(invited, form)
+        if person is not None:
+            log_in(request, person, backend=BACKEND)
+            messages.success(request, _("Welcome. Your account is ready."))
+            return redirect("home")
+    context = {"form": form, "invitation": invited, "knows_account": knows_account, "here": request.path}
+    return render(request, "annotation/people/invitation.html", context, status=422 if form.errors else 200)
+
+
+def _new_person(invited: Invitation, form: AcceptForm) -> User | None:
+    data = form.cleaned_data
+    try:
+        return accepting.accept_as_new_person(
+            invited,
+            email=data["email"],
+            name=data["name"],
+            password=data["password"],
+            time_zone=data["time_zone"],
+            at=timezone.now(),
+        )
+    except AddressTaken:
+        form.add_error("email", _("There is an account with this address. Log in with it, then open the link again."))
+    except accepting.InvitationClosed as closed:
+        form.add_error(None, why_closed(closed.why))
+    return None
+
+
+def _accept_as_logged_in(request: HttpRequest, invited: Invitation, person: User) -> HttpResponse:
+    refusal = accepting.refusal_for(person, invited)
+    if request.method == "POST" and refusal is None:
+        try:
+            accepting.accept_as(person, invited, at=timezone.now())
+        except accepting.InvitationClosed as closed:
+            return _closed_page(request, why_closed(closed.why), 410)
+        messages.success(request, _("Your account has the role now: %(role)s.") % {"role": invited.get_role_display()})
+        return redirect("home")
+    context = {"invitation": invited, "refusal": refusal.__name__ if refusal else ""}
+    return render(request, "annotation/people/invitation_join.html", context, status=409 if refusal else 200)
+
+
+def _closed_page(request: HttpRequest, message: str, status: int) -> HttpResponse:
+    context = {"title": _("This invitation does not work"), "message": message}
+    return render(request, "annotation/error.html", context, status=status)
+
+
+def _issue(
+    form: InvitationForm, review_round: ReviewRound | None, actor: User, at: datetime
+) -> inviting.IssuedInvitation | None:
+    """The invitation that the form asks for; None with the reason at the field that it is about."""
+    data = form.cleaned_data
+    try:
+        if review_round is not None:
+            return inviting.invite_to_round(review_round, data["email"], data["name"], data["role"], actor, at)
+        return inviting.invite(data["role"], email=data["email"], name=data["name"], actor=actor, at=at)
+    except inviting.HasRoleAlready:
+        form.add_error("email", _("The person with this address has this role already."))
+    except inviting.PersonIsDeactivated:
+        form.add_error("email", _("This address belongs to a deactivated account. An administrator can reactivate it."))
+    except inviting.RoundIsOver:
+        form.add_error(None, _("This round is closed: nobody joins it any more. Open a new round for more reviews."))
+    return None
+
+
+def _show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation) -> HttpResponse:
+    context = {
+        "invitation": issued.invitation,
+        "link": invitation_link(issued.token),
+        "was_sent": mailing.send_invitation(issued),
+        "can_send": mailing.can_send(),
+        "knows_account": has_account(issued.invitation.email),
+    }
+    return render(request, "annotation/people/invited.html", context)
+
+
+def _invitation_page(
+    request: AuthenticatedRequest, form: InvitationForm, review_round: ReviewRound | None
+) -> HttpResponse:
+    context: dict[str, Any] = {"form": form, "round": review_round, "n_days": settings.INVITATION_DAYS}
+    if review_round is not None:
+        context["round_people"] = people_of(review_round, timezone.now())
+    return render(request, "annotation/people/invite.html", context, status=422 if form.errors else 200)
+
+
+def _round_to_invite_to(person: User, slug: str) -> ReviewRound:
+    """The round, for people who may invite to it: 404 for strangers to it, 403 for those who only work in it."""
+    review_round = get_object_or_404(ReviewRound, slug=slug)
+    if may_invite_to_round(person, review_round):
+        return review_round
+    if knows_round(person, review_round):
+        raise PermissionDenied(_("Only the coordinators of this round invite people to it."))
+    raise Http404

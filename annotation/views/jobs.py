@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.decorators import AuthenticatedRequest, anyone, person_required
+from annotation.health import health_of_site
+from annotation.jobs import queueing
+from annotation.models import Job, User
+from annotation.permissions import is_administrator, is_coordinator
+
+JOBS_PER_PAGE = 50
+
+
+def _jobs_of(person: User) -> QuerySet[Job]:
+    """Coordinators and administrators see every job, others their own."""
+    jobs = Job.objects.select_related("created_by")
+    return jobs if is_coordinator(person) or is_administrator(person) else jobs.filter(created_by=person)
+
+
+def _may_steer(person: User, job: Job) -> bool:
+    return job.created_by_id == person.pk or is_coordinator(person)
+
+
+@person_required
+@require_GET
+def job_list(request: AuthenticatedRequest) -> HttpResponse:
+    page = Paginator(_jobs_of(request.user), JOBS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/jobs/list.html", {"page": page})
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
+    template = "annotation/jobs/_job.html" if request.headers.get("HX-Request") else "annotation/jobs/detail.html"
+    result = job.result or {}
+    context = {
+        "job": job,
+        "facts": {name: value for name, value in result.items() if not isinstance(value, list | dict)},
+        "refusals": result.get("refused") or result.get("errors") or [],
+        "may_steer": _may_steer(request.user, job),
+    }
+    return render(request, template, context)
+
+
+@person_required
+@require_POST
+def job_cancel(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    job = _steered_job(request, public_id)
+    try:
+        queueing.cancel(job, actor=request.user, at=timezone.now())
+        messages.info(request, _("The job ends at its next step; what it has stored so far stays."))
+    except queueing.JobAlreadyOver:
+        messages.warning(request, _("This job was over already."))
+    return redirect("job", public_id)
+
+
+@person_required
+@require_POST
+def job_retry(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    job = _steered_job(request, public_id)
+    try:
+        queueing.retry(job, actor=request.user, at=timezone.now())
+    except queueing.JobStillRunning:
+        messages.warning(request, _("Only a failed or cancelled job can be tried again."))
+    return redirect("job", public_id)
+
+
+def _steered_job(request: AuthenticatedRequest, public_id: str) -> Job:
+    job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
+    if not _may_steer(request.user, job):
+        raise PermissionDenied(_("Only who started a job, or a coordinator, can stop it or try it again."))
+    return job
+
+
+@anyone
+@require_GET
+def healthz(request: HttpRequest) -> HttpResponse:
+    """State of database, storage and worker as JSON; 503 when the site cannot store an answer."""
+    health = health_of_site(at=timezone.now())
+    response = JsonResponse(health.as_json(), status=200 if health.can_store else 503)
+    response["Cache-Control"] = "no-store"
+    return response

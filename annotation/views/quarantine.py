@@ -1,0 +1,139 @@
+"""The quarantine: images that may identify somebody, for the people who may decide about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Prefetch
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.decorators import AuthenticatedRequest, role_required
+from annotation.enums import ImageState, RenditionKind, Role
+from annotation.forms.images import MaskForm, ReasonForm
+from annotation.ingest import quarantine as acts
+from annotation.ingest.searching import check_text
+from annotation.ingest.serving import image_descriptors
+from annotation.models import AuditEvent, Image, Rendition
+
+IMAGES_PER_PAGE = 50
+
+
+@role_required(Role.DEIDENTIFIER)
+@never_cache
+@require_safe
+def quarantine(request: AuthenticatedRequest) -> HttpResponse:
+    """All images in quarantine, oldest first, with the reason."""
+    previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
+    waiting = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
+    page = Paginator(waiting.prefetch_related(previews).order_by("ingested_at", "id"), IMAGES_PER_PAGE)
+    return render(request, "annotation/images/quarantine.html", {"page": page.get_page(request.GET.get("page"))})
+
+
+@role_required(Role.DEIDENTIFIER)
+@never_cache
+@require_safe
+def quarantined_image(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    return _page(request, _held(public_id))
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The image identifies nobody."""
+    image, form = _held(public_id), ReasonForm(request.POST)
+    if not form.is_valid():
+        return _page(request, image, failed="release", form=form)
+    reason = form.cleaned_data["reason"]
+    return _decide(
+        request,
+        lambda: acts.release(image, reason=reason, actor=request.user, at=timezone.now()),
+        _("The image is released: it can be seen where its questions are reviewed."),
+    )
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_remove(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The image is not wanted here: its pixels are deleted."""
+    image, form = _held(public_id), ReasonForm(request.POST)
+    if not form.is_valid():
+        return _page(request, image, failed="remove", form=form)
+    reason = form.cleaned_data["reason"]
+    return _decide(
+        request,
+        lambda: acts.remove(image, reason=reason, actor=request.user, at=timezone.now()),
+        _("The image is removed and its pixels are deleted."),
+    )
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Black out boxes; the image stays in quarantine, to be looked at again."""
+    image, form = _held(public_id), MaskForm(request.POST)
+    if not form.is_valid():
+        return _page(request, image, failed="mask", form=form)
+    try:
+        acts.mask(image, form.boxes, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+    except acts.NothingToBlackOut:
+        form.add_error(None, _("No box lies on the image. Draw them inside its edges."))
+        return _page(request, image, failed="mask", form=form)
+    except acts.NotInQuarantine:
+        return _already_decided(request)
+    messages.success(request, _("The boxes are black in the stored pixels. Look once more, then release the image."))
+    return redirect("quarantined-image", public_id)
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_search(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Search the image for text once more; only the boxes change."""
+    check_text(_held(public_id), at=timezone.now())
+    messages.success(request, _("The image was searched for text again."))
+    return redirect("quarantined-image", public_id)
+
+
+def _held(public_id: str) -> Image:
+    held = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
+    return get_object_or_404(held.prefetch_related("renditions"), public_id=public_id)
+
+
+def _decide(request: AuthenticatedRequest, act: Callable[[], None], done: str) -> HttpResponse:
+    try:
+        act()
+    except acts.NotInQuarantine:
+        return _already_decided(request)
+    messages.success(request, done)
+    return redirect("quarantine")
+
+
+def _already_decided(request: AuthenticatedRequest) -> HttpResponse:
+    messages.warning(request, _("Somebody else decided about this image in the meantime; nothing was changed."))
+    return redirect("quarantine")
+
+
+def _page(
+    request: AuthenticatedRequest, image: Image, *, failed: str = "", form: ReasonForm | None = None
+) -> HttpResponse:
+    boxes = [finding for finding in image.text_findings if not finding["allowed"]]
+    events = AuditEvent.objects.filter(subject_type="image", subject_id=image.public_id).select_related("actor")
+    drawn = form.boxes if isinstance(form, MaskForm) and hasattr(form, "boxes") else [f["box"] for f in boxes]
+    context = {
+        "image": image,
+        "views": image_descriptors([image], route="quarantine-rendition"),
+        "preview": next((r for r in image.renditions.all() if r.kind == RenditionKind.PREVIEW), None),
+        "findings": image.text_findings,
+        "n_suspicious": len(boxes),
+        "boxes": drawn,
+        "failed": failed,
+        "form": form or ReasonForm(),
+        "events": events.order_by("-id")[:20],
+    }
+    return render(request, "annotation/images/quarantined_image.html", context, status=422 if failed else 200)

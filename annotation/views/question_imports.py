@@ -1,0 +1,127 @@
+"""Import questions on a page: send a file, look at what would happen, store it, keep the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.decorators import AuthenticatedRequest, role_required
+from annotation.enums import JobState, Role
+from annotation.exports.tables import neutralised
+from annotation.forms.bank import ImportForm
+from annotation.models import Job, QuestionBank, Upload
+from annotation.questionbank.uploads import (
+    PURPOSE,
+    Asked,
+    NotChecked,
+    receive_file,
+    receive_path,
+    store_checked,
+    store_job,
+)
+
+ACTIVE = (JobState.QUEUED, JobState.RUNNING)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def question_import_new(request: AuthenticatedRequest) -> HttpResponse:
+    """The form; a good one begins the check, which stores nothing."""
+    form = ImportForm(request.POST or None, request.FILES or None, initial={"bank": request.GET.get("bank", "")})
+    if request.method == "POST" and form.is_valid():
+        return redirect("question-import", _receive(request, form).public_id)
+    banks = QuestionBank.objects.filter(archived_at__isnull=True).values_list("name", flat=True)
+    status = 422 if request.method == "POST" else 200
+    return render(request, "annotation/bank/import_new.html", {"form": form, "banks": banks}, status=status)
+
+
+def _receive(request: AuthenticatedRequest, form: ImportForm) -> Upload:
+    given = form.cleaned_data
+    asked = Asked(given["bank"], given["skip_refused"])
+    if given.get("path"):
+        return receive_path(given["path"], asked=asked, actor=request.user, at=timezone.now())
+    side_file = given["difficulty"]
+    return receive_file(
+        given["file"].chunks(),
+        given["file"].name,
+        side_file.chunks() if side_file else None,
+        asked=asked,
+        actor=request.user,
+        at=timezone.now(),
+    )
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+@vary_on_headers("HX-Request")
+def question_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Where the import of one file stands: being checked, checked, being stored, stored."""
+    upload = _upload(public_id)
+    job = _job_of(upload)
+    result = job.result or {}
+    stored = bool(result.get("stored"))
+    context = {
+        "upload": upload,
+        "job": job,
+        "asked": job.params,
+        "result": result,
+        "is_store": job.kind == "store_questions",
+        "running": job.state in ACTIVE,
+        "may_store": job.state == JobState.SUCCEEDED and bool(result.get("acceptable")),
+        "stored": stored,
+        "bank": QuestionBank.objects.filter(name=job.params["bank"]).first(),
+    }
+    fragment = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    template = "annotation/bank/_import.html" if fragment else "annotation/bank/import.html"
+    return render(request, template, context)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def question_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    try:
+        store_checked(_upload(public_id), actor=request.user, at=timezone.now())
+    except NotChecked as refusal:
+        messages.error(request, str(refusal))
+    return redirect("question-import", public_id)
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def question_import_report(request: AuthenticatedRequest, public_id: str, form: str) -> HttpResponse:
+    """The report to keep: everything as JSON, or the refused records as CSV."""
+    job = _job_of(_upload(public_id))
+    if job.result is None:
+        raise Http404(_("There is no report yet."))
+    name = f"import-{public_id}.{form}"
+    if form == "json":
+        response: HttpResponse = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    else:
+        text = io.StringIO()
+        table = csv.writer(text)
+        table.writerow(["key", "field", "code", "message"])
+        for row in job.result.get("errors", []):
+            table.writerow([neutralised(row[column]) for column in ("key", "field", "code", "message")])
+        response = HttpResponse(text.getvalue(), content_type="text/csv; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{name}"'
+    return response
+
+
+def _upload(public_id: str) -> Upload:
+    return get_object_or_404(Upload.objects.select_related("job", "created_by"), public_id=public_id, purpose=PURPOSE)
+
+
+def _job_of(upload: Upload) -> Job:
+    """The job that stores the file, or while there is none the one that checks it."""
+    job = store_job(upload) or upload.job
+    if job is None:
+        raise Http404
+    return job

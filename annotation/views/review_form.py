@@ -1,0 +1,183 @@
+"""The rows of the review form as the templates draw them: labels, anchors, keys, what is chosen, what is wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
+
+from annotation.enums import Degree, Difficulty, Flag, GradeName, Verdict, Word
+from annotation.review.anchors import (
+    DIFFICULTY_ANCHORS,
+    GRADE_QUESTIONS,
+    NEEDS_IMAGE_ANCHORS,
+    RELEVANT_ANCHORS,
+    anchor_of,
+)
+from annotation.review.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, Problem
+from annotation.review.showing import ShownCase
+from annotation.views.fragments import kept_fragment
+
+VERDICT_KEYS = {Verdict.ACCEPT: "A", Verdict.REVISE: "V", Verdict.REJECT: "J", Verdict.CANNOT_JUDGE: "U"}
+# A chip is short; its full words stand beside it on focus and in its name for screen readers.
+SHORT_FLAGS = {
+    Flag.SEVERAL_VALID: _lazy("several valid"),
+    Flag.KEY_WRONG: _lazy("key wrong"),
+    Flag.NO_VALID_OPTION: _lazy("no valid option"),
+    Flag.NEEDS_PRIOR: _lazy("needs prior"),
+    Flag.HALLUCINATED: _lazy("not in report"),
+    Flag.NOT_VISIBLE: _lazy("not visible"),
+    Flag.OTHER_EXAM: _lazy("other exam"),
+    Flag.UNSOUND: _lazy("unsound"),
+    Flag.GIVES_AWAY: _lazy("gives away"),
+    Flag.IDENTIFIES: _lazy("identifies"),
+    Flag.OTHER: _lazy("other"),
+}
+PARTS = "annotation/review/"
+GRADES = ("1", "2", "3", "4", "5", CANNOT_JUDGE)
+GIVEN_DEGREES = tuple(degree for degree in Degree if degree != Degree.CANNOT_JUDGE)
+DEGREES = {
+    "needs_image": (_lazy("Needs the image"), NEEDS_IMAGE_ANCHORS),
+    "relevant": (_lazy("Relevant"), RELEVANT_ANCHORS),
+}
+FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "S", Flag.KEY_WRONG: "K", Flag.NO_VALID_OPTION: "N"}
+
+
+def case_form(
+    case: ShownCase, *, problems: Sequence[Problem] = (), sent: Mapping[str, object] | None = None
+) -> dict[str, Any]:
+    """What the form shows: what was just sent, else what is held for this case."""
+    held = sent if sent is not None else case.held
+    found = {problem.field: _(problem.message) for problem in reversed(problems)}
+    if case.is_blind:
+        difficulty = kept_fragment(PARTS + "_difficulty.html", _difficulties, _known(held, "difficulty", Difficulty))
+        return {"held": held, "problems": found, "difficulty": difficulty}
+    choice = (case.following, case.own is None)
+    chosen = (_all_known(held, "flags"), _all_known(held, "withdrawn_flags"))
+    return {
+        "held": held,
+        "problems": found,
+        "rows": [
+            *(kept_fragment(PARTS + "_row.html", _grade_row, name, _grade(held, name)) for name in GradeName),
+            *(kept_fragment(PARTS + "_row.html", _degree_row, name, _known(held, name, Degree)) for name in DEGREES),
+        ],
+        "anchors": kept_fragment(PARTS + "_anchors.html", _anchors, *choice),
+        "flags": kept_fragment(PARTS + "_flags.html", _flags, *choice, *chosen, case.report_opened),
+        "verdicts": kept_fragment(PARTS + "_verdicts.html", _verdicts, _known(held, "verdict", Verdict)),
+        "reasoning_due": case.own is not None and case.own.best != case.key,
+    }
+
+
+# --- what is chosen, as far as the form knows it ----------------------------------------------------
+def _known(held: Mapping[str, Any], name: str, words: type[Word]) -> str:
+    value = held.get(name)
+    return value if isinstance(value, str) and value in words.values() else ""
+
+
+def _grade(held: Mapping[str, Any], name: str) -> str:
+    value = held.get(name)
+    return value if value in GRADES else ""
+
+
+def _all_known(held: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    chosen = held.get(name) or ()
+    return tuple(flag for flag in Flag.values() if flag in chosen)
+
+
+# --- the parts ------------------------------------------------------------------------------------
+
+
+def _choice(word: Word, chosen: str) -> dict[str, Any]:
+    return {"value": word.value, "label": _(word.label), "checked": chosen == word.value}
+
+
+def _difficulties(chosen: str) -> dict[str, Any]:
+    choices = [
+        {**_choice(word, chosen), "key": word.value[0].upper(), "anchor": _(DIFFICULTY_ANCHORS[word])}
+        for word in Difficulty
+        if word.value
+    ]
+    return {"difficulties": choices}
+
+
+def _verdicts(chosen: str) -> dict[str, Any]:
+    return {"verdicts": [{**_choice(verdict, chosen), "key": VERDICT_KEYS[verdict]} for verdict in Verdict]}
+
+
+def _grade_row(name: GradeName, chosen: str) -> dict[str, Any]:
+    row = {
+        "name": name.value,
+        "label": _(name.label),
+        "question": _(GRADE_QUESTIONS[name]) if name in GRADE_QUESTIONS else "",
+        "choices": [
+            *({"value": grade, "label": grade, "checked": chosen == grade, "key": grade} for grade in GRADES[:-1]),
+            _cannot_judge(chosen),
+        ],
+    }
+    return {"row": row}
+
+
+def _degree_row(name: str, chosen: str) -> dict[str, Any]:
+    choices = [
+        *({**_choice(degree, chosen), "key": str(i)} for i, degree in enumerate(GIVEN_DEGREES, start=1)),
+        _cannot_judge(chosen),
+    ]
+    return {"row": {"name": name, "label": DEGREES[name][0], "choices": choices}}
+
+
+def _anchors(following: tuple[str, ...], all_open: bool) -> dict[str, Any]:
+    """What stands beside the row or flag that has the focus."""
+    grades = {name.value: [(str(grade), _(anchor_of(name, grade))) for grade in range(5, 0, -1)] for name in GradeName}
+    degrees = {
+        name: [(_(degree.label), _(anchors[degree])) for degree in GIVEN_DEGREES]
+        for name, (_label, anchors) in DEGREES.items()
+    }
+    return {"rows": {**grades, **degrees}, **_flags(following, all_open)}
+
+
+def _cannot_judge(chosen: str) -> dict[str, Any]:
+    return {
+        "value": CANNOT_JUDGE,
+        "label": "–",
+        "name": _("cannot judge"),
+        "checked": chosen == CANNOT_JUDGE,
+        "key": "-",
+    }
+
+
+def _flag(flag: Flag) -> dict[str, Any]:
+    return {"value": flag.value, "label": SHORT_FLAGS[flag], "full": _(flag.label)}
+
+
+def _flags(
+    following: tuple[str, ...],
+    all_open: bool,
+    chosen: tuple[str, ...] = (),
+    withdrawn: tuple[str, ...] = (),
+    report_opened: bool = False,
+) -> dict[str, Any]:
+    """Flags that follow come first and can be withdrawn; where nothing can follow, all are open to choice."""
+    follow = [
+        {
+            **_flag(flag),
+            "name": "withdrawn_flags",
+            "follows": True,
+            "checked": flag.value in withdrawn,
+            "key": FOLLOWING_KEYS[flag],
+        }
+        for flag in FOLLOWING
+        if flag.value in following
+    ]
+    choice = [
+        {
+            **_flag(flag),
+            "name": "flags",
+            "checked": flag.value in chosen,
+            "key": FOLLOWING_KEYS.get(flag) or str(number),
+            "needs_report": flag == Flag.HALLUCINATED,
+        }
+        for number, flag in enumerate((*CHOSEN, *FOLLOWING) if all_open else CHOSEN, start=1)
+    ]
+    return {"flags": follow + choice, "report_opened": report_opened}

@@ -1,0 +1,204 @@
+"""Review rounds as coordinators see them: the list, a new one, its page, one reviewer's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
+from annotation.exports.tables import Format
+from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundForm
+from annotation.models import AnswerKey, Assignment, ReviewRound, SamplingPlan, User
+from annotation.people.rosters import people_of
+from annotation.permissions import is_administrator, is_coordinator, knows_round, may_coordinate, may_invite_to_round
+from annotation.review.assigning import RoundRefused
+from annotation.review.outcomes import round_outcomes
+from annotation.review.rounds import create_round, has_work
+from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, standings
+from annotation.statistics.issues import CountingRule
+
+PER_PAGE = 25
+
+
+def coordinated_round(person: User, slug: str) -> ReviewRound:
+    """The round, for its coordinators: to strangers it does not exist, others who know it may not."""
+    review_round = get_object_or_404(ReviewRound.objects.select_related("plan__bank", "created_by"), slug=slug)
+    if may_coordinate(person, review_round):
+        return review_round
+    if knows_round(person, review_round):
+        raise PermissionDenied(_("This is for the coordinators of the round."))
+    raise Http404
+
+
+def overseen_round(person: User, slug: str) -> ReviewRound:
+    """The round, for its coordinators, and for administrators to look at how it goes."""
+    if is_administrator(person):
+        return get_object_or_404(ReviewRound.objects.select_related("plan__bank", "created_by"), slug=slug)
+    return coordinated_round(person, slug)
+
+
+@person_required
+@require_GET
+def rounds(request: AuthenticatedRequest) -> HttpResponse:
+    """All rounds for coordinators of the site and administrators; for others those that they coordinate."""
+    rows = ReviewRound.objects.select_related("plan__bank")
+    if not (is_coordinator(request.user) or is_administrator(request.user)):
+        rows = rows.filter(memberships__user=request.user, memberships__role=Role.COORDINATOR)
+        if not rows.exists():
+            raise PermissionDenied(_("This page is for people who coordinate a round."))
+    archived = "archived" in request.GET
+    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
+    rows = rows.filter(archived_at__isnull=not archived).annotate(
+        n_all=Count("assignments", filter=there, distinct=True),
+        n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
+        n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
+    )
+    context = {
+        "page": Paginator(rows.order_by("-created_at"), PER_PAGE).get_page(request.GET.get("page")),
+        "archived": archived,
+        "may_create": is_coordinator(request.user),
+        "has_samples": SamplingPlan.objects.filter(archived_at__isnull=True).exists(),
+    }
+    return render(request, "annotation/rounds/list.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def round_new(request: AuthenticatedRequest) -> HttpResponse:
+    """A new round on a stored sample."""
+    form = RoundForm(request.POST or None, initial={"sample": request.GET.get("sample")})
+    if request.method == "POST" and form.is_valid():
+        asked = form.cleaned_data
+        try:
+            review_round = create_round(
+                asked["sample"],
+                name=asked["name"],
+                reviewers=list(asked["reviewers"]),
+                reviewers_per_question=asked["per_question"],
+                steps=asked["steps"],
+                instructions=asked["instructions"],
+                seed=asked["seed"],
+                actor=request.user,
+                at=timezone.now(),
+            )
+        except RoundRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return redirect("round", review_round.slug)
+    has_samples = SamplingPlan.objects.filter(archived_at__isnull=True).exists()
+    context = {"form": form, "has_samples": has_samples}
+    return render(request, "annotation/rounds/new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def round_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Progress, people and outcomes of one round; the outcomes alone for HTMX, by the rule that was chosen."""
+    review_round = overseen_round(request.user, slug)
+    coordinates = may_coordinate(request.user, review_round)
+    context: dict[str, Any] = {"round": review_round, "is_draft": review_round.state == RoundState.DRAFT}
+    if coordinates and not context["is_draft"]:
+        context |= _outcomes(request, review_round)
+        if request.headers.get("HX-Request"):
+            return render(request, "annotation/rounds/_outcomes.html", context)
+    return render(request, "annotation/rounds/detail.html", context | _overview(request, review_round, coordinates))
+
+
+def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
+    chosen = request.GET.get("rule", "")
+    rule = CountingRule(chosen) if chosen in CountingRule.values() else CountingRule.ANY
+    is_blinded = not may_see_outcomes(request.user, review_round)
+    return {
+        "rules": list(CountingRule),
+        "is_blinded": is_blinded,
+        "outcomes": None if is_blinded else round_outcomes(review_round, rule),
+        "formats": list(Format),
+    }
+
+
+def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordinates: bool) -> dict[str, Any]:
+    progress = standings(review_round)
+    n_all, n_submitted = sum(one.n_all for one in progress), sum(one.n_submitted for one in progress)
+    context: dict[str, Any] = {
+        "progress": progress,
+        "n_all": n_all,
+        "n_submitted": n_submitted,
+        "n_open": n_all - n_submitted,
+        "n_questions": review_round.plan.questions.count(),
+        "coordinates": coordinates,
+        "may_delete": is_administrator(request.user) and not has_work(review_round),
+    }
+    if may_invite_to_round(request.user, review_round):
+        context["round_people"] = people_of(review_round, timezone.now())
+    if coordinates and review_round.state == RoundState.DRAFT:
+        present = [one.person.pk for one in progress]
+        context["reviewers_form"] = ReviewersForm(review_round, initial={"reviewers": present})
+    if coordinates and review_round.state == RoundState.OPEN:
+        present_now = User.objects.filter(pk__in=[one.person.pk for one in progress if one.n_all and not one.has_left])
+        context["add_form"] = PersonForm(review_round, but_not=present_now, prefix="add")
+    return context
+
+
+@person_required
+@require_GET
+def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    """What one reviewer has submitted and has still to do, with the way to give it to somebody else."""
+    review_round = coordinated_round(request.user, slug)
+    standing = next((one for one in standings(review_round) if one.person.pk == pk), None)
+    if standing is None:
+        raise Http404
+    person = standing.person
+    is_blinded = not may_see_outcomes(request.user, review_round)
+    page = Paginator(past_reviews(review_round, person), PER_PAGE).get_page(request.GET.get("page"))
+    reviews = [] if is_blinded else list(page.object_list)
+    myself = User.objects.filter(pk=person.pk)
+    context = {
+        "round": review_round,
+        "standing": standing,
+        "person": person,
+        "open_assignments": open_assignments(review_round, person)[:500],
+        "page": page,
+        "reviews": _with_keys(reviews),
+        "is_blinded": is_blinded,
+        "may_change": review_round.state != RoundState.CLOSED,
+        "reassign_form": PersonForm(review_round, but_not=myself, prefix="to"),
+        "remove_form": RemoveForm(review_round, but_not=myself, prefix="takes"),
+    }
+    return render(request, "annotation/rounds/reviewer.html", context)
+
+
+def _with_keys(assignments: list[Assignment]) -> list[dict[str, Any]]:
+    """Each past review with its newest version, the older ones, and the key of its question."""
+    keys = dict(
+        AnswerKey.objects.filter(revision__in=[one.revision_id for one in assignments]).values_list(
+            "revision_id", "key"
+        )
+    )
+    return [
+        {
+            "assignment": one,
+            "blind": getattr(one, "blind_answer", None),
+            "key": keys.get(one.revision_id, ""),
+            "review": versions[0],
+            "older": versions[1:],
+            "flag_labels": [flag.label for flag in Flag if flag in versions[0].flags],
+            "grades": [(name.label, _shown(versions[0].grades.get(name))) for name in GradeName],
+        }
+        for one in assignments
+        if (versions := getattr(one, "versions", []))
+    ]
+
+
+def _shown(grade: int | str | None) -> str:
+    return str(grade) if isinstance(grade, int) else _("cannot judge")

@@ -1,0 +1,10 @@
+"""Celery carries only job numbers; the Job table is the truth (annotation/jobs)."""
+
+import os
+
+from celery import Celery
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")
+app = Celery("rexvqa")
+app.config_from_object("rexvqa_site.celery_settings")
+app.autodiscover_tasks(["annotation"])

@@ -1,0 +1,76 @@
+"""Typed readers of environment variables. A value that makes no sense stops the start with a sentence."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from pathlib import Path
+
+from django.core.exceptions import ImproperlyConfigured
+
+TRUE_WORDS = {"1", "true", "yes", "on"}
+FALSE_WORDS = {"", "0", "false", "no", "off"}
+
+
+def env_str(name: str, default: str = "") -> str:
+    return os.environ.get(name, default).strip()
+
+
+def env_bool(name: str, default: bool = False) -> bool:
+    """Raises ImproperlyConfigured for a word that is neither yes nor no."""
+    raw = os.environ.get(name)
+    if raw is None:
+        return default
+    word = raw.strip().lower()
+    if word in TRUE_WORDS:
+        return True
+    if word in FALSE_WORDS:
+        return False
+    raise ImproperlyConfigured(f"{name}={raw!r} is neither yes nor no; use 1 or 0")
+
+
+def env_int(name: str, default: int, *, at_least: int = 0) -> int:
+    """Raises ImproperlyConfigured for what is not a whole number or is below ``at_least``."""
+    raw = env_str(name)
+    if not raw:
+        return default
+    try:
+        value = int(raw)
+    except ValueError:
+        raise ImproperlyConfigured(f"{name}={raw!r} is not a whole number") from None
+    if value < at_least:
+        raise ImproperlyConfigured(f"{name}={value} is below {at_least}")
+    return value
+
+
+def env_path(name: str, default: Path) -> Path:
+    raw = env_str(name)
+    return Path(raw).expanduser().resolve() if raw else default
+
+
+def secret_from_file(path: Path) -> str:
+    """The random key kept in ``path``; written with mode 600 when it is not there yet."""
+    try:
+        return _read_secret(path)
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}")
+    handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(handle, "w") as file:
+        file.write(secrets.token_urlsafe(64))
+        file.flush()
+        os.fsync(file.fileno())
+    try:
+        os.link(draft, path)  # only one of two starting processes can win
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+    return _read_secret(path)
+
+
+def _read_secret(path: Path) -> str:
+    value = path.read_text().strip()
+    if len(value) < 32:
+        raise ImproperlyConfigured(f"{path} holds no key; restore it from a backup (deleting it logs everybody out)")
+    return value

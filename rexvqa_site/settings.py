@@ -1,0 +1,236 @@
+"""Settings, one file. What a deployment may change is read from the environment, by name, in docs/settings.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import dj_database_url
+from csp.constants import NONE, SELF
+from django.core.exceptions import ImproperlyConfigured
+
+from rexvqa_site.env import env_bool, env_int, env_path, env_str, secret_from_file
+
+# --- Places ---------------------------------------------------------------------------------------
+BASE_DIR = Path(__file__).resolve().parent.parent
+HOME = env_path("REXVQA_HOME", BASE_DIR / "var")
+MEDIA_ROOT = HOME / "media"
+TEMP_ROOT = HOME / "tmp"
+BACKUP_ROOT = env_path("REXVQA_BACKUPS", HOME / "backups")
+STATIC_ROOT = HOME / "static"
+for _folder in (HOME, MEDIA_ROOT, TEMP_ROOT):
+    _folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+
+# --- Keys -----------------------------------------------------------------------------------------
+SECRET_KEY = env_str("REXVQA_SECRET_KEY") or secret_from_file(HOME / "secret_key")
+PSEUDONYM_KEY = env_str("REXVQA_PSEUDONYM_KEY") or secret_from_file(HOME / "pseudonym_key")
+
+# --- Address --------------------------------------------------------------------------------------
+DEBUG = env_bool("REXVQA_DEBUG")
+DEMO = (HOME / "DEMONSTRATION").exists()  # set by "make demo"; a home is a demonstration from its birth or never
+BIND = env_str("REXVQA_BIND", "127.0.0.1")
+PORT = env_int("PORT", 8000, at_least=1)
+PUBLIC_URL = env_str("REXVQA_URL", f"http://127.0.0.1:{PORT}").rstrip("/")
+_address = urlsplit(PUBLIC_URL)
+if _address.scheme not in {"http", "https"} or not _address.hostname:
+    raise ImproperlyConfigured(f"REXVQA_URL={PUBLIC_URL!r} is not an address such as https://reading.example.org")
+HTTPS = _address.scheme == "https"
+ALLOWED_HOSTS = sorted({_address.hostname, "127.0.0.1", "localhost", "[::1]"})
+CSRF_TRUSTED_ORIGINS = [PUBLIC_URL]
+
+# --- Applications ---------------------------------------------------------------------------------
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "django.contrib.humanize",
+    "rest_framework",
+    "django_htmx",
+    "axes",
+    "csp",
+    "annotation",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "whitenoise.middleware.WhiteNoiseMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.locale.LocaleMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "annotation.middleware.PersonalTimeZoneMiddleware",
+    "annotation.middleware.BodyLimitMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+    "axes.middleware.AxesMiddleware",
+]
+ROOT_URLCONF = "rexvqa_site.urls"
+WSGI_APPLICATION = "rexvqa_site.wsgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+                "annotation.context_processors.site",
+            ],
+        },
+    }
+]
+
+# --- Database -------------------------------------------------------------------------------------
+# SQLite as measured for many writers: WAL, FULL (an acknowledged answer survives power loss),
+# IMMEDIATE (a writer waits instead of failing), 20 s of patience.
+SQLITE_OPTIONS: dict[str, Any] = {
+    "timeout": 20,
+    "transaction_mode": "IMMEDIATE",
+    "init_command": (
+        "PRAGMA journal_mode=WAL;PRAGMA synchronous=FULL;PRAGMA cache_size=-64000;PRAGMA mmap_size=134217728;"
+    ),
+}
+
+
+def database_from(url: str) -> dict[str, Any]:
+    """Connection settings for a DATABASE_URL; SQLite gets the measured options, PostgreSQL durable commits."""
+    config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
+    if config["ENGINE"] == "django.db.backends.sqlite3":
+        config["OPTIONS"] = dict(SQLITE_OPTIONS)
+        config["CONN_MAX_AGE"] = None
+        config["CONN_HEALTH_CHECKS"] = False
+    elif config["ENGINE"] == "django.db.backends.postgresql":
+        config["OPTIONS"] = {**config.get("OPTIONS", {}), "options": "-c synchronous_commit=on"}
+    else:
+        raise ImproperlyConfigured("DATABASE_URL must name sqlite or postgres")
+    return config
+
+
+DATABASES = {"default": database_from(env_str("DATABASE_URL") or f"sqlite:///{HOME / 'db.sqlite3'}")}
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+# --- People ---------------------------------------------------------------------------------------
+AUTH_USER_MODEL = "annotation.User"
+AUTHENTICATION_BACKENDS = [
+    "axes.backends.AxesStandaloneBackend",
+    "django.contrib.auth.backends.ModelBackend",
+]
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 10}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+    {"NAME": "django.contrib.auth.password_validation.NumericPasswordValidator"},
+]
+LOGIN_URL = "login"
+LOGIN_REDIRECT_URL = "home"
+LOGOUT_REDIRECT_URL = "login"
+AXES_USERNAME_FORM_FIELD = "username"  # the field of the log-in form; it holds the e-mail address
+AXES_FAILURE_LIMIT = 8
+AXES_COOLOFF_TIME = 0.25  # hours
+AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
+AXES_RESET_ON_SUCCESS = True
+AXES_RESET_COOL_OFF_ON_FAILURE_DURING_LOCKOUT = False  # the time that the page names is the time it takes
+AXES_LOCKOUT_TEMPLATE = "annotation/people/locked_out.html"
+AXES_ENABLE_ADMIN = False
+AXES_VERBOSE = False
+INVITATION_DAYS = env_int("REXVQA_INVITATION_DAYS", 14, at_least=1)
+
+# --- Web safety -----------------------------------------------------------------------------------
+SESSION_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_HSTS_SECONDS = env_int("REXVQA_HSTS_SECONDS", 31_536_000) if HTTPS else 0
+SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
+if env_bool("REXVQA_BEHIND_PROXY"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+CONTENT_SECURITY_POLICY = {
+    "DIRECTIVES": {
+        "default-src": [NONE],
+        "script-src": [SELF],
+        "style-src": [SELF],
+        "img-src": [SELF, "blob:", "data:"],
+        "font-src": [SELF],
+        "connect-src": [SELF],
+        "worker-src": [SELF],
+        "form-action": [SELF],
+        "base-uri": [NONE],
+        "frame-ancestors": [NONE],
+    }
+}
+CSRF_FAILURE_VIEW = "annotation.views.errors.csrf_failure"
+
+# --- Uploads --------------------------------------------------------------------------------------
+UPLOAD_MAX_FILES = env_int("REXVQA_UPLOAD_MAX_FILES", 400, at_least=1)
+UPLOAD_MAX_BYTES = env_int("REXVQA_UPLOAD_MAX_MB", 512, at_least=1) * 1024 * 1024
+IMAGE_MAX_BYTES = env_int("REXVQA_IMAGE_MAX_MB", 128, at_least=1) * 1024 * 1024
+IMAGE_MAX_PIXELS = env_int("REXVQA_IMAGE_MAX_MEGAPIXELS", 40, at_least=1) * 1_000_000
+# Folders on the server that the import and upload pages may read; none by default. Separated by ":".
+SERVER_FOLDERS = [Path(p).resolve() for p in env_str("REXVQA_SERVER_FOLDERS").split(":") if p]
+DATA_UPLOAD_MAX_NUMBER_FILES = UPLOAD_MAX_FILES
+DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
+FILE_UPLOAD_TEMP_DIR = str(TEMP_ROOT)
+FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
+FILE_UPLOAD_PERMISSIONS = 0o600
+
+# --- Background work ------------------------------------------------------------------------------
+CELERY_BROKER_URL = env_str("CELERY_BROKER_URL") or "filesystem://"
+QUEUE_ROOT = HOME / "queue"
+JOB_HEARTBEAT_SECONDS = 5
+JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
+
+# --- E-mail ---------------------------------------------------------------------------------------
+EMAIL_HOST = env_str("REXVQA_EMAIL_HOST")
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
+EMAIL_TIMEOUT = 10  # seconds; a page waits for the letter
+EMAIL_PORT = env_int("REXVQA_EMAIL_PORT", 587)
+EMAIL_HOST_USER = env_str("REXVQA_EMAIL_USER")
+EMAIL_HOST_PASSWORD = env_str("REXVQA_EMAIL_PASSWORD")
+EMAIL_USE_TLS = env_bool("REXVQA_EMAIL_TLS", True)
+DEFAULT_FROM_EMAIL = env_str("REXVQA_EMAIL_FROM", "reading-room@localhost")
+
+# --- Language and time ----------------------------------------------------------------------------
+LANGUAGE_CODE = "en"
+LANGUAGES = [("en", "English")]
+FORMAT_MODULE_PATH = ["rexvqa_site.formats"]
+LOCALE_PATHS = [BASE_DIR / "locale"]
+USE_I18N = True
+USE_TZ = True
+TIME_ZONE = env_str("REXVQA_TIME_ZONE", "UTC")
+
+# --- Static files ---------------------------------------------------------------------------------
+STATIC_URL = "static/"
+STATICFILES_DIRS = [BASE_DIR / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "rexvqa_site.storage.ModuleStaticFilesStorage"},
+}
+WHITENOISE_KEEP_ONLY_HASHED_FILES = True
+
+# --- Interface for machines -----------------------------------------------------------------------
+REST_FRAMEWORK = {
+    "DEFAULT_RENDERER_CLASSES": ["rest_framework.renderers.JSONRenderer"],
+    "DEFAULT_PARSER_CLASSES": ["rest_framework.parsers.JSONParser"],
+    "DEFAULT_PERMISSION_CLASSES": ["rest_framework.permissions.IsAuthenticated"],
+    "DEFAULT_AUTHENTICATION_CLASSES": ["rest_framework.authentication.SessionAuthentication"],
+}
+
+# --- Log ------------------------------------------------------------------------------------------
+LOGGING = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["console"], "level": env_str("REXVQA_LOG_LEVEL", "WARNING")},
+    "loggers": {"axes": {"level": "ERROR"}, "kombu.connection": {"level": "ERROR"}},
+}

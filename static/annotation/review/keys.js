@@ -1,0 +1,28 @@
+// Keys by what they mean. Digits go by place, so that AZERTY needs no Shift; letters go by what is printed on the key.
+
+const TYPING =
+  'textarea, select, [contenteditable]:not([contenteditable="false"]), ' +
+  "input:not([type=radio]):not([type=checkbox]):not([type=button]):not([type=submit])";
+
+export const isTyping = (target) => Boolean(target.closest?.(TYPING));
+
+/** Keys are for the page unless a dialog is open, a word is being composed or the key is a shortcut of the browser. */
+export function isForPage(event) {
+  return !(
+    event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey ||
+    document.querySelector("dialog[open]")
+  );
+}
+
+/** "0" to "9" by the place of the key; null with Shift, which belongs to the images. */
+export function digitOf(event) {
+  if (event.shiftKey) return null;
+  return /^(?:Digit|Numpad)([0-9])$/.exec(event.code)?.[1] ?? null;
+}
+
+/** A small letter; on a keyboard without Latin letters the letter of the place. Null for everything else. */
+export function letterOf(event) {
+  if (/^[a-z]$/i.test(event.key)) return event.key.toLowerCase();
+  if (/^[\x20-\x7e]$/.test(event.key)) return null;
+  return /^Key([A-Z])$/.exec(event.code)?.[1].toLowerCase() ?? null;
+}

@@ -1,0 +1,56 @@
+// Requests that are not given up: a lost connection, a restarted server or an expired session is waited out.
+
+const PATIENCE = [500, 1000, 2000, 4000, 8000];
+
+export const wait = (ms) =>
+  new Promise((resolve) => {
+    const timer = setTimeout(done, ms);
+    function done() {
+      clearTimeout(timer);
+      window.removeEventListener("online", done);
+      resolve();
+    }
+    window.addEventListener("online", done); // the connection is back: do not wait any longer
+  });
+
+/** The token as it is now: a login in another tab changes it. */
+function token() {
+  return /(?:^|; )csrftoken=([^;]*)/.exec(document.cookie)?.[1] ?? "";
+}
+
+export function request(url, body, options = {}) {
+  const headers = { "HX-Request": "true" };
+  if (body) headers["X-CSRFToken"] = token();
+  return fetch(url, { method: body ? "POST" : "GET", body, headers, credentials: "same-origin", ...options });
+}
+
+/** A form without its token: the header carries the current one. */
+export function bodyOf(values) {
+  const body = new URLSearchParams();
+  for (const [name, value] of values) if (name !== "csrfmiddlewaretoken") body.append(name, value);
+  return body;
+}
+
+/** Whether an answer says "not now" rather than "no": worth sending again. */
+const isPassing = (status) => status >= 500 || status === 429 || status === 401 || status === 403 || status === 408;
+
+/**
+ * Send until the server answers. ``bodyNow`` gives the body of each attempt, so that a later one carries what was
+ * typed meanwhile. Calls tell("trying" | "expired") before each further attempt; stops with null when
+ * ``signal`` is aborted.
+ */
+export async function send(url, bodyNow, { tell, signal } = {}) {
+  for (let attempt = 0; ; attempt++) {
+    let status = 0;
+    try {
+      const answer = await request(url, bodyNow(), { signal });
+      if (!isPassing(answer.status)) return answer;
+      status = answer.status;
+    } catch (error) {
+      if (signal?.aborted) return null;
+    }
+    tell?.(status === 401 || status === 403 ? "expired" : "trying");
+    await wait(PATIENCE[Math.min(attempt, PATIENCE.length - 1)]);
+    if (signal?.aborted) return null;
+  }
+}

@@ -1,0 +1,51 @@
+// Hanging: which view goes where. Pure: numbers in, rectangles out.
+
+const GAP = 2; // device pixels between views
+const FRONTAL_SHARE = 1.35 / 2.35;
+
+const kind = (view) => {
+  const position = (view.view_position || "").toUpperCase();
+  if (/^(PA|AP)/.test(position)) return 0;
+  if (/^(LL|RL|LAT)/.test(position)) return 1;
+  return 2;
+};
+
+/** Indices of the views in hanging order: frontal, lateral, unknown; equals keep the order they came in. */
+export function hangingOrder(views) {
+  return views.map((_, i) => i).sort((a, b) => kind(views[a]) - kind(views[b]) || a - b);
+}
+
+/** Width and height of the whole image in device pixels at a zoom (device pixels per image column). */
+export function scaledSize(view, zoom) {
+  return [
+    Math.max(1, Math.round(view.width * zoom)),
+    Math.max(1, Math.round(view.height * (view.aspect || 1) * zoom)),
+  ];
+}
+
+/** The zoom at which the whole image just fits. */
+export function fitZoom(view, width, height) {
+  return Math.min(width / view.width, height / (view.height * (view.aspect || 1)));
+}
+
+/**
+ * Rectangles [x, y, width, height] in whole device pixels, one per entry of `order`.
+ *
+ * One view fills the space. Of two, the frontal one is larger, but never wider than its image can use.
+ * Three and four hang two by two; more go on in rows of three.
+ */
+export function rectangles(views, order, width, height) {
+  const n = order.length;
+  if (n === 2) {
+    const [first, second] = order.map((i) => views[i]);
+    const useful = (height * first.width) / (first.height * (first.aspect || 1));
+    const share = kind(first) === kind(second) ? 0.5 : FRONTAL_SHARE;
+    const left = Math.round(Math.min((width - GAP) * share, Math.max(useful, (width - GAP) / 2)));
+    return [[0, 0, left, height], [left + GAP, 0, Math.max(1, width - left - GAP), height]];
+  }
+  const columns = n === 1 ? 1 : n <= 4 ? 2 : 3;
+  const rows = Math.ceil(n / columns);
+  const w = Math.max(1, Math.floor((width - GAP * (columns - 1)) / columns));
+  const h = Math.max(1, Math.floor((height - GAP * (rows - 1)) / rows));
+  return order.map((_, i) => [(i % columns) * (w + GAP), Math.floor(i / columns) * (h + GAP), w, h]);
+}

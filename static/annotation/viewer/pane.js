@@ -1,0 +1,301 @@
+// One view on screen: its elements, its state (window, zoom, pan, invert, flip), and the pointer.
+
+import { buildTable, defaultWindow, leastWidth, rangeWindow, scannerWindows } from "./grey.js";
+import { fitZoom, scaledSize } from "./hanging.js";
+
+const MOST_ZOOM = 16;
+const AT_REST = 150; // ms without movement
+
+function element(name, className, parent, attributes = {}) {
+  const node = document.createElement(name);
+  node.className = className;
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  parent.append(node);
+  return node;
+}
+
+export class Pane {
+  /** `viewer` gives: text, backend, primary, schedule(pane), activate(pane), toggleMaximised(pane), retry(pane). */
+  constructor(stage, viewer) {
+    this.viewer = viewer;
+    this.box = element("div", "viewer-pane", stage);
+    this.surface = element("div", "viewer-view", this.box, { role: "img", tabindex: "0" });
+    this.canvas = element("canvas", "viewer-canvas", this.surface);
+    this.renewContext(false);
+    this.tags = {};
+    for (const corner of ["position", "badge", "notes", "window"]) {
+      this.tags[corner] = element("div", `viewer-tag viewer-tag-${corner}`, this.surface);
+    }
+    this.error = element("div", "viewer-error", this.box, { role: "status" });
+    this.errorText = element("p", "", this.error);
+    this.again = element("button", "viewer-button", this.error, { type: "button" });
+    this.again.textContent = viewer.text.again;
+    this.again.addEventListener("click", () => viewer.retry(this));
+    this.listen();
+  }
+
+  /** Canvas2D wants its canvas in main memory, WebGL2 wants it on the graphics processor: never both on one canvas. */
+  renewContext(anew = true) {
+    if (anew) {
+      const canvas = this.canvas.cloneNode();
+      this.canvas.replaceWith(canvas);
+      this.canvas = canvas;
+    }
+    const willReadFrequently = this.viewer.backend.name === "canvas2d";
+    this.context = this.canvas.getContext("2d", { alpha: false, willReadFrequently });
+  }
+
+  /** Hang an image here. `state` restores what an earlier state() gave. */
+  hang(view, entry, index, state) {
+    this.view = view;
+    this.entry = entry;
+    this.index = index;
+    this.level = "none";
+    this.kept = this.table = null;
+    this.careful = 0;
+    this.stopMoving();
+    this.rest();
+    if (state) Object.assign(this.state, structuredClone(state));
+  }
+
+  /** Back to how the case opened. */
+  rest() {
+    this.state = { window: defaultWindow(this.view), zoom: null, center: [0.5, 0.5], invert: false, flip: false };
+  }
+
+  clear() {
+    this.stopMoving();
+    this.view = this.entry = this.kept = this.table = this.image = null;
+    this.level = "none";
+    this.canvas.width = this.canvas.height = 1;
+  }
+
+  place([x, y, w, h], ratio) {
+    const { style } = this.box;
+    [style.left, style.top, style.width, style.height] = [x, y, w, h].map((v) => `${v / ratio}px`);
+    this.ratio = ratio;
+    if (this.canvas.width !== w) this.canvas.width = w;
+    if (this.canvas.height !== h) this.canvas.height = h;
+  }
+
+  /** Where the scaled image lies on the canvas, in whole device pixels. */
+  geometry() {
+    const { view, canvas, state } = this;
+    const [width, height] = scaledSize(view, state.zoom ?? fitZoom(view, canvas.width, canvas.height));
+    const [cx, cy] = state.center;
+    return {
+      width,
+      height,
+      left: Math.round(canvas.width / 2 - (state.flip ? 1 - cx : cx) * width),
+      top: Math.round(canvas.height / 2 - cy * height),
+    };
+  }
+
+  /** The display levels of every stored value: the same array until window or inversion change. */
+  levels() {
+    const { center, width, function: kind } = this.state.window;
+    const key = [center, width, kind, this.state.invert].join();
+    if (this.table?.key !== key) this.table = { key, levels: buildTable(this.view, this.state.window, this.state.invert) };
+    return this.table.levels;
+  }
+
+  /** Draw the best there is; returns "full", "preview" or "none". */
+  paint() {
+    if (this.entry.data) {
+      this.viewer.backend.paint(this);
+      this.level = "full";
+    } else {
+      this.paintPreview();
+      this.level = this.entry.preview ? "preview" : "none";
+    }
+    this.writeTags();
+    return this.level;
+  }
+
+  paintPreview() {
+    const { context, canvas, entry, state } = this;
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.fillStyle = "#000";
+    context.fillRect(0, 0, canvas.width, canvas.height);
+    if (!entry.preview) return;
+    const g = this.geometry();
+    context.imageSmoothingQuality = "high";
+    if (state.flip) context.setTransform(-1, 0, 0, 1, 2 * g.left + g.width, 0);
+    context.drawImage(entry.preview, g.left, g.top, g.width, g.height);
+    if (state.invert) {
+      context.globalCompositeOperation = "difference";
+      context.fillStyle = "#fff";
+      context.fillRect(g.left, g.top, g.width, g.height);
+      context.globalCompositeOperation = "source-over";
+    }
+    context.setTransform(1, 0, 0, 1, 0, 0);
+  }
+
+  writeTags() {
+    const { text } = this.viewer;
+    const { view, state, entry, tags } = this;
+    const known = view.view_position && view.view_position.toLowerCase() !== "unknown";
+    const position = known ? [view.view_position, view.laterality].filter(Boolean).join(" · ") : text.unknown;
+    const notes = [view.caption];
+    if (!view.scanner_window) notes.unshift(view.eight_bit ? text.eightBit : text.noWindow);
+    const { center, width } = state.window;
+    write(tags.position, position);
+    write(tags.badge, state.flip ? text.flipped : "");
+    write(tags.notes, notes.filter(Boolean).join("\n"));
+    write(tags.window, entry.data ? `L ${short(center, width)} · W ${short(width, width)}` : "");
+    const label = text.viewLabel.replace("{position}", position).replace("{number}", this.index + 1);
+    if (this.surface.getAttribute("aria-label") !== label) this.surface.setAttribute("aria-label", label);
+    this.error.hidden = !entry.failure;
+    if (entry.failure) write(this.errorText, this.failureText());
+  }
+
+  failureText() {
+    const { text } = this.viewer;
+    const { code, status } = this.entry.failure;
+    const why = text[code === "refused" && status ? "refusedWith" : code] ?? text.stopped;
+    return `${text.failed} ${why.replace("{status}", status)}`;
+  }
+
+  // What the person can do to one view. -----------------------------------------------------------
+
+  change(values) {
+    Object.assign(this.state, values);
+    this.viewer.schedule(this);
+  }
+
+  /** A change of place or size by hand: painted again with care when the hand rests. */
+  move(values) {
+    clearTimeout(this.resting);
+    this.resting = setTimeout(() => {
+      this.stopMoving();
+      this.viewer.schedule(this);
+    }, AT_REST);
+    this.box.classList.add("viewer-moving");
+    this.change(values);
+  }
+
+  stopMoving() {
+    clearTimeout(this.resting);
+    this.resting = null;
+    this.box.classList.remove("viewer-moving");
+  }
+
+  isMoving() {
+    return Boolean(this.resting);
+  }
+
+  setRange(name) {
+    const range = this.view.presets?.[name];
+    if (range) this.change({ window: rangeWindow(range, name) });
+  }
+
+  /** The scanner's window; pressed again, the next of several. */
+  nextScannerWindow() {
+    const windows = scannerWindows(this.view);
+    if (!windows.length) return;
+    const { center, width } = this.state.window;
+    const now = windows.findIndex((w) => w.center === center && w.width === width);
+    this.change({ window: windows[(now + 1) % windows.length] });
+  }
+
+  zoomBy(factor, x = this.canvas.width / 2, y = this.canvas.height / 2) {
+    const fit = fitZoom(this.view, this.canvas.width, this.canvas.height);
+    const now = this.state.zoom ?? fit;
+    this.zoomTo(Math.min(Math.max(now * factor, Math.min(fit, 1) / 4), Math.max(MOST_ZOOM, fit)), x, y);
+  }
+
+  /** Zoom so that the image point under (x, y), in device pixels of the canvas, stays there. */
+  zoomTo(zoom, x = this.canvas.width / 2, y = this.canvas.height / 2) {
+    const before = this.geometry();
+    const [width, height] = scaledSize(this.view, zoom);
+    const { center, flip } = this.state;
+    // From the middle of the canvas to the point: so far in image widths before, so far after.
+    const dx = (x - this.canvas.width / 2) * (1 / before.width - 1 / width);
+    const dy = (y - this.canvas.height / 2) * (1 / before.height - 1 / height);
+    this.move({ zoom, center: inside([center[0] + (flip ? -dx : dx), center[1] + dy]) });
+  }
+
+  fit() {
+    this.change({ zoom: null, center: [0.5, 0.5] });
+  }
+
+  reset() {
+    this.rest();
+    this.viewer.schedule(this);
+  }
+
+  pan(from, dx, dy) {
+    const { width, height } = this.geometry();
+    const [cx, cy] = from.center;
+    this.move({
+      zoom: this.state.zoom ?? fitZoom(this.view, this.canvas.width, this.canvas.height),
+      center: inside([cx + ((this.state.flip ? 1 : -1) * dx) / width, cy - dy / height]),
+    });
+  }
+
+  /** To the right widens, down darkens, in steps that suit the window at the start of the drag. */
+  dragWindow({ window }, dx, dy) {
+    const step = Math.max(window.width, leastWidth(window) * 40) / 300;
+    const darker = Boolean(this.view.invert) !== this.state.invert ? -1 : 1;
+    this.change({
+      window: {
+        ...window,
+        center: window.center + darker * dy * step,
+        width: Math.max(window.width + dx * step, leastWidth(window)),
+        source: "drag",
+      },
+    });
+  }
+
+  // Pointer. ---------------------------------------------------------------------------------------
+
+  listen() {
+    const { surface } = this;
+    surface.addEventListener("pointerdown", (event) => this.press(event));
+    surface.addEventListener("contextmenu", (event) => event.preventDefault());
+    surface.addEventListener("focus", () => this.viewer.activate(this));
+    surface.addEventListener("dblclick", () => this.viewer.toggleMaximised(this));
+    surface.addEventListener(
+      "wheel",
+      (event) => {
+        event.preventDefault();
+        const lines = event.deltaMode === 1 ? 33 : 1;
+        const { left, top } = surface.getBoundingClientRect();
+        const [x, y] = [(event.clientX - left) * this.ratio, (event.clientY - top) * this.ratio];
+        this.zoomBy(Math.exp(-event.deltaY * lines * 0.0015), x, y);
+      },
+      { passive: false },
+    );
+  }
+
+  press(event) {
+    if (event.button > 2 || !event.isPrimary || !this.view) return;
+    this.viewer.activate(this);
+    const other = event.button === 2 || event.altKey || event.shiftKey;
+    const window = event.button !== 1 && other !== (this.viewer.primary === "window");
+    const start = { ...this.state };
+    const { surface } = this;
+    const move = (e) => {
+      const [dx, dy] = [e.clientX - event.clientX, e.clientY - event.clientY];
+      if (window) this.dragWindow(start, dx, dy);
+      else if (dx || dy) this.pan(start, dx * this.ratio, dy * this.ratio);
+    };
+    const end = () => {
+      for (const [type, listener] of Object.entries(listeners)) surface.removeEventListener(type, listener);
+      surface.classList.remove("viewer-dragging");
+    };
+    const listeners = { pointermove: move, pointerup: end, pointercancel: end };
+    for (const [type, listener] of Object.entries(listeners)) surface.addEventListener(type, listener);
+    surface.setPointerCapture(event.pointerId);
+    surface.classList.add("viewer-dragging");
+  }
+}
+
+const inside = (center) => center.map((v) => Math.min(Math.max(v, 0), 1));
+
+/** Numbers as wide as the window needs: whole ones, unless the window is narrow. */
+const short = (value, width) => (width < 10 ? value.toFixed(2) : String(Math.round(value)));
+
+function write(node, value) {
+  if (node.textContent !== value) node.textContent = value;
+}

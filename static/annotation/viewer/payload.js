@@ -1,0 +1,78 @@
+// Payloads: the body of a full-depth answer -> stored values. One entry per media type; the rest is the same for all.
+
+import { resample } from "./resample.js";
+
+/** A failure that the person is told about; `code` names the sentence. */
+export class LoadFailed extends Error {
+  constructor(code, status = 0) {
+    super(code);
+    this.code = code;
+    this.status = status;
+  }
+}
+
+/** Undo left delta, zigzag and byte planes: all low bytes, then all high bytes. */
+function undsh(bytes, width, height) {
+  const n = width * height;
+  if (bytes.length !== 2 * n) throw new LoadFailed("incomplete");
+  const out = new Uint16Array(n);
+  let first = 0;
+  for (let y = 0, i = 0; y < height; y++) {
+    let value = first;
+    for (const end = i + width, begin = i; i < end; i++) {
+      const z = bytes[i] | (bytes[n + i] << 8);
+      value = (value + ((z >>> 1) ^ -(z & 1))) & 0xffff;
+      out[i] = value;
+      if (i === begin) first = value;
+    }
+  }
+  return out;
+}
+
+/** An 8-bit picture that is sent as the file it came as: its red channel. */
+async function unpicture(blob, width, height) {
+  let bitmap;
+  try {
+    bitmap = await createImageBitmap(blob, { colorSpaceConversion: "none" });
+  } catch {
+    throw new LoadFailed("incomplete");
+  }
+  if (bitmap.width !== width || bitmap.height !== height) throw new LoadFailed("incomplete");
+  const context = new OffscreenCanvas(width, height).getContext("2d", { willReadFrequently: true });
+  context.drawImage(bitmap, 0, 0);
+  bitmap.close();
+  const { data } = context.getImageData(0, 0, width, height);
+  const out = new Uint16Array(width * height);
+  for (let i = 0; i < out.length; i++) out[i] = data[4 * i];
+  return out;
+}
+
+/**
+ * The body of a full-depth answer: { type, body: ArrayBuffer }, without its Content-Encoding.
+ *
+ * Raises LoadFailed: "refused" (the server said no, or sent a page), "offline" (no answer), "incomplete" (cut off).
+ */
+export async function fetchBody({ url, urgent }, signal) {
+  let answer;
+  try {
+    answer = await fetch(url, { signal, credentials: "same-origin", priority: urgent ? "high" : "low" });
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new LoadFailed("offline");
+  }
+  const type = answer.headers.get("Content-Type") || "";
+  if (!answer.ok || type.startsWith("text/")) throw new LoadFailed("refused", answer.ok ? 0 : answer.status);
+  try {
+    return { type, body: await answer.arrayBuffer() };
+  } catch (error) {
+    throw error.name === "AbortError" ? error : new LoadFailed("incomplete");
+  }
+}
+
+/** Stored values, and the picture already scaled to job.fit when that is asked for. Raises LoadFailed "incomplete". */
+export async function decodeBody({ type, body, width, height, fit, padding }) {
+  const data = type.startsWith("image/")
+    ? await unpicture(new Blob([body], { type }), width, height)
+    : undsh(new Uint8Array(body), width, height);
+  if (!fit) return { data, fit: null };
+  return { data, fit: resample(data, width, height, ...fit, 0, 0, ...fit, padding) };
+}

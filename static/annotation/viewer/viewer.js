@@ -1,0 +1,340 @@
+// The viewer: 16-bit radiographs side by side. See docs/decisions/0006-own-viewer.md for why it is our own.
+//
+//   const viewer = mountViewer(element, { views, onPainted(index, level), onError(index, message) });
+//   viewer.prepare(nextViews); viewer.isReady(nextViews); viewer.show(nextViews); viewer.state(); viewer.destroy();
+
+import { actOfKey, buildToolbar, TEXT } from "./controls.js";
+import { Canvas2D } from "./canvas2d.js";
+import { scannerWindows } from "./grey.js";
+import { fitZoom, hangingOrder, rectangles, scaledSize } from "./hanging.js";
+import { ImageCache } from "./loader.js";
+import { Pane } from "./pane.js";
+
+export { KEYS, TEXT } from "./controls.js";
+
+const WIDE = "viewer-wide";
+
+class Viewer {
+  constructor(root, options) {
+    this.root = root;
+    this.options = options;
+    this.text = { ...TEXT, ...document.getElementById("viewer-words")?.dataset, ...options.text };
+    this.primary = options.primary === "window" ? "window" : "pan";
+    this.panes = [];
+    this.hung = []; // panes of this case, in hanging order
+    this.active = null;
+    this.alone = false;
+    this.wide = false;
+    this.dirty = new Set();
+    this.turn = 0;
+    root.classList.add("viewer");
+    this.stage = document.createElement("div");
+    this.stage.className = "viewer-stage";
+    this.toolbar = buildToolbar(this.text, (...act) => this.act(...act));
+    root.replaceChildren(this.stage, this.toolbar.node);
+    const workerUrl = options.worker ?? root.dataset.worker ?? new URL("./worker.js", import.meta.url);
+    this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry));
+    this.chooseBackend();
+    this.listen();
+    this.show(options.views ?? []);
+  }
+
+  // Which way to paint. ----------------------------------------------------------------------------
+
+  /** Asked for by option or by ?viewer=; otherwise Canvas2D, and WebGL2 if a real GPU is found after the first case. */
+  chooseBackend() {
+    const asked = this.options.backend ?? new URLSearchParams(location.search).get("viewer");
+    this.useBackend(new Canvas2D());
+    if (asked === "webgl2") this.tryWebGL2(() => true);
+    this.lookForProcessor = !["canvas2d", "webgl2"].includes(asked);
+  }
+
+  /** Canvas2D goes on where this fails: the picture is the same. */
+  async tryWebGL2(isWanted) {
+    try {
+      const module = await import("./webgl2.js");
+      if (this.destroyed || !isWanted(module)) return;
+      const backend = new module.WebGL2(this.backend);
+      backend.canvas.addEventListener("webglcontextlost", () => this.useBackend(backend.fallback));
+      this.useBackend(backend);
+    } catch (error) {
+      console.warn("viewer: WebGL2 is not used:", error.message);
+    }
+  }
+
+  useBackend(backend) {
+    if (this.destroyed) return;
+    this.backend = backend;
+    this.root.dataset.viewerBackend = backend.name;
+    for (const pane of this.panes) pane.renewContext();
+    for (const pane of this.hung) this.dirty.add(pane);
+    this.paint();
+  }
+
+  // Cases. -----------------------------------------------------------------------------------------
+
+  /** Put a case on screen. Prepared images are painted at once; others appear as they come. */
+  show(views, states = []) {
+    this.turn++;
+    this.views = views;
+    this.alone = false;
+    this.setWide(false);
+    const order = hangingOrder(views);
+    while (this.panes.length < views.length) this.panes.push(new Pane(this.stage, this));
+    const entries = this.cache.show(views, this.fitOf(views));
+    this.hung = order.map((index, place) => {
+      const pane = this.panes[place];
+      pane.entry?.listeners.delete(pane.listener);
+      pane.hang(views[index], entries[index], index, states[index]);
+      const { turn } = this;
+      pane.told = { level: "none", failure: null };
+      pane.listener = () => turn === this.turn && this.schedule(pane);
+      entries[index].listeners.add(pane.listener);
+      return pane;
+    });
+    for (const pane of this.panes.slice(views.length)) {
+      pane.entry?.listeners.delete(pane.listener);
+      pane.clear();
+    }
+    this.activate(this.hung[0] ?? null);
+    this.layOut();
+  }
+
+  /** Fetch and decode a case ahead of need; the next two are kept, older ones are let go. */
+  prepare(views) {
+    this.cache.prepare(views, this.fitOf(views));
+  }
+
+  /** Whether all images of a case are in memory at full depth, so that show() paints them at once. */
+  isReady(views) {
+    return views.every((view) => this.cache.entries.get(view.full)?.data);
+  }
+
+  /** Per view, in the order given to show(): window, zoom (null: fit), center, invert, flip. */
+  state() {
+    const states = [];
+    for (const pane of this.hung) states[pane.index] = structuredClone(pane.state);
+    return states;
+  }
+
+  destroy() {
+    this.turn++;
+    this.destroyed = true;
+    this.setWide(false);
+    this.abort.abort();
+    this.observer.disconnect();
+    this.cache.destroy();
+    this.backend.destroy();
+    for (const pane of this.panes) pane.clear();
+    this.panes = this.hung = [];
+    this.root.replaceChildren();
+    this.root.classList.remove("viewer");
+    delete this.root.dataset.viewerBackend;
+  }
+
+  retry(pane) {
+    pane.entry.load();
+    pane.told.failure = null;
+    this.schedule(pane);
+    pane.surface.focus();
+  }
+
+  // Layout. ----------------------------------------------------------------------------------------
+
+  measure() {
+    const ratio = window.devicePixelRatio || 1;
+    const box = this.stage.getBoundingClientRect();
+    const offset = [box.left, box.top].map((v) => Math.ceil(v * ratio - 0.01) - v * ratio);
+    return {
+      ratio,
+      offset,
+      width: Math.max(1, Math.floor(box.width * ratio - offset[0] + 0.01)),
+      height: Math.max(1, Math.floor(box.height * ratio - offset[1] + 0.01)),
+    };
+  }
+
+  /** How large each image of a case will hang, so that the worker can scale it ahead. */
+  fitOf(views) {
+    const { width, height } = this.measure();
+    const order = hangingOrder(views);
+    const places = rectangles(views, order, width, height);
+    return (view) => {
+      const [, , w, h] = places[order.indexOf(views.indexOf(view))];
+      return scaledSize(view, fitZoom(view, w, h));
+    };
+  }
+
+  layOutIfChanged() {
+    if (JSON.stringify(this.measure()) !== this.measured) this.layOut();
+  }
+
+  layOut() {
+    const measured = this.measure();
+    this.measured = JSON.stringify(measured);
+    const { ratio, offset, width, height } = measured;
+    const shown = this.alone && this.active ? [this.active] : this.hung;
+    const places = rectangles(shown.map((pane) => pane.view), shown.map((_, i) => i), width, height);
+    for (const pane of this.panes) pane.box.hidden = !shown.includes(pane);
+    shown.forEach((pane, i) => {
+      const [x, y, w, h] = places[i];
+      pane.place([x + offset[0], y + offset[1], w, h], ratio);
+      this.dirty.add(pane);
+    });
+    this.paint();
+  }
+
+  setWide(on) {
+    this.wide = on;
+    document.documentElement.classList.toggle(WIDE, on);
+    this.root.classList.toggle(`${WIDE}-root`, on);
+    const strip = on && document.querySelector("[data-viewer-strip]");
+    this.root.style.setProperty("--viewer-strip", `${strip ? strip.offsetHeight : 0}px`);
+  }
+
+  // Painting. --------------------------------------------------------------------------------------
+
+  schedule(pane) {
+    this.dirty.add(pane);
+    this.frame ??= requestAnimationFrame(() => this.paint());
+  }
+
+  paint() {
+    if (this.frame) cancelAnimationFrame(this.frame);
+    this.frame = null;
+    for (const pane of this.dirty) {
+      if (!pane.entry) continue;
+      if (!pane.box.hidden) this.afterPaint(pane, pane.paint());
+      this.tellFailure(pane);
+    }
+    this.dirty.clear();
+    this.updateToolbar();
+  }
+
+  /** A level is told once per case, after the frame that shows it has been handed to the screen. */
+  afterPaint(pane, level) {
+    if (level === "none" || level === pane.told.level) return;
+    pane.told.level = level;
+    const { turn } = this;
+    const { index } = pane;
+    requestAnimationFrame(() => {
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => {
+        port1.close();
+        if (turn !== this.turn) return;
+        this.options.onPainted?.(index, level);
+        this.afterFirstCase();
+      };
+      port2.postMessage(0);
+    });
+  }
+
+  /** Looking for a graphics processor takes time that the first case must not lose. */
+  afterFirstCase() {
+    if (!this.lookForProcessor || this.hung.some((pane) => pane.told.level !== "full")) return;
+    this.lookForProcessor = false;
+    this.tryWebGL2((module) => module.hasGraphicsProcessor());
+  }
+
+  tellFailure(pane) {
+    const { failure } = pane.entry;
+    if (!failure || failure === pane.told.failure) return;
+    pane.told.failure = failure;
+    this.options.onError?.(pane.index, pane.failureText());
+  }
+
+  updateToolbar() {
+    const pane = this.active;
+    const scanner = Boolean(pane?.view) && scannerWindows(pane.view).length > 0;
+    const { primary, alone, wide, hung } = this;
+    this.toolbar.update({ pane, primary, alone, wide, many: hung.length > 1, scanner });
+  }
+
+  // Acts: what keys and buttons do. ----------------------------------------------------------------
+
+  activate(pane) {
+    this.active = pane;
+    for (const other of this.panes) other.box.classList.toggle("viewer-on", other === pane && this.hung.length > 1);
+    this.updateToolbar();
+  }
+
+  act(name, argument) {
+    const pane = this.active;
+    if (!pane?.view) return;
+    const acts = {
+      range: () => pane.setRange(argument),
+      scanner: () => pane.nextScannerWindow(),
+      invert: () => this.invert(!pane.state.invert),
+      flip: () => pane.change({ flip: !pane.state.flip }),
+      fit: () => pane.fit(),
+      actual: () => pane.zoomTo(1),
+      zoom: () => pane.zoomBy(argument),
+      reset: () => pane.reset(),
+      maximise: () => this.toggleMaximised(pane),
+      wide: () => this.toggleWide(!this.wide),
+      leave: () => (this.wide ? this.toggleWide(false) : this.alone && this.toggleMaximised(pane)),
+      move: () => this.move(argument),
+      drag: () => {
+        this.primary = this.primary === "pan" ? "window" : "pan";
+        this.updateToolbar();
+      },
+    };
+    acts[name]();
+  }
+
+  invert(on) {
+    for (const pane of this.hung) pane.change({ invert: on });
+  }
+
+  move(step) {
+    const n = this.hung.length;
+    const next = this.hung[(this.hung.indexOf(this.active) + step + n) % n];
+    this.activate(next);
+    if (this.alone) this.layOut();
+    next.surface.focus();
+  }
+
+  toggleMaximised(pane) {
+    if (this.hung.length < 2 && !this.alone) return;
+    this.alone = !this.alone;
+    this.activate(pane);
+    this.layOut();
+  }
+
+  /** One view over the whole page; the page's own keys go on working under it. */
+  toggleWide(on) {
+    if (on) this.aloneBefore = this.alone;
+    this.setWide(on);
+    this.alone = on ? this.hung.length > 1 : this.aloneBefore;
+    this.layOut();
+  }
+
+  listen() {
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    document.addEventListener("keydown", (event) => {
+      const act = actOfKey(event, event.target.closest?.(".viewer-view") && this.root.contains(event.target));
+      if (!act || (act[0] === "leave" && !this.wide && !this.alone)) return;
+      event.preventDefault();
+      this.act(...act);
+    }, { signal });
+    window.addEventListener("resize", () => this.layOutIfChanged(), { signal });
+    this.observer = new ResizeObserver(() => this.layOutIfChanged());
+    this.observer.observe(this.stage);
+  }
+}
+
+/**
+ * Mount a viewer in `root`. Options: views, text, backend, primary, worker, onPainted, onError.
+ *
+ * Where static files have hashed names, the page gives the address of worker.js as data-worker of `root`.
+ */
+export function mountViewer(root, options = {}) {
+  const viewer = new Viewer(root, options);
+  return {
+    show: (views, states) => viewer.show(views, states),
+    prepare: (views) => viewer.prepare(views),
+    isReady: (views) => viewer.isReady(views),
+    state: () => viewer.state(),
+    destroy: () => viewer.destroy(),
+  };
+}

@@ -1,0 +1,86 @@
+"""The audit log: one chain, written with the act, and closed to changes by the database itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from django.db import transaction
+
+from annotation.audit.recording import first_broken_link, record
+from annotation.models import AuditEvent, User
+from tests.processes import environment, manage, postgres_url, temporary_database
+
+TAMPER = """
+from django.db import DatabaseError, transaction
+from django.utils import timezone
+from annotation.audit.recording import first_broken_link, record
+from annotation.models import AuditEvent
+with transaction.atomic():
+    record("test.act", actor=None, at=timezone.now(), facts={"n": 1})
+for name, change in (
+    ("update", lambda: AuditEvent.objects.update(act="forged")),
+    ("delete", lambda: AuditEvent.objects.all().delete()),
+):
+    try:
+        with transaction.atomic():
+            change()
+        print(name, "went through")
+    except DatabaseError as error:
+        print(name, "refused", "insert-only" in str(error))
+print("rows", AuditEvent.objects.filter(act="test.act").count(), "broken", first_broken_link())
+"""
+
+
+def test_events_form_one_whole_chain(cora: User, noon: datetime) -> None:
+    for n in range(3):
+        with transaction.atomic():
+            record("test.act", actor=cora, at=noon, subject=cora, facts={"n": n})
+    hashes = list(AuditEvent.objects.order_by("id").values_list("previous_sha256", "sha256"))
+    assert [before for before, _ in hashes[1:]] == [after for _, after in hashes[:-1]]
+    assert first_broken_link() is None
+
+
+def test_a_forged_event_is_found(cora: User, noon: datetime) -> None:
+    events = []
+    for n in range(3):
+        with transaction.atomic():
+            events.append(record("test.act", actor=cora, at=noon, facts={"n": n}))
+    AuditEvent.objects.filter(pk=events[1].pk).update(facts={"n": 99})
+    assert first_broken_link() == events[1].pk
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_event_outside_a_transaction_is_refused(noon: datetime) -> None:
+    with pytest.raises(transaction.TransactionManagementError):
+        record("test.act", actor=None, at=noon)
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a site whose database was made by the real migrations."""
+    with ExitStack() as stack:
+        url = ""
+        if request.param == "postgresql":
+            server = postgres_url()
+            if server is None:
+                pytest.skip("no PostgreSQL answers on this machine")
+            url = stack.enter_context(temporary_database(server, f"audit_{tmp_path.name[-12:]}"))
+        env = environment(tmp_path / "home", url)
+        done = manage("migrate", "-v0", env=env)
+        assert done.returncode == 0, done.stderr
+        yield env
+
+
+def test_the_database_refuses_to_change_or_delete_an_event(migrated: dict[str, str]) -> None:
+    done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
+    assert done.stdout.splitlines()[-3:] == ["update refused True", "delete refused True", "rows 1 broken None"]
+
+
+def test_the_migrations_can_be_taken_back(migrated: dict[str, str]) -> None:
+    assert manage("migrate", "annotation", "0001", "-v0", env=migrated).returncode == 0
+    done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
+    assert "update went through" in done.stdout

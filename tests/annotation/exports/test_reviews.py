@@ -1,0 +1,130 @@
+"""The reviews of a round as files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.enums import Flag, RoundSteps
+from annotation.exports.reviews import COLUMNS, export_reviews, review_rows, reviewer_pseudonym
+from annotation.exports.tables import Format, restored
+from annotation.models import AuditEvent, ReviewRound, User
+from annotation.review.rounds import create_round, open_round
+from tests.annotation.rounds.made import make_sample, say, theirs
+
+
+@pytest.fixture
+def reviewed(db: None, cora: User, rita: User, remo: User, noon: datetime) -> ReviewRound:
+    made = create_round(
+        make_sample(6), name="Round", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon
+    )
+    open_round(made, actor=cora, at=noon)
+    first = theirs(rita)[0]
+    say(first, flags=[Flag.OTHER], verdict="reject")
+    say(first, version=2, flags=[Flag.KEY_WRONG], best="A", comment='=cmd|"/c calc"!A1', at=noon + timedelta(hours=1))
+    say(theirs(rita)[1], verdict="revise", reasoning="two\nlines, ”quoted” 胸部")
+    say(theirs(remo)[0], best="")
+    return made
+
+
+def exported(made: ReviewRound, form: Format, noon: datetime) -> bytes:
+    file = io.BytesIO()
+    export_reviews(made, form, file, actor=None, at=noon)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_twice_gives_the_same_bytes(reviewed: ReviewRound, form: Format, noon: datetime) -> None:
+    assert exported(reviewed, form, noon) == exported(reviewed, form, noon + timedelta(days=1))
+
+
+def test_one_row_per_review_in_its_newest_version(reviewed: ReviewRound, rita: User, noon: datetime) -> None:
+    lines = [json.loads(line) for line in exported(reviewed, Format.JSONL, noon).decode().splitlines()]
+    assert len(lines) == 3
+    assert [line["question"] for line in lines] == sorted(line["question"] for line in lines)
+    changed = next(line for line in lines if line["version"] == 2)
+    assert (changed["flag_key_wrong"], changed["flag_other"], changed["verdict"]) == (True, False, "accept")
+    assert (changed["grade_clinical_quality"], changed["grade_image_alignment"]) == (5, None)
+    assert changed["cannot_judge_image_alignment"] is True
+    assert (changed["blind_best"], changed["key"], changed["blind_equals_key"]) == ("B", "B", True)
+    assert changed["submitted_at"] == "2026-11-21T13:00:00.000000Z"
+    assert changed["reviewer"] == reviewer_pseudonym(rita.pk)
+    assert changed["stratum"] == changed["difficulty"]
+
+
+def test_names_and_addresses_of_people_stay_here(reviewed: ReviewRound, noon: datetime) -> None:
+    for form in Format:
+        told = exported(reviewed, form, noon).lower()
+        assert b"rita" not in told
+        assert b"remo" not in told
+    assert len({row[[c.name for c in COLUMNS].index("reviewer")] for row in review_rows(reviewed)}) == 2
+
+
+def test_the_formats_agree(reviewed: ReviewRound, noon: datetime) -> None:
+    lines = [json.loads(line) for line in exported(reviewed, Format.JSONL, noon).decode().splitlines()]
+    table = list(csv.DictReader(io.StringIO(exported(reviewed, Format.CSV, noon).decode(), newline="")))
+    parquet = pq.read_table(io.BytesIO(exported(reviewed, Format.PARQUET, noon))).to_pylist()
+    for line, row, record in zip(lines, table, parquet, strict=True):
+        for name in ("comment", "reasoning", "reviewer", "verdict", "category"):
+            assert restored(row[name]) == line[name] == record[name]
+        assert (
+            record["grade_factual_correctness"]
+            == line["grade_factual_correctness"]
+            == int(row["grade_factual_correctness"])
+        )
+    assert any(row["comment"].startswith("'=cmd") for row in table)
+
+
+def test_a_round_of_judgement_only_leaves_the_blind_columns_empty(cora: User, rita: User, noon: datetime) -> None:
+    made = create_round(make_sample(3), name="J", reviewers=[rita], steps=RoundSteps.OPEN, actor=cora, at=noon)
+    open_round(made, actor=cora, at=noon)
+    say(theirs(rita)[0], best=None)
+    [line] = [json.loads(line) for line in exported(made, Format.JSONL, noon).decode().splitlines()]
+    assert (line["blind_best"], line["blind_defensible"], line["blind_equals_key"]) == ("", "", None)
+    assert line["steps"] == "open"
+
+
+def test_who_took_which_bytes_is_in_the_audit_log(reviewed: ReviewRound, noon: datetime) -> None:
+    exported(reviewed, Format.CSV, noon)
+    facts = AuditEvent.objects.get(act="round.exported").facts
+    assert (facts["format"], facts["rows"], len(facts["sha256"])) == ("csv", 3, 64)
+
+
+def test_the_rows_take_one_query(reviewed: ReviewRound, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    fresh = ReviewRound.objects.select_related("plan__bank").get(pk=reviewed.pk)
+    with django_assert_num_queries(1):
+        assert len(list(review_rows(fresh))) == 3
+
+
+@pytest.mark.parametrize("form", list(Format))
+def test_the_command_writes_the_file_and_its_codebook(reviewed: ReviewRound, form: Format, tmp_path: Path) -> None:
+    path = tmp_path / f"reviews.{form.value}"
+    for _ in range(2):
+        call_command("export_reviews", "--round", "round", "--format", form.value, "--output", str(path))
+    first = path.read_bytes()
+    call_command("export_reviews", "--round", "Round", "--format", form.value, "--output", str(path))
+    assert path.read_bytes() == first
+    with (tmp_path / "reviews.codebook.csv").open() as file:
+        assert [row["column"] for row in csv.DictReader(file)] == [column.name for column in COLUMNS]
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_the_command_refuses_with_status_2(reviewed: ReviewRound, tmp_path: Path) -> None:
+    for arguments in (
+        ["--round", "nowhere", "--format", "csv", "--output", str(tmp_path / "a.csv")],
+        ["--round", "round", "--format", "csv", "--output", str(tmp_path / "missing" / "a.csv")],
+        ["--round", "round", "--format", "csv", "--output", str(tmp_path)],
+    ):
+        with pytest.raises(CommandError) as refusal:
+            call_command("export_reviews", *arguments)
+        assert refusal.value.returncode == 2
+    assert not list(tmp_path.iterdir())

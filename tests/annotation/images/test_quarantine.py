@@ -1,0 +1,259 @@
+"""The quarantine: acts with their audit rows, and the pages of those who may decide."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.enums import ImageState, RenditionKind
+from annotation.imaging import text
+from annotation.imaging.rendering import payload_of
+from annotation.imaging.text import TextFinding
+from annotation.ingest import quarantine, searching, storage
+from annotation.models import AuditEvent, Image, Job, User
+
+from .conftest import MakeImage, rendition_of
+
+ACTS = ["quarantine-release", "quarantine-mask", "quarantine-remove", "quarantine-search"]
+FINDING = {"box": [10, 10, 20, 8], "allowed": False, "length": 9, "score": 0.9}
+WORD = TextFinding((10, 10, 20, 8), False, 9, 0.9)
+MARK = TextFinding((1, 1, 5, 5), True, 1, 0.99)
+
+
+def last_event(image: Image) -> AuditEvent:
+    event = AuditEvent.objects.filter(subject_id=image.public_id).order_by("-id").first()
+    assert event
+    return event
+
+
+def pixels_of(image: Image) -> np.ndarray:
+    full = rendition_of(image)
+    return payload_of(storage.load(full.name), full.width, full.height)
+
+
+@pytest.mark.parametrize(
+    ("findings", "state"),
+    [([], ImageState.AVAILABLE), ([MARK], ImageState.AVAILABLE), ([MARK, WORD], ImageState.QUARANTINED)],
+)
+def test_the_search_decides(
+    make_image: MakeImage,
+    noon: datetime,
+    monkeypatch: pytest.MonkeyPatch,
+    findings: list[TextFinding],
+    state: ImageState,
+) -> None:
+    image = make_image(ImageState.CHECKING)
+    monkeypatch.setattr(text, "find_text", lambda _pixels: findings)
+    assert searching.check_text(image, at=noon) == state
+    image.refresh_from_db()
+    assert (image.state, len(image.text_findings)) == (state, len(findings))
+    assert last_event(image).act == "image.searched"
+    assert searching.check_text(image, at=noon) == state
+
+
+def test_a_search_changes_no_decision(make_image: MakeImage, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
+    released, held = make_image(), make_image(ImageState.QUARANTINED, state_reason="flag")
+    monkeypatch.setattr(text, "find_text", lambda _pixels: [WORD])
+    assert searching.check_text(released, at=noon) == ImageState.AVAILABLE
+    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    assert searching.check_text(held, at=noon) == ImageState.QUARANTINED
+
+
+class Reports:
+    def report(self, done: int, total: int, message: str = "") -> None:
+        self.last = (done, total)
+
+
+def test_the_job_searches_all_and_passes_over_broken_files(
+    make_image: MakeImage, noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken, whole = make_image(ImageState.CHECKING), make_image(ImageState.CHECKING)
+    storage.remove([rendition_of(broken).name])
+    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    assert searching.search_waiting(Reports(), {}) == {"searched": 1, "quarantined": 0, "failed": 1}
+    whole.refresh_from_db()
+    broken.refresh_from_db()
+    assert (whole.state, broken.state) == (ImageState.AVAILABLE, ImageState.CHECKING)
+
+
+def test_a_lost_search_is_begun_once(make_image: MakeImage, noon: datetime) -> None:
+    make_image(ImageState.CHECKING)
+    assert searching.begin_search(noon) is None  # it came in just now
+    later = noon.replace(hour=13)
+    assert searching.begin_search(later) is not None
+    assert searching.begin_search(later) is None
+    assert Job.objects.filter(kind="text_search").count() == 1
+
+
+def test_nothing_to_search_starts_nothing(make_image: MakeImage, noon: datetime) -> None:
+    make_image()
+    assert searching.begin_search(noon.replace(hour=13)) is None
+
+
+def test_quarantine_takes_it_out_of_sight(make_image: MakeImage, cora: User, noon: datetime) -> None:
+    image = make_image()
+    quarantine.quarantine_image(image, reason=" a name on a wristband ", actor=cora, at=noon)
+    image.refresh_from_db()
+    assert (image.state, image.state_reason) == (ImageState.QUARANTINED, "a name on a wristband")
+    assert last_event(image).act == "image.quarantined"
+    n_events = AuditEvent.objects.count()
+    quarantine.quarantine_image(image, reason="again", actor=cora, at=noon)
+    assert AuditEvent.objects.count() == n_events
+
+
+def test_what_has_no_pixels_cannot_be_quarantined(make_image: MakeImage, cora: User, noon: datetime) -> None:
+    with pytest.raises(quarantine.NotToBeQuarantined):
+        quarantine.quarantine_image(make_image(ImageState.REMOVED), reason="x", actor=cora, at=noon)
+
+
+def test_release(make_image: MakeImage, dina: User, noon: datetime) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    quarantine.release(image, reason="an arrow only", actor=dina, at=noon)
+    image.refresh_from_db()
+    assert image.state == ImageState.AVAILABLE
+    event = last_event(image)
+    assert (event.act, event.actor, event.facts["reason"]) == ("image.released", dina, "an arrow only")
+    with pytest.raises(quarantine.NotInQuarantine):
+        quarantine.release(image, reason="again", actor=dina, at=noon)
+
+
+def test_no_decision_without_a_reason(make_image: MakeImage, dina: User, noon: datetime) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    with pytest.raises(quarantine.NoReasonGiven):
+        quarantine.release(image, reason="  ", actor=dina, at=noon)
+    with pytest.raises(quarantine.NoReasonGiven):
+        quarantine.mask(image, [(0, 0, 5, 5)], reason="", actor=dina, at=noon)
+    with pytest.raises(quarantine.NoReasonGiven):
+        quarantine.remove(image, reason="", actor=dina, at=noon)
+
+
+def test_mask_blackens_every_copy_and_deletes_the_old_ones(make_image: MakeImage, dina: User, noon: datetime) -> None:
+    image = make_image(ImageState.QUARANTINED, text_findings=[FINDING, {**FINDING, "box": [60, 50, 10, 5]}])
+    before, old = pixels_of(image), [image.object_name, *image.renditions.values_list("name", flat=True)]
+    quarantine.mask(image, [(8, 8, 24, 12), (70, 55, 100, 100)], reason="name", actor=dina, at=noon)
+    image.refresh_from_db()
+    after = pixels_of(image)
+    assert np.all(after[8:20, 8:32] == before.min())
+    assert np.all(after[55:, 70:] == before.min())
+    assert np.array_equal(after[20:50], before[20:50])
+    assert image.state == ImageState.QUARANTINED
+    assert [finding["box"] for finding in image.text_findings] == [[60, 50, 10, 5]]
+    assert not any(storage.path_of(name).exists() for name in old)
+    assert {r.kind for r in image.renditions.all()} == {RenditionKind.PREVIEW, RenditionKind.FULL}
+    event = last_event(image)
+    assert (event.act, event.facts["boxes"][1]) == ("image.masked", [70, 55, 10, 5])
+
+
+def test_mask_that_misses_changes_nothing(make_image: MakeImage, dina: User, noon: datetime) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    with pytest.raises(quarantine.NothingToBlackOut):
+        quarantine.mask(image, [(500, 500, 5, 5)], reason="x", actor=dina, at=noon)
+    with pytest.raises(quarantine.NotInQuarantine):
+        quarantine.mask(make_image(), [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
+
+
+def test_mask_that_is_overtaken_leaves_no_file(make_image: MakeImage, dina: User, noon: datetime) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    Image.objects.filter(pk=image.pk).update(state=ImageState.AVAILABLE)
+    files = set(storage.path_of(image.object_name).parents[1].glob("??/*"))
+    with pytest.raises(quarantine.NotInQuarantine):
+        quarantine.mask(image, [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
+    assert set(storage.path_of(image.object_name).parents[1].glob("??/*")) == files
+
+
+@pytest.mark.django_db(transaction=True)
+def test_remove_deletes_the_pixels_and_keeps_the_row(make_image: MakeImage, dina: User, noon: datetime) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    names = [image.object_name, *image.renditions.values_list("name", flat=True)]
+    quarantine.remove(image, reason="not ours", actor=dina, at=noon)
+    image.refresh_from_db()
+    assert (image.state, image.state_reason, image.object_name) == (ImageState.REMOVED, "not ours", "")
+    assert not any(storage.path_of(name).exists() for name in names)
+    assert last_event(image).act == "image.removed"
+
+
+@pytest.mark.parametrize("who", ["cora", "ada", "rita", "stan"])
+def test_other_roles_are_refused(
+    client: Client, make_image: MakeImage, who: str, request: pytest.FixtureRequest
+) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    client.force_login(request.getfixturevalue(who))
+    assert client.get(reverse("quarantine")).status_code == 403
+    assert client.get(reverse("quarantined-image", args=[image.public_id])).status_code == 403
+    for act in ACTS:
+        assert client.post(reverse(act, args=[image.public_id]), {"reason": "x"}).status_code == 403
+    image.refresh_from_db()
+    assert image.state == ImageState.QUARANTINED
+
+
+def test_the_list_and_the_count_in_the_navigation(client: Client, dina: User, make_image: MakeImage) -> None:
+    client.force_login(dina)
+    assert "Nothing is in quarantine" in client.get(reverse("quarantine")).content.decode()
+    image = make_image(ImageState.QUARANTINED, state_reason="Text in the pixels.")
+    page = client.get(reverse("quarantine")).content.decode()
+    assert "Text in the pixels." in page
+    assert '<span class="tag warn">1</span>' in page
+    assert reverse("quarantined-image", args=[image.public_id]) in page
+
+
+def test_the_page_draws_the_boxes(client: Client, dina: User, make_image: MakeImage) -> None:
+    image = make_image(ImageState.QUARANTINED, text_findings=[FINDING])
+    client.force_login(dina)
+    page = client.get(reverse("quarantined-image", args=[image.public_id])).content.decode()
+    assert '<rect class="box" x="10" y="10" width="20" height="8"/>' in page
+    assert 'name="width" min="1" value="20"' in page
+    assert "style=" not in page
+
+
+def test_only_what_is_in_quarantine(client: Client, dina: User, make_image: MakeImage) -> None:
+    client.force_login(dina)
+    for name in (make_image().public_id, "nothing"):
+        assert client.get(reverse("quarantined-image", args=[name])).status_code == 404
+        assert client.post(reverse("quarantine-release", args=[name]), {"reason": "x"}).status_code == 404
+
+
+def test_acts_by_page(client: Client, dina: User, make_image: MakeImage) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    client.force_login(dina)
+    boxes = {"x": ["1", ""], "y": ["1", ""], "width": ["5", ""], "height": ["5", ""]}
+    answer = client.post(reverse("quarantine-mask", args=[image.public_id]), {**boxes, "reason": "name"})
+    assert answer.status_code == 302
+    assert client.get(reverse("quarantine-release", args=[image.public_id])).status_code == 405
+    answer = client.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "clean now"})
+    assert answer["Location"] == reverse("quarantine")
+    image.refresh_from_db()
+    assert image.state == ImageState.AVAILABLE
+
+
+@pytest.mark.parametrize(
+    "boxes",
+    [
+        {"x": ["1"], "y": ["1"], "width": ["five"], "height": ["5"]},
+        {"x": ["1"], "y": ["1"], "width": ["0"], "height": ["5"]},
+        {"x": ["1", "2"], "y": ["1"], "width": ["5"], "height": ["5"]},
+        {"x": ["900"], "y": ["1"], "width": ["5"], "height": ["5"]},
+        {"x": ["1e999"], "y": ["1"], "width": ["5"], "height": ["5"]},
+        {},
+    ],
+)
+def test_boxes_that_make_no_sense(
+    client: Client, dina: User, make_image: MakeImage, boxes: dict[str, list[str]]
+) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    client.force_login(dina)
+    answer = client.post(reverse("quarantine-mask", args=[image.public_id]), {**boxes, "reason": "x"})
+    assert answer.status_code == 422
+    assert 'class="notice error"' in answer.content.decode()
+
+
+def test_a_missing_reason_is_asked_for(client: Client, dina: User, make_image: MakeImage) -> None:
+    image = make_image(ImageState.QUARANTINED)
+    client.force_login(dina)
+    for act in ("quarantine-release", "quarantine-remove"):
+        answer = client.post(reverse(act, args=[image.public_id]), {"reason": " "})
+        assert answer.status_code == 422
+        assert "Say in a few words why" in answer.content.decode()

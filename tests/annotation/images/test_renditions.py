@@ -1,0 +1,192 @@
+"""Who gets which bytes, and what the answer says about them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from datetime import datetime
+
+import pytest
+import zstandard
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
+from annotation.imaging.rendering import payload_of
+from annotation.ingest import storage
+from annotation.ingest.serving import image_descriptors
+from annotation.models import Image, Membership, Rendition, User
+
+from .conftest import Assign, MakeImage, rendition_of
+
+
+def address(image: Image, kind: RenditionKind = RenditionKind.FULL, route: str = "rendition") -> str:
+    return reverse(route, args=[rendition_of(image, kind).name])
+
+
+def test_full_depth_as_zstd_and_as_gzip_is_the_same(client: Client, cora: User, make_image: MakeImage) -> None:
+    image = make_image()
+    client.force_login(cora)
+    modern = client.get(address(image), headers={"Accept-Encoding": "gzip, br, zstd"})
+    old = client.get(address(image), headers={"Accept-Encoding": "gzip, zstd;q=0"})
+    assert (modern["Content-Encoding"], old["Content-Encoding"]) == ("zstd", "gzip")
+    planes = zstandard.ZstdDecompressor().decompress(modern.content, max_output_size=2 * 60 * 80)
+    assert planes == gzip.decompress(old.content)
+    assert payload_of(modern.content, 80, 60).shape == (60, 80)
+
+
+def test_gzip_is_made_once_and_kept(client: Client, cora: User, make_image: MakeImage) -> None:
+    image = make_image()
+    client.force_login(cora)
+    first = client.get(address(image)).content
+    assert Rendition.objects.filter(image=image, kind=RenditionKind.FULL_GZIP).count() == 1
+    assert client.get(address(image)).content == first
+    assert Rendition.objects.filter(image=image).count() == 3
+
+
+def test_the_headers_tell_nothing_and_keep_it_private(client: Client, cora: User, make_image: MakeImage) -> None:
+    image = make_image()
+    client.force_login(cora)
+    full = client.get(address(image), headers={"Accept-Encoding": "zstd"})
+    assert full["Cache-Control"] == "private, max-age=31536000, immutable"
+    assert full["X-Content-Type-Options"] == "nosniff"
+    assert full["Content-Type"] == "application/octet-stream"
+    assert "Accept-Encoding" in full["Vary"]
+    assert not {"ETag", "Last-Modified", "Content-Disposition"} & set(full.headers)
+    small = client.get(address(image, RenditionKind.PREVIEW))
+    assert small["Content-Type"] == "image/webp"
+    assert small.content[8:12] == b"WEBP"
+    assert "Content-Encoding" not in small
+
+
+def test_a_reviewer_sees_the_exam_of_an_open_assignment(
+    client: Client, rita: User, remo: User, make_image: MakeImage, assign: Assign
+) -> None:
+    image, other = make_image(), make_image()
+    assign(image.exam, rita)
+    assign(other.exam, remo)
+    client.force_login(rita)
+    assert client.get(address(image)).status_code == 200
+    assert client.get(address(other)).status_code == 404
+    client.force_login(remo)
+    assert client.get(address(image)).status_code == 404
+    assert client.get(address(other)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("state", "round_state", "status"),
+    [
+        (AssignmentState.WAITING, RoundState.DRAFT, 404),
+        (AssignmentState.WITHDRAWN, RoundState.OPEN, 404),
+        (AssignmentState.ANSWERED, RoundState.CLOSED, 404),
+        (AssignmentState.SUBMITTED, RoundState.CLOSED, 200),
+        (AssignmentState.SKIPPED, RoundState.OPEN, 200),
+        (AssignmentState.SUBMITTED, RoundState.OPEN, 200),
+    ],
+)
+def test_a_reviewer_and_the_state_of_the_round(
+    client: Client, rita: User, make_image: MakeImage, assign: Assign, state: str, round_state: str, status: int
+) -> None:
+    image = make_image()
+    assign(image.exam, rita, state=state, round_state=round_state)
+    client.force_login(rita)
+    assert client.get(address(image)).status_code == status
+
+
+def test_a_coordinator_of_one_round_sees_what_it_samples(
+    client: Client, stan: User, noon: datetime, make_image: MakeImage, assign: Assign, rita: User
+) -> None:
+    image, other = make_image(), make_image()
+    given = assign(image.exam, rita)
+    given.round.plan.questions.create(position=1, revision=given.revision, stratum="all")
+    assign(other.exam, rita)
+    Membership.objects.create(user=stan, role=Role.COORDINATOR, round=given.round, granted_at=noon)
+    client.force_login(stan)
+    assert client.get(address(image)).status_code == 200
+    assert client.get(address(other)).status_code == 404
+
+
+@pytest.mark.parametrize("who", ["stan", "ada", "dina"])
+def test_others_see_nothing(client: Client, make_image: MakeImage, who: str, request: pytest.FixtureRequest) -> None:
+    client.force_login(request.getfixturevalue(who))
+    assert client.get(address(make_image())).status_code == 404
+
+
+@pytest.mark.parametrize("state", [ImageState.CHECKING, ImageState.QUARANTINED, ImageState.REMOVED])
+def test_nobody_sees_an_image_that_is_not_available(
+    client: Client, cora: User, rita: User, make_image: MakeImage, assign: Assign, state: ImageState
+) -> None:
+    image = make_image(state)
+    assign(image.exam, rita)
+    for person in (cora, rita):
+        client.force_login(person)
+        assert client.get(address(image)).status_code == 404
+
+
+def test_logged_out(client: Client, make_image: MakeImage) -> None:
+    image = make_image()
+    assert client.get(address(image)).status_code == 302
+    assert client.get(address(image), headers={"Accept": "application/json"}).status_code == 401
+
+
+def test_wrong_method_and_wrong_names(client: Client, cora: User, make_image: MakeImage) -> None:
+    image = make_image()
+    client.force_login(cora)
+    assert client.post(address(image)).status_code == 405
+    assert client.get("/images/no-such-name").status_code == 404
+    assert client.get("/images/..%2F..%2Fsecret_key").status_code == 404
+    assert client.get(reverse("rendition", args=[image.object_name])).status_code == 404
+
+
+def test_a_file_that_is_gone_is_not_found(client: Client, cora: User, make_image: MakeImage) -> None:
+    image = make_image()
+    storage.remove([rendition_of(image).name])
+    client.force_login(cora)
+    assert client.get(address(image), headers={"Accept-Encoding": "zstd"}).status_code == 404
+
+
+def test_query_count(
+    client: Client,
+    rita: User,
+    make_image: MakeImage,
+    assign: Assign,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    image = make_image()
+    assign(image.exam, rita)
+    client.force_login(rita)
+    with django_assert_max_num_queries(6):
+        assert client.get(address(image), headers={"Accept-Encoding": "zstd"}).status_code == 200
+    client.get(address(image))
+    with django_assert_max_num_queries(6):
+        assert client.get(address(image)).status_code == 200
+
+
+def test_quarantined_renditions_go_to_the_role_only(
+    client: Client, cora: User, dina: User, make_image: MakeImage
+) -> None:
+    held, free = make_image(ImageState.QUARANTINED), make_image()
+    client.force_login(dina)
+    answer = client.get(address(held, route="quarantine-rendition"))
+    assert answer.status_code == 200
+    assert answer["Cache-Control"] == "no-store"
+    assert client.get(address(free, route="quarantine-rendition")).status_code == 404
+    client.force_login(cora)
+    assert client.get(address(held, route="quarantine-rendition")).status_code == 403
+
+
+def test_descriptors_are_json_without_names_of_the_source(make_image: MakeImage) -> None:
+    image = make_image(attribution="Institute X", licence="CC BY 4.0", simulated=True)
+    described = image_descriptors(
+        [image, make_image(ImageState.CHECKING), make_image(ImageState.PENDING, display=None)]
+    )
+    assert len(described) == 1
+    told = json.loads(json.dumps(described[0], allow_nan=False))
+    assert told["caption"] == "simulated · Institute X · CC BY 4.0"
+    assert told["full"] == address(image)
+    assert told["preview"] == address(image, RenditionKind.PREVIEW)
+    assert (told["width"], told["height"], told["bits"]) == (80, 60, 12)
+    assert (told["view_position"], told["laterality"]) == ("unknown", "")
+    assert ".dcm" not in json.dumps(told)
+    assert "somewhere" not in json.dumps(told)

@@ -1,0 +1,246 @@
+"""Uploads: limits before anything is stored, the job, its report, and tables of credits."""
+
+from __future__ import annotations
+
+import io
+import json
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import reverse
+from PIL import Image as Picture
+from pytest_django import Settings
+
+from annotation.enums import IdentifierKind, JobState
+from annotation.imaging import text
+from annotation.ingest import uploading
+from annotation.ingest.crediting import CreditsUnmatched, credit_images
+from annotation.ingest.credits import CreditsRefused, parse_credits
+from annotation.models import AuditEvent, Image, Job, QuestionBank, SourceIdentifier, Upload, User
+
+from .conftest import MakeImage
+
+CREDITS = b"file,attribution,licence\na.png,Institute X,CC0\nnobody.png,Y,CC0\n"
+
+
+def png(seed: int = 1) -> bytes:
+    stream = io.BytesIO()
+    Picture.fromarray(np.random.default_rng(seed).integers(0, 255, (90, 90)).astype(np.uint8)).save(stream, "PNG")
+    return stream.getvalue()
+
+
+def sent(name: str, content: bytes) -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, content, "application/octet-stream")
+
+
+class Reports:
+    def report(self, done: int, total: int, message: str = "") -> None:
+        self.last = (done, total)
+
+
+@pytest.fixture
+def upload(client: Client, cora: User, home: Path) -> Upload:
+    """Cora sent an image in a folder, a text file and a table of credits."""
+    client.force_login(cora)
+    files = [sent("a.png", png()), sent("b.png", b"no image")]
+    data: dict[str, Any] = {"files": files, "paths": json.dumps(["box/a.png", "box/b.png"])}
+    answer = client.post(reverse("upload-new"), {**data, "credits": sent("c.csv", CREDITS)})
+    assert answer.status_code == 302
+    return Upload.objects.get()
+
+
+def test_files_are_kept_under_their_paths_and_a_job_waits(upload: Upload, cora: User) -> None:
+    kept = uploading.folder_of(upload.public_id)
+    assert (kept / "files/box/a.png").read_bytes() == png()
+    assert (upload.n_files, upload.created_by) == (2, cora)
+    assert upload.job is not None
+    assert (upload.job.kind, upload.job.state) == ("ingest_upload", JobState.QUEUED)
+    assert AuditEvent.objects.filter(act="upload.kept").exists()
+
+
+def test_the_job_takes_in_searches_credits_and_cleans_up(upload: Upload, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
+    assert (result["files"], result["images"], result["quarantined"]) == (2, 1, 0)
+    assert [(row["file"], row["code"]) for row in result["refused"]] == [("box/b.png", "format")]
+    assert [row["file"] for row in result["credits_refused"]] == ["nobody.png"]
+    image = Image.objects.get()
+    assert (image.state, image.attribution) == ("available", "Institute X")
+    assert not uploading.folder_of(upload.public_id).exists()
+    with pytest.raises(uploading.UploadGone):
+        uploading.ingest_upload(Reports(), {"upload": upload.public_id})
+
+
+def test_the_page_and_the_report(client: Client, upload: Upload, ada: User, rita: User) -> None:
+    refused = [{"file": "=cmd.png", "code": "format", "message": "This is not a DICOM, PNG or JPEG file."}]
+    result = {"files": 2, "images": 1, "exams": 1, "duplicates": 0, "quarantined": 0, "refused": refused}
+    page = client.get(reverse("upload", args=[upload.public_id])).content.decode()
+    assert 'hx-trigger="every 1s"' in page
+    assert client.get(reverse("upload-report", args=[upload.public_id])).status_code == 404
+    Job.objects.update(state=JobState.SUCCEEDED, result=result)
+    page = client.get(reverse("upload", args=[upload.public_id]), headers={"HX-Request": "true"}).content.decode()
+    assert page.lstrip().startswith('<div id="upload">')
+    assert "=cmd.png" in page
+    report = client.get(reverse("upload-report", args=[upload.public_id]))
+    assert report.content.decode().splitlines()[1].startswith("'=cmd.png,format")
+    assert reverse("upload", args=[upload.public_id]) in client.get(reverse("uploads")).content.decode()
+    client.force_login(rita)
+    for name in ("upload", "upload-report"):
+        assert client.get(reverse(name, args=[upload.public_id])).status_code == 403
+    assert client.get(reverse("uploads")).status_code == 403
+    assert client.post(reverse("upload-new")).status_code == 403
+
+
+def test_archive_and_delete(client: Client, upload: Upload, cora: User, ada: User) -> None:
+    archive, delete = (reverse(f"upload-{act}", args=[upload.public_id]) for act in ("archive", "delete"))
+    client.post(archive)
+    assert Upload.objects.filter(archived_at=None).exists()  # its job still waits
+    Job.objects.update(state=JobState.CANCELLED)
+    client.post(archive)
+    assert not Upload.objects.filter(archived_at=None).exists()
+    assert not uploading.folder_of(upload.public_id).exists()
+    assert reverse("upload", args=[upload.public_id]) not in client.get(reverse("uploads")).content.decode()
+    assert client.post(delete).status_code == 403
+    client.force_login(ada)
+    client.post(delete)
+    assert not Upload.objects.exists()
+    assert AuditEvent.objects.filter(act="upload.deleted").exists()
+
+
+@pytest.mark.parametrize(
+    ("files", "extra", "words"),
+    [
+        ([], {}, "No file was chosen"),
+        ([("a.png", b"x"), ("b.png", b"x"), ("c.png", b"x")], {}, "are more than the 2"),
+        ([("a.png", b"x" * 3000)], {}, "larger than the"),
+        ([("a.zip", b"x" * 9000)], {}, "The upload is larger"),
+        ([("a.png", b"x")], {"paths": '["../a.png"]'}, "cannot be kept"),
+        ([("a.png", b"x")], {"paths": '["/etc/a.png"]'}, "cannot be kept"),
+        ([("a.png", b"x")], {"paths": "[1]"}, "could not be read"),
+        ([("a.png", b"x"), ("b.png", b"x")], {"paths": '["c.png", "C.png"]'}, "Two files"),
+        ([("a.png", b"x"), ("b.png", b"x")], {"paths": '["c", "c/d"]'}, "same name"),
+        ([("a.png", b"x")], {"bank": "nothing"}, "choice"),
+        ([("a.png", b"x")], {"credits": b"file,licence\n"}, "attribution"),
+    ],
+)
+def test_refusals_store_nothing(
+    client: Client,
+    cora: User,
+    home: Path,
+    settings: Settings,
+    files: list[tuple[str, bytes]],
+    extra: dict[str, Any],
+    words: str,
+) -> None:
+    settings.UPLOAD_MAX_FILES, settings.IMAGE_MAX_BYTES, settings.UPLOAD_MAX_BYTES = 2, 2048, 8192
+    client.force_login(cora)
+    data = {"files": [sent(*file) for file in files], **extra}
+    if "credits" in data:
+        data["credits"] = sent("c.csv", data["credits"])
+    answer = client.post(reverse("upload-new"), data, headers={"Accept": "application/json"})
+    assert answer.status_code == 422
+    assert words in " ".join(answer.json()["errors"])
+    assert not Upload.objects.exists()
+    assert not Job.objects.exists()
+    assert not list((home / "tmp").glob("upload-*"))
+
+
+def test_a_script_gets_the_address(client: Client, cora: User, home: Path) -> None:
+    client.force_login(cora)
+    answer = client.post(
+        reverse("upload-new"), {"files": [sent("a.png", png())]}, headers={"Accept": "application/json"}
+    )
+    assert answer.status_code == 201
+    assert answer.json() == {"url": reverse("upload", args=[Upload.objects.get().public_id])}
+
+
+def test_too_many_parts_are_a_page_and_no_error(client: Client, cora: User, home: Path, settings: Settings) -> None:
+    settings.DATA_UPLOAD_MAX_NUMBER_FILES = 5
+    client.force_login(cora)
+    answer = client.post(reverse("upload-new"), {"files": [sent(f"{n}.png", b"x") for n in range(9)]})
+    assert answer.status_code == 400
+    assert "could not be read" in answer.content.decode()
+
+
+def test_a_body_that_announces_too_much_is_not_read(client: Client, cora: User, settings: Settings) -> None:
+    class Unread(io.BytesIO):
+        def read(self, *_args: Any) -> bytes:
+            raise AssertionError("the body was read")
+
+    settings.UPLOAD_MAX_BYTES = 1
+    request: dict[str, Any] = {
+        "wsgi.input": Unread(),
+        "CONTENT_LENGTH": str(50 * 1024 * 1024),
+        "CONTENT_TYPE": "multipart/form-data; boundary=x",
+    }
+    client.force_login(cora)
+    assert client.post(reverse("upload-new"), **request).status_code == 413
+
+
+def test_a_stranger_may_not_send_much(client: Client, db: None, settings: Settings) -> None:
+    length = str(settings.DATA_UPLOAD_MAX_MEMORY_SIZE + 1)
+    assert client.post(reverse("login"), CONTENT_LENGTH=length).status_code == 413
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        (b"", "column 'file' is missing"),
+        (b"file,attribution\na,b\n", "'licence' is missing"),
+        (b"file,file,attribution,licence\n", "twice"),
+        (b"file,attribution,licence\n,b,c\n", "Line 2: 'file' is empty"),
+        (b"file,attribution,licence\na,b\n", "Line 2: the number of fields"),
+        (b"file,attribution,licence\na,b,c\na,b,c\n", "Line 3: the file of line 2"),
+        (b"file,attribution,licence,view_position\na,b,c,upside\n", "Line 2: 'view_position'"),
+        (b"file,attribution,licence\na," + b"x" * 301 + b",c\n", "longer than 300"),
+        (b"\xff\xfe", "UTF-8"),
+        (b"file,attribution,licence\na,\0,c\n", "zero bytes"),
+    ],
+)
+def test_tables_that_cannot_be_used(table: bytes, words: str) -> None:
+    with pytest.raises(CreditsRefused, match=words):
+        parse_credits(table)
+
+
+def named(image: Image, path: str) -> Image:
+    SourceIdentifier.objects.create(digest=1, kind=IdentifierKind.IMAGE_PATH, value=path, image_id=image.pk)
+    return image
+
+
+def test_credits_meet_images_by_path_or_its_end(make_image: MakeImage, noon: datetime) -> None:
+    one, two = named(make_image(), "x/a.png"), named(make_image(), "y/b.png")
+    rows = parse_credits(b"\xef\xbb\xbffile,attribution,licence,view_position\nx/a.png,X,CC0,PA\nb.png,Y,CC BY,\n")
+    assert credit_images(rows, bank=None, actor=None, at=noon) == {"rows": 2, "changed": 2}
+    one.refresh_from_db()
+    two.refresh_from_db()
+    assert (one.attribution, one.view_position) == ("X", "PA")
+    assert (two.attribution, two.licence, two.view_position) == ("Y", "CC BY", "unknown")
+    assert credit_images(rows, bank=None, actor=None, at=noon)["changed"] == 0
+
+
+def test_one_unknown_file_stores_nothing(make_image: MakeImage, noon: datetime) -> None:
+    image = named(make_image(), "a.png")
+    rows = parse_credits(b"file,attribution,licence\na.png,X,CC0\nb.png,Y,CC0\n")
+    with pytest.raises(CreditsUnmatched) as caught:
+        credit_images(rows, bank=None, actor=None, at=noon)
+    assert [problem[:2] for problem in caught.value.problems] == [(3, "b.png")]
+    image.refresh_from_db()
+    assert image.attribution == ""
+
+
+def test_the_command(make_image: MakeImage, tmp_path: Path, bank: QuestionBank, capsys: Any) -> None:
+    named(make_image(), "a.png")
+    table = tmp_path / "c.csv"
+    table.write_bytes(b"file,attribution,licence\na.png,X,CC0\n")
+    call_command("set_image_credits", str(table))
+    assert "1 rows read, 1 images changed" in capsys.readouterr().out
+    for arguments in ([str(tmp_path / "none.csv")], [str(table), "--bank", "nothing"], [str(table), "--bank", "Bank"]):
+        with pytest.raises(CommandError) as caught:
+            call_command("set_image_credits", *arguments)
+        assert caught.value.returncode == 2

@@ -1,0 +1,165 @@
+"""One decoder per transfer syntax; each refuses what was cut."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import imagecodecs
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image
+from pydicom.encaps import generate_frames
+from pydicom.uid import RLELossless
+
+from annotation.imaging import decoding
+from annotation.imaging.decoding import Geometry, decode_frame, split_frames
+from annotation.imaging.elements import parse_dicom
+from annotation.imaging.reading import n_frames, read_frames, read_geometry
+from annotation.imaging.refusals import ImageRefused
+from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
+
+ROWS, COLUMNS = 120, 100
+DEEP = chest(ROWS, COLUMNS)
+SHALLOW = (chest(ROWS, COLUMNS, top=255) // 2 + 60).astype(np.uint8)
+GEOMETRY = Geometry(ROWS, COLUMNS, 16, 12, signed=False)
+SHALLOW_GEOMETRY = Geometry(ROWS, COLUMNS, 8, 8, signed=False)
+
+
+def jpeg(pixels: NDArray[np.uint8], **options: Any) -> bytes:
+    stream = io.BytesIO()
+    Image.fromarray(pixels).save(stream, "JPEG", quality=95, **options)
+    return stream.getvalue()
+
+
+def rle(pixels: NDArray[np.uint16]) -> bytes:
+    made = make_data_set(pixels)
+    as_bytes(made)
+    made.compress(RLELossless, generate_instance_uid=False)
+    return next(generate_frames(made.PixelData, number_of_frames=1))
+
+
+LOSSLESS = {
+    decoding.RLE: rle(DEEP),
+    decoding.JPEG_LOSSLESS_SV1: bytes(imagecodecs.ljpeg_encode(DEEP, bitspersample=12)),
+    decoding.JPEG_LS_LOSSLESS: bytes(imagecodecs.jpegls_encode(DEEP)),
+    decoding.JPEG_2000_LOSSLESS: bytes(imagecodecs.jpeg2k_encode(DEEP, level=0, codecformat="j2k", bitspersample=12)),
+}
+
+
+@pytest.mark.parametrize("syntax", LOSSLESS)
+def test_lossless_frames_come_back_bit_by_bit(syntax: str) -> None:
+    assert np.array_equal(decode_frame(LOSSLESS[syntax], syntax, GEOMETRY), DEEP)
+
+
+@pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_rows": 2}])
+def test_jpeg_frames_come_back(options: dict[str, Any]) -> None:
+    decoded = decode_frame(jpeg(SHALLOW, **options), decoding.JPEG_BASELINE, SHALLOW_GEOMETRY)
+    assert np.abs(decoded.astype(int) - SHALLOW).mean() < 4
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9, 0.995])
+@pytest.mark.parametrize("tail", [b"", b"\xff\xd9"])
+@pytest.mark.parametrize("syntax", [*LOSSLESS, decoding.JPEG_BASELINE, "progressive"])
+def test_a_cut_frame_is_refused_even_with_an_end_marker(syntax: str, tail: bytes, share: float) -> None:
+    """A half-grey radiograph must never be shown as a whole one."""
+    if syntax in LOSSLESS:
+        frame, geometry = LOSSLESS[syntax], GEOMETRY
+    else:
+        frame, geometry = jpeg(SHALLOW, progressive=syntax == "progressive"), SHALLOW_GEOMETRY
+        syntax = decoding.JPEG_BASELINE
+    with pytest.raises(ImageRefused):
+        decode_frame(frame[: int(len(frame) * share)] + tail, syntax, geometry)
+
+
+def test_a_stream_of_another_size_is_refused_before_it_is_decoded() -> None:
+    frame = jpeg(SHALLOW)
+    start = frame.index(b"\xff\xc0") + 5
+    huge = frame[:start] + b"\xff\xdc\xff\xdc" + frame[start + 4 :]
+    with pytest.raises(ImageRefused, match="codestream"):
+        decode_frame(huge, decoding.JPEG_BASELINE, SHALLOW_GEOMETRY)
+
+
+def test_a_grid_of_tiny_tiles_is_refused() -> None:
+    frame = bytearray(LOSSLESS[decoding.JPEG_2000_LOSSLESS])
+    at = frame.index(b"\xff\x4f\xff\x51") + 24
+    frame[at : at + 8] = b"\0\0\0\1\0\0\0\1"
+    with pytest.raises(ImageRefused, match="codestream"):
+        decode_frame(bytes(frame), decoding.JPEG_2000_LOSSLESS, GEOMETRY)
+
+
+def test_native_pixels_must_have_exactly_their_length() -> None:
+    data = DEEP.tobytes()
+    assert np.array_equal(decode_frame(data, "1.2.840.10008.1.2.1", GEOMETRY), DEEP)
+    with pytest.raises(ImageRefused, match="truncated"):
+        decode_frame(data[:-2], "1.2.840.10008.1.2.1", GEOMETRY)
+    with pytest.raises(ImageRefused, match="pixel_length"):
+        decode_frame(data + bytes(4), "1.2.840.10008.1.2.1", GEOMETRY)
+
+
+def test_bits_above_the_stored_ones_are_dropped() -> None:
+    with_overlay = DEEP | 0x8000
+    assert np.array_equal(decode_frame(with_overlay.tobytes(), "1.2.840.10008.1.2.1", GEOMETRY), DEEP)
+
+
+def test_unsigned_pixels_that_call_themselves_signed_are_refused() -> None:
+    with pytest.raises(ImageRefused, match="signed"):
+        decode_frame(DEEP.tobytes(), "1.2.840.10008.1.2.1", Geometry(ROWS, COLUMNS, 16, 12, signed=True))
+
+
+def test_signed_pixels_stay_signed() -> None:
+    signed = DEEP.astype(np.int16) - 2048
+    geometry = Geometry(ROWS, COLUMNS, 16, 12, signed=True)
+    assert np.array_equal(decode_frame(signed.tobytes(), "1.2.840.10008.1.2.1", geometry), signed)
+
+
+@pytest.mark.parametrize("size", [(0, 10), (65535, 65535)])
+def test_impossible_sizes_are_refused_before_allocating(size: tuple[int, int]) -> None:
+    with pytest.raises(ImageRefused, match="size"):
+        decode_frame(b"", "1.2.840.10008.1.2.1", Geometry(*size, 16, 12, signed=False))
+
+
+def test_frames_are_split_by_their_offset_table() -> None:
+    table = np.array([0, 16], "<u4").tobytes()
+    assert split_frames([table, b"abcdefgh", b"ij", b"kl"], 2) == [b"abcdefgh", b"ijkl"]
+    assert split_frames([b"", b"ab", b"cd"], 1) == [b"abcd"]
+    with pytest.raises(ImageRefused, match="frames"):
+        split_frames([b"", b"ab", b"cd", b"ef"], 2)
+    with pytest.raises(ImageRefused, match="truncated"):
+        split_frames([b""], 1)
+
+
+def test_every_sample_file_that_can_be_decoded_is_decoded(shared_data: Path) -> None:
+    """Also mammograms, CT, MR and angiograms, which the door refuses: the decoders must know them."""
+    with (shared_data / "dicom" / "MANIFEST.csv").open() as stream:
+        rows = [row for row in csv.DictReader(stream) if row["decodes"] == "yes"]
+    assert len(rows) == 21
+    for row in rows:
+        file = parse_dicom((shared_data / "dicom" / row["file"]).read_bytes())
+        frames = read_frames(file, read_geometry(file))
+        size, dtype, span = row["decode_detail"].split()
+        assert len(frames) == n_frames(file) == int(row["Frames"])
+        assert "x".join(str(side) for side in frames[0].shape) == "x".join(size.split("x")[-2:])
+        assert frames[0].dtype.name == dtype
+        low = min(int(frame.min()) for frame in frames)
+        high = max(int(frame.max()) for frame in frames)
+        assert f"{low}..{high}" == span, row["file"]
+
+
+@pytest.mark.parametrize("share", [0.3, 0.6, 0.9])
+def test_every_compressed_sample_is_refused_when_it_is_cut(shared_data: Path, share: float) -> None:
+    n_cut = 0
+    for path in sorted((shared_data / "dicom").rglob("*.dcm")):
+        file = parse_dicom(path.read_bytes()) if path.name != "mr_mono2_truncated_pixel_data.dcm" else None
+        if file is None or file.fragments is None or n_frames(file) > 1:
+            continue
+        geometry = read_geometry(file)
+        frame = split_frames(file.fragments, 1)[0]
+        for tail in (b"", b"\xff\xd9"):
+            with pytest.raises(ImageRefused):
+                decode_frame(frame[: int(len(frame) * share)] + tail, file.transfer_syntax, geometry)
+        n_cut += 1
+    assert n_cut >= 12

@@ -1,0 +1,109 @@
+"""The structure of a DICOM file is walked strictly."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+
+import pytest
+from pydicom.uid import DeflatedExplicitVRLittleEndian, ImplicitVRLittleEndian
+
+from annotation.imaging.elements import IMPLICIT_LE, inflate, parse_dicom
+from annotation.imaging.refusals import ImageRefused
+from tests.annotation.imaging.dicomfiles import as_bytes, make_data_set, make_dicom
+
+
+def refusal_of(data: bytes) -> str:
+    with pytest.raises(ImageRefused) as caught:
+        parse_dicom(data)
+    return caught.value.code
+
+
+def nested(depth: int, *, explicit: bool) -> bytes:
+    """A sequence in a sequence, `depth` times, of undefined length."""
+    tag = struct.pack("<HH", 0x0008, 0x1110) + (b"SQ\0\0" if explicit else b"") + b"\xff" * 4
+    item, end = b"\xfe\xff\x00\xe0" + b"\xff" * 4, b"\xfe\xff\x0d\xe0" + bytes(4)
+    return (tag + item) * depth + (end + b"\xfe\xff\xdd\xe0" + bytes(4)) * depth
+
+
+@pytest.mark.parametrize("header", [True, False])
+@pytest.mark.parametrize("syntax", [ImplicitVRLittleEndian, "1.2.840.10008.1.2.1"])
+def test_a_file_is_read_with_and_without_its_header(header: bool, syntax: str) -> None:
+    file = parse_dicom(as_bytes(make_data_set(), syntax, header=header))
+    assert (file.transfer_syntax, file.has_header) == (syntax, header)
+    assert file.values[0x00080060] == b"CR"
+    assert file.native is not None
+    assert len(file.native) == 70 * 80 * 2
+
+
+def test_a_deflated_file_is_read() -> None:
+    assert parse_dicom(as_bytes(make_data_set(), DeflatedExplicitVRLittleEndian)).native is not None
+
+
+def test_every_cut_of_a_file_is_refused() -> None:
+    data = make_dicom()
+    for share in (0.3, 0.6, 0.9, 0.999):
+        assert refusal_of(data[: int(len(data) * share)]) == "truncated"
+
+
+def test_what_follows_the_pixels_is_not_looked_at() -> None:
+    assert parse_dicom(make_dicom() + b"PK\x03\x04 anything").native is not None
+
+
+@pytest.mark.parametrize(("depth", "accepted"), [(32, True), (33, False), (500, False)])
+@pytest.mark.parametrize("syntax", [ImplicitVRLittleEndian, "1.2.840.10008.1.2.1"])
+def test_depth_is_limited(depth: int, accepted: bool, syntax: str) -> None:
+    data = as_bytes(make_data_set(), syntax)
+    at = data.index(b"\x10\x00\x10\x00")
+    data = data[:at] + nested(depth, explicit=syntax != ImplicitVRLittleEndian) + data[at:]
+    if accepted:
+        assert parse_dicom(data).native is not None
+    else:
+        assert refusal_of(data) == "too_deep"
+
+
+def test_an_element_that_stands_twice_is_refused() -> None:
+    data = make_dicom()
+    element = b"\x10\x00\x20\x00LO\x08\x00MRN-0001"
+    assert data.count(element) == 1
+    assert refusal_of(data.replace(element, element * 2)) == "duplicate_element"
+
+
+def test_a_length_beyond_the_file_is_refused() -> None:
+    data = make_dicom()
+    assert refusal_of(data.replace(b"\x10\x00\x20\x00LO\x08\x00", b"\x10\x00\x20\x00LO\xff\xff")) == "truncated"
+
+
+def test_an_unknown_value_representation_is_refused() -> None:
+    data = make_dicom()
+    assert refusal_of(data.replace(b"\x10\x00\x20\x00LO", b"\x10\x00\x20\x00ZZ")) == "malformed"
+
+
+def test_a_bomb_is_refused_while_it_inflates() -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    bomb = packer.compress(bytes(80_000_000)) + packer.flush()
+    with pytest.raises(ImageRefused, match="inflates_too_much"):
+        inflate(bomb)
+
+
+def test_a_cut_deflated_stream_is_refused() -> None:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -zlib.MAX_WBITS)
+    whole = packer.compress(bytes(range(256)) * 40) + packer.flush()
+    with pytest.raises(ImageRefused, match="truncated"):
+        inflate(whole[:-4])
+
+
+@pytest.mark.parametrize("data", [b"BM" + bytes(300), b"GIF89a" + bytes(200), b"<svg>" * 60, b"\x1f\x8b" + bytes(50)])
+def test_other_formats_are_not_dicom(data: bytes) -> None:
+    assert refusal_of(data) == "format"
+
+
+def test_a_header_without_transfer_syntax_is_refused() -> None:
+    meta = struct.pack("<HH2sH", 2, 3, b"UI", 4) + b"1.2\0"
+    assert refusal_of(bytes(128) + b"DICM" + meta) == "no_transfer_syntax"
+
+
+def test_a_data_set_of_nothing_is_not_an_image() -> None:
+    assert IMPLICIT_LE == "1.2.840.10008.1.2"
+    meta = struct.pack("<HH2sH", 2, 0x10, b"UI", 18) + b"1.2.840.10008.1.2\0"
+    assert refusal_of(bytes(128) + b"DICM" + meta) == "not_an_image"

@@ -1,0 +1,174 @@
+"""Text in pixels: found, told apart from side marks, and never kept."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import socket
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+
+from annotation.imaging import text, textwords
+from annotation.imaging.reading import read_image
+from annotation.imaging.text import TextFinding, find_text, is_suspicious, whole_range
+from tests.processes import ROOT
+
+Grey = NDArray[np.uint8]
+
+
+def shadow(rows: int = 900, columns: int = 800, seed: int = 5) -> Grey:
+    """Something soft and noisy, without text: two dark ovals on grey."""
+    y, x = np.mgrid[0:rows, 0:columns]
+    lungs = sum(
+        np.exp(-((x - columns * c) ** 2 / (2 * 90.0**2) + (y - rows * 0.5) ** 2 / (2 * 200.0**2))) for c in (0.3, 0.7)
+    )
+    noise = np.random.default_rng(seed).normal(0, 4, (rows, columns))
+    greys: Grey = np.clip(150 - 110 * lungs + noise, 0, 255).astype(np.uint8)
+    return greys
+
+
+def written(base: Grey, words: str, at: tuple[int, int], *, size: int, contrast: int) -> Grey:
+    """The image with words added to its values, brighter by ``contrast``."""
+    layer = Image.new("L", (base.shape[1], base.shape[0]), 0)
+    ImageDraw.Draw(layer).text(at, words, fill=255, font=ImageFont.load_default(size))
+    greys: Grey = np.clip(base + contrast * (np.asarray(layer) / 255.0), 0, 255).astype(np.uint8)
+    return greys
+
+
+def test_no_text_in_an_image_without() -> None:
+    assert not is_suspicious(find_text(shadow()))
+
+
+@pytest.mark.parametrize("contrast", [100, 40])
+@pytest.mark.parametrize("at", [(30, 20), (420, 860), (300, 430)])
+def test_a_name_is_found_where_it_stands(at: tuple[int, int], contrast: int) -> None:
+    findings = [
+        f for f in find_text(written(shadow(), "ZORA QUILL", at, size=30, contrast=contrast)) if not f.is_allowed
+    ]
+    assert findings
+    x, y, width, height = findings[0].box
+    assert x - 12 <= at[0] <= x + width
+    assert y - 12 <= at[1] + 15 <= y + height + 12
+
+
+def test_faint_text_is_found() -> None:
+    assert is_suspicious(find_text(written(shadow(), "ZORA QUILL 1931", (60, 60), size=40, contrast=20)))
+
+
+def test_a_number_is_not_allowed() -> None:
+    assert is_suspicious(find_text(written(shadow(), "17.04.1931", (60, 40), size=36, contrast=90)))
+
+
+@pytest.mark.parametrize("words", ["L", "AP PORTABLE", "ERECT"])
+def test_side_and_position_marks_are_allowed(words: str) -> None:
+    image = written(shadow(), words, (60, 60), size=64, contrast=100)
+    findings = find_text(image)
+    assert findings
+    assert not is_suspicious(findings)
+
+
+def test_a_mirrored_side_mark_is_allowed() -> None:
+    image = written(shadow(), "Sin", (560, 60), size=64, contrast=100)
+    assert not is_suspicious(find_text(np.ascontiguousarray(image[:, ::-1])))
+
+
+def test_a_tiny_image_is_no_error() -> None:
+    assert find_text(np.zeros((4, 4), np.uint8)) == []
+
+
+def test_a_finding_does_not_say_what_was_read() -> None:
+    names = {field.name for field in dataclasses.fields(TextFinding)}
+    assert names == {"box", "is_allowed", "length", "score"}
+
+
+def test_no_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_args: object, **_kwargs: object) -> None:
+        raise AssertionError("the search for text went to the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    text._reader.cache_clear()
+    assert is_suspicious(find_text(written(shadow(), "ZORA QUILL", (60, 60), size=40, contrast=90)))
+
+
+def test_whole_range_keeps_text_that_a_window_would_hide() -> None:
+    pixels = np.full((200, 200), 3000, np.uint16)
+    pixels[:, :100] = 100
+    pixels[50:60, 120:160] = 3600
+    greys = whole_range(pixels)
+    assert int(greys[55, 130]) - int(greys[100, 130]) > 20
+
+
+@pytest.mark.parametrize(
+    ("words", "allowed"),
+    [
+        ("l", True),
+        ("Dx", True),
+        ("(L)", True),
+        ("AP Portable", True),
+        ("APPORTABLE", True),
+        ("PORTABIE", True),
+        ("5UPINE", True),
+        ("SUPINE 12", False),
+        ("MEIER", False),
+        ("A", False),
+        ("1", False),
+        ("1956", False),
+        ("PAUL", False),
+        ("", False),
+        ("R. MEIER", False),
+        ("李", False),
+    ],
+)
+def test_words(words: str, allowed: bool) -> None:
+    assert textwords.is_allowed(textwords.letters_of(words)) is allowed
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "near"),
+    [("ERECT", "ERECT", True), ("ERECT", "EREGT", True), ("ERECT", "EREC", True), ("ERECT", "ECRET", False)],
+)
+def test_one_letter_apart(one: str, other: str, near: bool) -> None:
+    assert textwords.differ_by_one(one, other) is near
+    assert textwords.differ_by_one(other, one) is near
+
+
+@pytest.mark.parametrize(
+    ("file", "suspicious"),
+    [
+        ("cxr/art103_pa.jpg", True),  # a date, half of it cut off by the upper edge
+        ("cxr/art334_pa.png", True),  # a panel letter in an image of 375 x 277 pixels
+        ("cxr/hn_255_19073f37.jpg", True),  # a word cut off at the right
+        ("cxr/wm_normal_pa.jpg", False),  # Dx and Sin
+        ("cxr/wm_lobar_pneumonia_pa.jpg", False),  # Sin, mirrored
+        ("cxr/nih_00000013_028.png", False),  # AP PORTABLE, L
+        ("cxr/nih_00000116_027.png", False),  # an L cut out of a plate
+    ],
+)
+def test_real_radiographs(shared_data: Path, file: str, suspicious: bool) -> None:
+    image = np.asarray(Image.open(shared_data / file).convert("L"))
+    assert is_suspicious(find_text(image)) is suspicious
+
+
+@pytest.mark.parametrize("name", ["burned_in_flag_lies_no.dcm", "burned_in_flag_yes.dcm"])
+def test_planted_text_is_found_whatever_the_flag_says(shared_data: Path, name: str) -> None:
+    source = read_image((shared_data / "hostile" / "phi" / name).read_bytes())
+    assert is_suspicious(find_text(whole_range(source.pixels.astype(np.uint16))))
+
+
+def test_the_search_writes_nothing_into_the_home_of_the_person_who_runs_it(tmp_path: Path) -> None:
+    """onnxruntime keeps a telemetry database there unless it is told not to."""
+    program = (
+        "import numpy as np; from annotation.imaging.text import find_text; find_text(np.zeros((64, 64), np.uint8))"
+    )
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
+    done = subprocess.run(
+        [sys.executable, "-B", "-c", program], env={**kept, "HOME": str(tmp_path)}, cwd=ROOT, check=False, timeout=120
+    )
+    assert done.returncode == 0
+    assert list(tmp_path.rglob("*")) == []

@@ -1,0 +1,136 @@
+"""The grey-scale pipeline, against pydicom and against the formulas of PS3.3."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
+from pydicom.sequence import Sequence
+
+from annotation.imaging.attributes import LookupTable, Window
+from annotation.imaging.reading import read_image
+from annotation.imaging.rendering import as_8bit, prepare
+from annotation.imaging.windowing import apply_table, apply_window, grey_table, histogram, presets, window_of
+from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
+
+
+def lut(first: int, bits: int, values: NDArray[np.uint16], *, signed: bool = False) -> Sequence:
+    item = Dataset()
+    item.add_new(0x00283002, "SS" if signed else "US", [len(values) % 65536, first, bits])
+    item.add_new(0x00283006, "OW", values.astype("<u2").tobytes())
+    return Sequence([item])
+
+
+CURVE = (np.sqrt(np.linspace(0, 1, 4096)) * 1023).astype(np.uint16)
+SIGNED = chest().astype(np.int16) - 2048
+
+CASES: dict[str, tuple[NDArray[Any], dict[str, Any]]] = {
+    "linear": (chest(), {}),
+    "linear narrow": (chest(), {"WindowCenter": "1500.5", "WindowWidth": "301"}),
+    "linear width 1": (chest(), {"WindowCenter": "1500", "WindowWidth": "1"}),
+    "linear exact": (chest(), {"VOILUTFunction": "LINEAR_EXACT", "WindowCenter": "900", "WindowWidth": "1000"}),
+    "sigmoid": (chest(), {"VOILUTFunction": "SIGMOID", "WindowCenter": "1200", "WindowWidth": "800"}),
+    "monochrome1": (chest(), {"PhotometricInterpretation": "MONOCHROME1"}),
+    "rescale": (chest(), {"RescaleSlope": "0.5", "RescaleIntercept": "-300", "WindowCenter": "500"}),
+    "signed": (SIGNED, {"WindowCenter": "-200", "WindowWidth": "900"}),
+    "voi lut": (chest(), {"VOILUTSequence": lut(0, 10, CURVE), "WindowCenter": None, "WindowWidth": None}),
+    "voi lut short": (chest(), {"VOILUTSequence": lut(1000, 10, CURVE[:2000]), "WindowCenter": None}),
+    "modality lut": (
+        chest(),
+        {"ModalityLUTSequence": lut(0, 16, CURVE), "WindowCenter": "600", "WindowWidth": "700"},
+    ),
+}
+
+
+def by_pydicom(made: Dataset, pixels: NDArray[Any]) -> NDArray[np.float64]:
+    """Screen greys 0 to 255 as pydicom computes them, scaled from its output range."""
+    modality = apply_modality_lut(pixels, made)
+    shown = np.asarray(apply_voi_lut(modality, made), dtype=np.float64)
+    if "VOILUTSequence" in made:
+        low, high = 0.0, float((1 << made.VOILUTSequence[0][0x00283002].value[2]) - 1)
+    elif "ModalityLUTSequence" in made:
+        low, high = 0.0, float((1 << made.ModalityLUTSequence[0][0x00283002].value[2]) - 1)
+    else:
+        ends = (-2048, 2047) if pixels.dtype.kind == "i" else (0, 4095)
+        slope, intercept = float(made.get("RescaleSlope", 1)), float(made.get("RescaleIntercept", 0))
+        low, high = (end * slope + intercept for end in ends)
+    shown = (shown - low) / (high - low) * 255
+    return 255 - shown if made.PhotometricInterpretation == "MONOCHROME1" else shown
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_screen_shows_what_pydicom_computes_within_one_grey_level(name: str) -> None:
+    pixels, values = CASES[name]
+    made = make_data_set(pixels, **values)
+    payload, display = prepare(read_image(as_bytes(made)))
+    shown = as_8bit(payload, display)
+    assert np.abs(shown - by_pydicom(made, pixels)).max() <= 1.0
+    assert len(np.unique(shown)) > (1 if name == "linear width 1" else 50)
+
+
+def test_a_monochrome1_image_and_its_inverted_twin_look_the_same() -> None:
+    pixels = chest()
+    first = make_data_set(pixels, PhotometricInterpretation="MONOCHROME1", WindowCenter="2000", WindowWidth="3000")
+    twin = make_data_set((4095 - pixels).astype(np.uint16), WindowCenter="2096", WindowWidth="3000")
+    shown = [as_8bit(*prepare(read_image(as_bytes(made)))).astype(int) for made in (first, twin)]
+    assert np.abs(shown[0] - shown[1]).max() <= 1
+    assert shown[0][0].mean() > 200 > shown[0][-1].mean()  # small values are bones, and bones are white
+
+
+def test_padding_is_black_and_not_counted() -> None:
+    for photometric in ("MONOCHROME1", "MONOCHROME2"):
+        pixels = chest(200, 200)
+        pixels[:, :60] = 4095
+        made = make_data_set(pixels, PhotometricInterpretation=photometric, WindowCenter=None, WindowWidth=None)
+        made.add_new(0x00280120, "US", 4095)
+        payload, display = prepare(read_image(as_bytes(made)))
+        assert display.padding == (4095, 4095)
+        assert (as_8bit(payload, display)[:, :60] == 0).all()
+        assert display.presets["full"][1] < 4095
+
+
+def test_padding_survives_a_modality_table() -> None:
+    pixels = chest(100, 100)
+    pixels[:5] = 0
+    made = make_data_set(pixels, ModalityLUTSequence=lut(0, 10, CURVE), WindowCenter="500", WindowWidth="900")
+    made.add_new(0x00280120, "US", 0)
+    payload, display = prepare(read_image(as_bytes(made)))
+    assert display.padding == (1024, 1024)
+    assert display.bits == 11
+    assert (as_8bit(payload, display)[:5] == 0).all()
+
+
+def test_presets_follow_brightness_and_mirror_for_monochrome1() -> None:
+    counts = np.ones(1000, np.int64)
+    plain = presets(counts, slope=1.0, intercept=0.0, invert=False)
+    mirrored = presets(counts, slope=1.0, intercept=0.0, invert=True)
+    assert plain["lungs"][0] < plain["mediastinum"][0]
+    assert mirrored["lungs"] == pytest.approx((999 - plain["lungs"][1], 999 - plain["lungs"][0]), abs=2)
+    negative = presets(counts, slope=-1.0, intercept=999.0, invert=False)
+    assert negative["lungs"] == pytest.approx(plain["lungs"], abs=2)
+
+
+def test_a_flat_or_wholly_padded_image_has_presets_of_some_width() -> None:
+    flat = np.full((50, 50), 7, np.uint16)
+    for padding in (None, (7, 7)):
+        bounds = presets(histogram(flat, 8, padding), slope=1.0, intercept=0.0, invert=False)
+        assert all(low < high for low, high in bounds.values())
+
+
+def test_a_window_made_of_bounds_runs_from_black_to_white() -> None:
+    window = window_of((100.0, 300.0))
+    assert apply_window(np.array([100.0, 300.0]), window, "LINEAR").tolist() == [0.0, 1.0]
+
+
+def test_outside_a_table_its_ends_hold() -> None:
+    table = LookupTable(10, 8, np.array([5, 100, 255], np.uint16))
+    assert apply_table(np.array([0.0, 10.0, 11.0, 99.0]), table).tolist() == [5 / 255, 5 / 255, 100 / 255, 1.0]
+
+
+def test_a_sigmoid_of_a_tiny_width_does_not_overflow() -> None:
+    greys = grey_table(bits=16, slope=1, intercept=0, invert=False, window=Window(30000, 1e-6), function="SIGMOID")
+    assert (greys[0], greys[-1]) == (0, 255)

@@ -1,0 +1,239 @@
+"""Files, folders and archives become exams with images; what is refused leaves nothing."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PIL import Image as Picture
+
+from annotation.audit.recording import first_broken_link
+from annotation.enums import IdentifierKind, ImageState, RenditionKind, ViewPosition
+from annotation.imaging.deidentification import VERSION
+from annotation.imaging.rendering import payload_of
+from annotation.ingest import storage, storing
+from annotation.ingest.exams import IngestResult
+from annotation.models import AuditEvent, Exam, Image, Rendition, SourceIdentifier, User
+from tests.annotation.imaging.dicomfiles import chest, make_dicom
+from tests.annotation.ingest.conftest import stored_files
+
+Ingest = Callable[..., IngestResult]
+
+
+def write(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(data)
+    return path
+
+
+def other(number: int, **values: object) -> bytes:
+    """A DICOM file of other pixels and another SOP Instance UID, in the same study unless said otherwise."""
+    return make_dicom(chest(seed=number), **{"SOPInstanceUID": f"1.2.3.{number}", **values})
+
+
+def test_a_file_becomes_an_exam_with_an_image_that_nobody_sees_yet(ingest: Ingest, tmp_path: Path) -> None:
+    result = ingest(write(tmp_path, "a.dcm", make_dicom()))
+    assert result.as_json() == {
+        "files": 1,
+        "exams": 1,
+        "images": 1,
+        "duplicates": 0,
+        "quarantined": 0,
+        "refused": [],
+    }
+    image = Image.objects.get()
+    assert image.state == ImageState.CHECKING
+    assert (image.rows, image.columns, image.bits_stored, image.modality) == (70, 80, 12, "CR")
+    assert (image.view_position, image.exam.age_years, image.exam.sex) == (ViewPosition.PA, 61, "F")
+    assert image.deidentification == VERSION
+    assert (image.display or {})["presets"]["full"]
+    full = image.renditions.get(kind=RenditionKind.FULL)
+    assert np.array_equal(payload_of(storage.load(full.name), full.width, full.height), chest())
+    assert {rendition.kind for rendition in image.renditions.all()} == {RenditionKind.PREVIEW, RenditionKind.FULL}
+    assert storage.load(image.object_name)[128:132] == b"DICM"
+
+
+def test_images_of_one_study_share_an_exam(ingest: Ingest, tmp_path: Path) -> None:
+    for number in (1, 2):
+        write(tmp_path, f"in/{number}.dcm", other(number))
+    write(tmp_path, "in/3.dcm", other(3, StudyInstanceUID="9.9"))
+    result = ingest(tmp_path / "in")
+    assert (result.as_json()["exams"], result.as_json()["images"]) == (2, 3)
+    assert sorted(Image.objects.values_list("exam__pseudonym", "position")) == sorted(
+        [(exam.pseudonym, number) for exam in Exam.objects.all() for number in range(exam.images.count())]
+    )
+    assert len(set(Exam.objects.values_list("patient_pseudonym", flat=True))) == 1
+
+
+def test_a_second_time_changes_nothing(ingest: Ingest, tmp_path: Path, home: Path) -> None:
+    write(tmp_path, "in/1.dcm", other(1))
+    write(tmp_path, "in/copy.dcm", other(1))
+    write(tmp_path, "in/tagged.dcm", other(1, InstitutionName="elsewhere"))
+    assert ingest(tmp_path / "in").as_json()["duplicates"] == 2
+    files = sorted(stored_files(home))
+    again = ingest(tmp_path / "in").as_json()
+    assert (again["images"], again["duplicates"]) == (0, 3)
+    assert sorted(stored_files(home)) == files
+    assert len(files) == 3
+    assert Exam.objects.count() == Image.objects.count() == 1
+
+
+def test_the_same_uid_with_other_pixels_is_refused(ingest: Ingest, tmp_path: Path, home: Path) -> None:
+    ingest(write(tmp_path, "a.dcm", other(1)))
+    n_files = len(stored_files(home))
+    result = ingest(write(tmp_path, "b.dcm", other(2, SOPInstanceUID="1.2.3.1")))
+    assert [refusal.code for refusal in result.refusals] == ["same_uid"]
+    assert Image.objects.count() == 1
+    assert len(stored_files(home)) == n_files
+
+
+def test_an_image_is_never_replaced_from_its_place(ingest: Ingest, tmp_path: Path) -> None:
+    path = tmp_path / "a.png"
+    Picture.fromarray(chest(top=255).astype(np.uint8)).save(path)
+    ingest(path)
+    Picture.fromarray(chest(top=255, seed=2).astype(np.uint8)).save(path)
+    assert [refusal.code for refusal in ingest(path).refusals] == ["same_path"]
+
+
+def test_what_is_refused_leaves_an_audit_event_and_nothing_else(
+    ingest: Ingest, tmp_path: Path, home: Path, cora: User
+) -> None:
+    path = write(tmp_path, "Sally Secret.dcm", make_dicom(Modality="CT"))
+    result = ingest(path, actor=cora)
+    refused = result.as_json()["refused"]
+    assert refused[0]["file"] == str(path)
+    assert (refused[0]["code"], refused[0]["message"][:15]) == ("modality", "Only CR, DX and")
+    assert not Image.objects.exists()
+    assert not Exam.objects.exists()
+    assert not SourceIdentifier.objects.exists()
+    assert not stored_files(home)
+    event = AuditEvent.objects.get()
+    assert (event.act, event.facts, event.actor) == ("image.refused", {"code": "modality"}, cora)
+    assert first_broken_link() is None
+
+
+def test_the_other_files_of_a_folder_come_in(ingest: Ingest, tmp_path: Path) -> None:
+    write(tmp_path, "in/bad.dcm", b"")
+    write(tmp_path, "in/good.dcm", make_dicom())
+    write(tmp_path, "in/table.csv", b"a,b")
+    write(tmp_path, "in/.hidden", b"x")
+    (tmp_path / "in" / "link.dcm").symlink_to(tmp_path / "in" / "good.dcm")
+    (tmp_path / "in" / "away").symlink_to("/etc")
+    facts = ingest(tmp_path / "in").as_json()
+    assert (facts["files"], facts["images"]) == (4, 1)
+    assert sorted(refusal["code"] for refusal in facts["refused"]) == ["empty", "link", "link"]
+
+
+def test_a_file_that_is_too_large_is_not_read(ingest: Ingest, tmp_path: Path, settings: object) -> None:
+    settings.IMAGE_MAX_BYTES = 1000  # type: ignore[attr-defined]
+    assert [refusal.code for refusal in ingest(write(tmp_path, "a.dcm", make_dicom())).refusals] == ["too_large"]
+
+
+def test_the_limit_of_pixels_is_a_setting(ingest: Ingest, tmp_path: Path, settings: object) -> None:
+    settings.IMAGE_MAX_PIXELS = 1000  # type: ignore[attr-defined]
+    assert [refusal.code for refusal in ingest(write(tmp_path, "a.dcm", make_dicom())).refusals] == ["size"]
+
+
+def test_an_archive_comes_in_as_a_whole(ingest: Ingest, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("x/1.dcm", other(1))
+        archive.writestr("x/2.dcm", other(2))
+        archive.writestr("x/same.dcm", other(2))
+        archive.writestr("readme.txt", "hello")
+    facts = ingest(tmp_path / "a.zip").as_json()
+    assert (facts["files"], facts["images"], facts["duplicates"], facts["refused"]) == (3, 2, 1, [])
+
+
+@pytest.mark.parametrize("bad", [b"not an image", make_dicom(Modality="CT"), b"PK\x03\x04 a zip in a zip"])
+def test_one_refused_member_keeps_the_whole_archive_out(ingest: Ingest, tmp_path: Path, home: Path, bad: bytes) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("good.dcm", make_dicom())
+        archive.writestr("bad.dcm", bad)
+    facts = ingest(tmp_path / "a.zip").as_json()
+    assert (facts["files"], facts["images"]) == (2, 0)
+    assert [refusal["file"].split("/")[-1] for refusal in facts["refused"]] == ["a.zip: bad.dcm", "a.zip"]
+    assert facts["refused"][1]["code"] == "archive_member"
+    assert not Image.objects.exists()
+    assert not stored_files(home)
+
+
+def test_two_images_with_one_uid_in_an_archive_keep_it_out(ingest: Ingest, tmp_path: Path, home: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("1.dcm", other(1))
+        archive.writestr("2.dcm", other(2, SOPInstanceUID="1.2.3.1"))
+    assert [refusal.code for refusal in ingest(tmp_path / "a.zip").refusals] == ["same_uid"]
+    assert not Image.objects.exists()
+    assert not stored_files(home)
+
+
+def test_the_flag_of_burned_in_text_quarantines_at_once(ingest: Ingest, tmp_path: Path) -> None:
+    searched: list[Image] = []
+    result = ingest(
+        write(tmp_path, "a.dcm", other(1, BurnedInAnnotation="YES")),
+        write(tmp_path, "b.dcm", other(2, BurnedInAnnotation="NO")),
+        search_text=searched.append,
+    )
+    assert result.as_json()["quarantined"] == 1
+    assert sorted(Image.objects.values_list("state", flat=True)) == ["checking", "quarantined"]
+    assert [image.state for image in searched] == [ImageState.CHECKING]
+
+
+def test_a_failure_while_rows_are_written_leaves_no_file(
+    ingest: Ingest, tmp_path: Path, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_args: object, **_options: object) -> None:
+        raise RuntimeError("the database went away")
+
+    monkeypatch.setattr(storing, "_fill", fail)
+    with pytest.raises(RuntimeError, match="went away"):
+        ingest(write(tmp_path, "a.dcm", make_dicom()))
+    assert not stored_files(home)
+    assert not Exam.objects.exists()
+
+
+def test_a_run_that_is_stopped_keeps_what_came_in(ingest: Ingest, tmp_path: Path, home: Path) -> None:
+    class Stopped(Exception):
+        pass
+
+    def watch(done: int, total: int) -> None:
+        assert total == 3
+        if done == 1:
+            raise Stopped
+
+    for number in (1, 2, 3):
+        write(tmp_path, f"in/{number}.dcm", other(number))
+    with pytest.raises(Stopped):
+        ingest(tmp_path / "in", watch=watch)
+    assert Image.objects.count() == 1
+    assert ingest(tmp_path / "in").as_json()["images"] == 2
+    assert len(stored_files(home)) == 9
+
+
+def test_names_of_the_source_stand_only_in_the_restricted_table(ingest: Ingest, tmp_path: Path) -> None:
+    ingest(write(tmp_path, "MRN-0001.dcm", make_dicom(AccessionNumber="ACC-1")))
+    kinds = dict(SourceIdentifier.objects.values_list("kind", "value"))
+    assert kinds == {
+        IdentifierKind.STUDY_UID: "1.2.3",
+        IdentifierKind.SOP_UID: "1.2.3.4",
+        IdentifierKind.PATIENT: "MRN-0001",
+        IdentifierKind.ACCESSION: "ACC-1",
+        IdentifierKind.IMAGE_PATH: "MRN-0001.dcm",
+    }
+    rows = [str(model.objects.values()) for model in (Exam, Image, Rendition, AuditEvent)]
+    assert not [row for row in rows if any(value in row for value in kinds.values() if value != "1.2.3")]
+
+
+def test_simulated_images_say_so(ingest: Ingest, tmp_path: Path) -> None:
+    ingest(write(tmp_path, "a.dcm", make_dicom()), simulated=True)
+    assert Image.objects.get().simulated
+
+
+def test_prepared_files_are_named_once(ingest: Ingest, tmp_path: Path, home: Path) -> None:
+    ingest(write(tmp_path, "a.dcm", make_dicom()))
+    image = Image.objects.get()
+    names = {image.object_name, *image.renditions.values_list("name", flat=True)}
+    assert {path.name for path in stored_files(home)} == names

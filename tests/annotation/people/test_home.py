@@ -1,0 +1,157 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
+from annotation.models import Exam, Image, Job, Membership, QuestionBank, ReviewRound, User
+from annotation.people.inviting import invite
+from annotation.people.waiting import Administration, Coordination, RoundWork, Waiting, what_waits
+from annotation.views.home import next_step
+from tests.annotation.people.conftest import make_round
+
+WAITING, SKIPPED, SUBMITTED, WITHDRAWN = (
+    AssignmentState.WAITING,
+    AssignmentState.SKIPPED,
+    AssignmentState.SUBMITTED,
+    AssignmentState.WITHDRAWN,
+)
+Assign = Callable[..., None]
+
+
+def home(client: Client, person: User) -> str:
+    client.force_login(person)
+    response = client.get("/")
+    assert response.status_code == 200
+    return response.content.decode()
+
+
+def test_a_reviewer_sees_what_is_left_and_one_button(
+    client: Client, rita: User, remo: User, open_round: ReviewRound, assign: Assign
+) -> None:
+    assign(open_round, rita, SUBMITTED, WAITING, SKIPPED, WITHDRAWN)
+    assign(open_round, remo, WAITING)
+    page = home(client, rita)
+    assert "2 questions wait for you in “Spring”" in page
+    assert 'href="/review/rounds/spring/continue/"' in page
+    assert page.count("button primary") == 1
+    assert "1 of 3" in page
+    assert "This site" not in page
+    assert "Question banks" not in page
+
+
+def test_rounds_that_are_done_come_last_and_offer_no_button(
+    client: Client, rita: User, bank: QuestionBank, assign: Assign, noon: datetime
+) -> None:
+    done = make_round(bank, "Done", RoundState.OPEN, noon)
+    left = make_round(bank, "Left", RoundState.OPEN, noon)
+    for name, state in (("Draft", RoundState.DRAFT), ("Closed", RoundState.CLOSED)):
+        assign(make_round(bank, name, state, noon), rita, WAITING)
+    assign(done, rita, SUBMITTED)
+    assign(left, rita, WAITING)
+    assert [work.slug for work in what_waits(rita, noon).reviews] == ["left", "done"]
+    left.state = RoundState.CLOSED
+    left.save()
+    page = home(client, rita)
+    assert "All your reviews are in" in page
+    assert "button primary" not in page
+
+
+def test_a_stranger_learns_whom_to_ask(client: Client, stan: User) -> None:
+    assert "Your account has no role yet" in home(client, stan)
+
+
+def test_a_coordinator_sees_rounds_banks_quarantine_and_jobs(
+    client: Client, cora: User, rita: User, open_round: ReviewRound, assign: Assign, noon: datetime
+) -> None:
+    assign(open_round, rita, SUBMITTED, WAITING, WITHDRAWN)
+    Image.objects.create(exam=Exam.objects.get(), state=ImageState.QUARANTINED)
+    Job.objects.create(kind="x", title="Import of <b>chest</b>", created_at=noon, state=JobState.RUNNING)
+    page = home(client, cora)
+    assert "1 of 2" in page
+    assert "Chest" in page
+    assert "Import of &lt;b&gt;chest" in page
+    assert "1 image may show a name" in page
+    assert "de-identification role decides" in page
+    assert "This site" not in page
+
+
+def test_a_coordinator_of_one_round_sees_that_round_only(
+    client: Client, stan: User, bank: QuestionBank, open_round: ReviewRound, noon: datetime
+) -> None:
+    make_round(bank, "Secret", RoundState.OPEN, noon)
+    Membership.objects.create(user=stan, role=Role.COORDINATOR, round=open_round, granted_at=noon)
+    page = home(client, stan)
+    assert "Spring" in page
+    assert "Secret" not in page
+    assert "Question banks" not in page
+    assert "quarantine" not in page
+
+
+def test_an_administrator_sees_the_site(client: Client, ada: User, rita: User, noon: datetime) -> None:
+    invite(Role.REVIEWER, email="", name="", actor=ada, at=noon.replace(year=2999))
+    page = home(client, ada)
+    assert 'href="/healthz"' in page
+    assert '<a href="/people/#invitations">1</a>' in page
+
+
+def test_the_first_administrator_is_sent_to_invite(client: Client, ada: User) -> None:
+    assert 'class="button primary" href="/people/invite/"' in home(client, ada)
+
+
+def test_the_deidentifier_sees_the_quarantine(client: Client, dina: User) -> None:
+    assert "Images in quarantine" in home(client, dina)
+
+
+def test_own_reviews_come_before_everything_else() -> None:
+    step = next_step(
+        Waiting(
+            reviews=[RoundWork("spring", "Spring", "open", 0, 1)],
+            coordination=Coordination([RoundWork("other", "Other", "open", 0, 1)], [], []),
+            administration=Administration(1, 0),
+        )
+    )
+    assert step is not None
+    assert (step.label, step.sentence) == ("Start", "1 question waits for you in “Spring”.")
+
+
+@pytest.mark.parametrize("n_rounds", [1, 6])
+def test_queries_do_not_grow_with_the_rounds(
+    client: Client,
+    bank: QuestionBank,
+    rita: User,
+    assign: Assign,
+    noon: datetime,
+    n_rounds: int,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for role in (Role.COORDINATOR, Role.ADMINISTRATOR, Role.DEIDENTIFIER):
+        Membership.objects.create(user=rita, role=role, granted_at=noon)
+    for number in range(n_rounds):
+        assign(make_round(bank, f"Round {number}".replace(" ", "-"), RoundState.OPEN, noon), rita, WAITING, SUBMITTED)
+    client.force_login(rita)
+    # session, person, roles; reviews, rounds, banks, jobs, quarantine, people, links; the count in the navigation
+    with django_assert_num_queries(11):
+        client.get("/")
+
+
+def test_a_reviewer_costs_five_queries(
+    client: Client,
+    rita: User,
+    open_round: ReviewRound,
+    assign: Assign,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    assign(open_round, rita, WAITING)
+    client.force_login(rita)
+    with django_assert_num_queries(5):  # session, person, roles, reviews, rounds that they coordinate
+        client.get("/")
+
+
+def test_home_refuses_a_post(client: Client, rita: User) -> None:
+    client.force_login(rita)
+    assert client.post("/").status_code == 405

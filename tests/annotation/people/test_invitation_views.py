@@ -1,0 +1,228 @@
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core import mail
+from django.test import Client
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from annotation.enums import AssignmentState, Role, RoundState
+from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
+from annotation.people.inviting import invite, invite_to_round
+
+NEW_PERSON = {
+    "email": "nina@example.org",
+    "name": "Nina",
+    "password": "another staple 77",
+    "password_again": "another staple 77",
+    "time_zone": "Europe/Berlin",
+}
+
+
+def link_for(role: Role, actor: User, email: str = "") -> str:
+    issued = invite(role, email=email, name="", actor=actor, at=timezone.now())
+    return f"/invitation/{issued.token}/"
+
+
+# --- opening a link ---
+
+
+def test_somebody_new_gets_an_account_and_the_role(client: Client, ada: User) -> None:
+    link = link_for(Role.COORDINATOR, ada)
+    page = client.get(link)
+    assert "coordinator" in page.content.decode()
+    assert "no-store" in page["Cache-Control"]
+    assert client.post(link, NEW_PERSON)["Location"] == "/"
+    nina = User.objects.get(email="nina@example.org")
+    assert nina.time_zone == "Europe/Berlin"
+    assert Membership.objects.get(user=nina).role == Role.COORDINATOR
+    assert client.get("/").status_code == 200
+    used = Client().get(link)
+    assert used.status_code == 410
+    assert "used already" in used.content.decode()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"email": "not an address"},
+        {"email": ""},
+        {"name": ""},
+        {"password": "short", "password_again": "short"},
+        {"password_again": "another staple 78"},
+        {"time_zone": "Mars/Olympus"},
+        {"email": "ada@example.org"},
+    ],
+)
+def test_bad_input_stores_nothing(client: Client, ada: User, wrong: dict[str, str]) -> None:
+    response = client.post(link_for(Role.REVIEWER, ada), NEW_PERSON | wrong)
+    assert response.status_code == 422
+    assert "errorlist" in response.content.decode()
+    assert User.objects.count() == 1
+    assert Invitation.objects.get().used_at is None
+
+
+def test_the_address_of_the_invitation_cannot_be_changed(client: Client, ada: User) -> None:
+    client.post(link_for(Role.REVIEWER, ada, "meant@example.org"), NEW_PERSON)
+    assert User.objects.get(name="Nina").email == "meant@example.org"
+
+
+def test_links_that_ended_say_what_to_do(client: Client, ada: User) -> None:
+    link = link_for(Role.REVIEWER, ada)
+    Invitation.objects.update(expires_at=timezone.now() - timedelta(days=1))
+    assert "too old" in client.get(link).content.decode()
+    Invitation.objects.update(revoked_at=timezone.now())
+    response = client.post(link, NEW_PERSON)
+    assert response.status_code == 410
+    assert "Ask the person who sent it" in response.content.decode()
+    assert User.objects.count() == 1
+
+
+@pytest.mark.parametrize("token", ["x", "%00", "..", "%F0%9F%AB%81", "x" * 500])
+def test_a_link_that_was_never_given_out(client: Client, db: None, token: str) -> None:
+    assert client.get(f"/invitation/{token}/").status_code == 404
+
+
+def test_an_account_with_that_address_logs_in_first(client: Client, ada: User, stan: User) -> None:
+    link = link_for(Role.REVIEWER, ada, stan.email)
+    assert f"/login/?next={link}" in client.get(link).content.decode()
+    assert client.post(link, NEW_PERSON).status_code == 200
+    assert User.objects.count() == 2
+    client.force_login(stan)
+    assert "Take the role" in client.get(link).content.decode()
+    assert not Membership.objects.filter(user=stan).exists()
+    assert client.post(link)["Location"] == "/"
+    assert Membership.objects.get(user=stan).role == Role.REVIEWER
+
+
+def test_the_wrong_account_and_the_own_link_are_refused(client: Client, ada: User, stan: User, rita: User) -> None:
+    link = link_for(Role.COORDINATOR, ada, stan.email)
+    client.force_login(rita)
+    assert client.post(link).status_code == 409
+    client.force_login(ada)
+    assert "Nobody gives roles to themselves" in client.post(link).content.decode()
+    assert not Membership.objects.filter(role=Role.COORDINATOR).exists()
+
+
+# --- giving links out: the site ---
+
+
+def test_an_administrator_makes_a_link_that_is_shown_once(client: Client, ada: User) -> None:
+    client.force_login(ada)
+    assert client.get("/people/invite/").status_code == 200
+    page = client.post("/people/invite/", {"role": "reviewer", "email": "", "name": "Nina"})
+    shown = re.search(r'value="http[^"]*(/invitation/[^"]+)"', page.content.decode())
+    assert shown
+    assert Client().get(shown.group(1)).status_code == 200
+    assert shown.group(1) not in client.get("/people/").content.decode()
+    assert "no-store" in page["Cache-Control"]
+    assert not mail.outbox
+
+
+def test_a_letter_goes_out_when_a_mail_server_is_set_up(client: Client, ada: User, settings: Settings) -> None:
+    settings.EMAIL_HOST = "smtp.example.org"
+    client.force_login(ada)
+    page = client.post("/people/invite/", {"role": "reviewer", "email": "Nina@example.org", "name": ""})
+    assert "also sent to nina@example.org" in page.content.decode()
+    assert mail.outbox[0].to == ["nina@example.org"]
+    assert "/invitation/" in str(mail.outbox[0].body)
+
+
+def test_a_letter_that_fails_loses_nothing(client: Client, ada: User, settings: Settings) -> None:
+    settings.EMAIL_HOST = "127.0.0.1"
+    settings.EMAIL_PORT = 1
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    client.force_login(ada)
+    page = client.post("/people/invite/", {"role": "reviewer", "email": "nina@example.org", "name": ""})
+    assert "did not take the letter" in page.content.decode()
+    assert "/invitation/" in page.content.decode()
+    assert Invitation.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"role": "emperor"},
+        {"role": ""},
+        {"role": "reader"},
+        {"role": "reviewer", "email": "no address"},
+        {"role": "reviewer", "email": "rita@example.org"},
+    ],
+)
+def test_bad_invitations_are_refused(client: Client, ada: User, rita: User, data: dict[str, str]) -> None:
+    client.force_login(ada)
+    assert client.post("/people/invite/", data).status_code == 422
+    assert not Invitation.objects.exists()
+
+
+@pytest.mark.parametrize("who", ["cora", "rita", "dina", "stan"])
+def test_only_administrators_invite_to_the_site(client: Client, request: pytest.FixtureRequest, who: str) -> None:
+    client.force_login(request.getfixturevalue(who))
+    assert client.post("/people/invite/", {"role": "administrator"}).status_code == 403
+    assert not Invitation.objects.exists()
+
+
+def test_revoking(client: Client, ada: User, cora: User) -> None:
+    link = link_for(Role.REVIEWER, ada)
+    pk = Invitation.objects.get().pk
+    client.force_login(cora)
+    assert client.post(f"/invitations/{pk}/revoke/").status_code == 404
+    client.force_login(ada)
+    assert client.get(f"/invitations/{pk}/revoke/").status_code == 405
+    assert client.post("/invitations/999/revoke/").status_code == 404
+    assert client.post(f"/invitations/{pk}/revoke/")["Location"] == "/people/"
+    assert Client().get(link).status_code == 410
+    assert AuditEvent.objects.filter(act="invitation.revoked", actor=ada).count() == 1
+
+
+# --- giving links out: one round ---
+
+
+def test_a_coordinator_invites_a_reviewer_to_a_round(client: Client, cora: User, open_round: ReviewRound) -> None:
+    client.force_login(cora)
+    page = client.get("/rounds/spring/invite/")
+    assert 'value="coordinator"' not in page.content.decode()
+    assert client.post("/rounds/spring/invite/", {"role": "coordinator"}).status_code == 422
+    assert client.post("/rounds/spring/invite/", {"role": "reviewer", "name": "<b>Guest"}).status_code == 200
+    invitation = Invitation.objects.get()
+    assert invitation.round == open_round
+    assert "&lt;b&gt;Guest" in client.get("/rounds/spring/invite/").content.decode()
+    response = client.post(f"/invitations/{invitation.pk}/revoke/")
+    assert response["Location"] == "/rounds/spring/invite/"
+
+
+def test_a_coordinator_of_one_round_invites_to_that_round_only(
+    client: Client, stan: User, ada: User, open_round: ReviewRound
+) -> None:
+    other = ReviewRound.objects.create(
+        name="Other", slug="other", plan=open_round.plan, state=RoundState.OPEN, created_at=open_round.created_at
+    )
+    Membership.objects.create(user=stan, role=Role.COORDINATOR, round=open_round, granted_at=open_round.created_at)
+    elsewhere = invite_to_round(other, "", "", Role.REVIEWER, ada, timezone.now()).invitation
+    client.force_login(stan)
+    assert client.post("/rounds/spring/invite/", {"role": "reviewer"}).status_code == 200
+    assert client.post("/rounds/other/invite/", {"role": "reviewer"}).status_code == 404
+    assert client.post(f"/invitations/{elsewhere.pk}/revoke/").status_code == 404
+
+
+def test_reviewers_of_the_round_get_403_and_others_404(
+    client: Client, rita: User, remo: User, open_round: ReviewRound, assign: object
+) -> None:
+    assign(open_round, rita, AssignmentState.WAITING)  # type: ignore[operator]
+    client.force_login(rita)
+    assert client.get("/rounds/spring/invite/").status_code == 403
+    client.force_login(remo)
+    assert client.get("/rounds/spring/invite/").status_code == 404
+    assert client.get("/rounds/nowhere/invite/").status_code == 404
+
+
+def test_nobody_is_invited_to_a_closed_round(client: Client, cora: User, open_round: ReviewRound) -> None:
+    ReviewRound.objects.update(state=RoundState.CLOSED)
+    client.force_login(cora)
+    response = client.post("/rounds/spring/invite/", {"role": "reviewer"})
+    assert response.status_code == 422
+    assert "closed" in response.content.decode()
+    assert not Invitation.objects.exists()

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.core import mail
+from django.test import Client
+from pytest_django.fixtures import Settings
+
+from annotation.models import AuditEvent, User
+
+OLD = "correct horse battery"
+NEW = "another staple 77"
+
+
+def change(client: Client, present: str = OLD, new: str = NEW, again: str = NEW) -> int:
+    data = {"present": present, "password": new, "password_again": again}
+    return client.post("/password/", data).status_code
+
+
+def test_change_keeps_this_session_and_ends_the_others(client: Client, rita: User) -> None:
+    elsewhere = Client()
+    elsewhere.force_login(rita)
+    client.force_login(rita)
+    assert client.get("/password/").status_code == 200
+    assert change(client) == 302
+    assert client.get("/").status_code == 200
+    assert elsewhere.get("/").status_code == 302
+    assert AuditEvent.objects.get().act == "password.set"
+    assert NEW not in str(AuditEvent.objects.values().get())
+
+
+@pytest.mark.parametrize(
+    ("present", "new", "again"),
+    [
+        ("wrong", NEW, NEW),
+        (OLD, NEW, NEW + "x"),
+        (OLD, "short", "short"),
+        (OLD, "12345678901234", "12345678901234"),
+        (OLD, "rita@example.org", "rita@example.org"),
+        (OLD, "", ""),
+    ],
+)
+def test_bad_passwords_change_nothing(client: Client, rita: User, present: str, new: str, again: str) -> None:
+    client.force_login(rita)
+    assert change(client, present, new, again) == 422
+    assert User.objects.get(pk=rita.pk).check_password(OLD)
+
+
+def test_change_is_for_people_who_are_logged_in(client: Client, rita: User) -> None:
+    assert change(client) == 302
+    assert User.objects.get(pk=rita.pk).check_password(OLD)
+
+
+def asked_link(client: Client, email: str) -> str:
+    assert client.post("/password/forgotten/", {"email": email})["Location"] == "/password/forgotten/sent/"
+    found = re.search(r"http\S+", str(mail.outbox[-1].body))
+    assert found
+    return found.group(0)
+
+
+def test_reset_by_letter(client: Client, rita: User, settings: Settings) -> None:
+    settings.AXES_ENABLED = True
+    for _ in range(8):
+        client.post("/login/", {"username": rita.email, "password": "wrong"})
+    link = asked_link(client, "Rita@Example.org")
+    assert link.startswith(settings.PUBLIC_URL)
+    assert mail.outbox[0].to == [rita.email]
+    form_at = client.get(link.removeprefix(settings.PUBLIC_URL))["Location"]
+    assert "Set a password" in client.get(form_at).content.decode()
+    assert client.post(form_at, {"password": "short", "password_again": "short"}).status_code == 200
+    assert client.post(form_at, {"password": NEW, "password_again": NEW})["Location"] == "/login/"
+    assert client.post("/login/", {"username": rita.email, "password": NEW}).status_code == 302  # the lock is lifted
+    client.post("/logout/")
+    used = client.get(link.removeprefix(settings.PUBLIC_URL), follow=True).content.decode()
+    assert "This link does not work" in used
+
+
+@pytest.mark.parametrize("email", ["nobody@example.org", "stan@example.org"])
+def test_reset_tells_nobody_who_is_here(client: Client, stan: User, email: str) -> None:
+    User.objects.filter(pk=stan.pk).update(is_active=False)
+    response = client.post("/password/forgotten/", {"email": email})
+    assert response["Location"] == "/password/forgotten/sent/"
+    assert not mail.outbox
+    assert client.get("/password/forgotten/sent/").status_code == 200
+
+
+def test_reset_needs_an_address(client: Client, db: None) -> None:
+    response = client.post("/password/forgotten/", {"email": "not an address"})
+    assert response.status_code == 200
+    assert not mail.outbox
+
+
+def test_a_host_header_cannot_bend_the_link(client: Client, rita: User, settings: Settings) -> None:
+    client.post("/password/forgotten/", {"email": rita.email}, headers={"host": "localhost:9999"})
+    assert f"{settings.PUBLIC_URL}/password/new/" in str(mail.outbox[0].body)
+    assert "9999" not in str(mail.outbox[0].body)
+
+
+@pytest.mark.parametrize("path", ["/password/new/x/y/", "/password/new/MQ/set-password/", "/password/new/%00/y/"])
+def test_a_wrong_link_says_so(client: Client, rita: User, path: str) -> None:
+    response = client.get(path)
+    assert "This link does not work" in response.content.decode()

@@ -1,0 +1,241 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.test.utils import CaptureQueriesContext
+
+from annotation.enums import JobState
+from annotation.models import AnswerKey, Job, Question, QuestionBank, Revision, User
+from annotation.questionbank import listing
+from annotation.questionbank.keeping import delete_bank_job
+from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
+
+pytestmark = pytest.mark.django_db
+
+TASKS = ["Presence Assessment", "Negation Assessment"]
+
+
+@pytest.fixture
+def bank(tmp_path: Path) -> QuestionBank:
+    """Sixty questions on sixty exams; every second one is a negation, every third one about the heart."""
+    records = {
+        f"q{n}": make_record(n, exam=n, task_name=TASKS[n % 2], category="Heart" if n % 3 == 0 else "Lung")
+        for n in range(1, 61)
+    }
+    run_import(write_file(tmp_path, records), bank="Chest bank")
+    return QuestionBank.objects.get()
+
+
+def numbers(response: object) -> list[int]:
+    return [row.question.number for row in response.context["page"].revisions]  # type: ignore[attr-defined]
+
+
+def test_the_list_of_banks(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    text = client.get("/banks/").content.decode()
+    assert "Chest bank" in text
+    assert "60" in text
+    assert "Chest bank" not in client.get("/banks/?archived").content.decode()
+
+
+def test_a_bank_without_a_published_import_is_not_listed(client: Client, cora: User) -> None:
+    QuestionBank.objects.create(name="Half done", slug="half-done", created_at=NOON)
+    client.force_login(cora)
+    response = client.get("/banks/")
+    assert "Half done" not in response.content.decode()
+    assert "No question bank yet" in response.content.decode()
+
+
+def test_pages_forward_and_back(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    first = client.get("/banks/chest-bank/")
+    assert numbers(first) == list(range(1, 51))
+    assert not first.context["page"].has_previous
+    second = client.get("/banks/chest-bank/?after=50")
+    assert numbers(second) == list(range(51, 61))
+    assert not second.context["page"].has_next
+    assert numbers(client.get("/banks/chest-bank/?before=51")) == list(range(1, 51))
+    assert numbers(client.get("/banks/chest-bank/?after=60")) == []
+
+
+@pytest.mark.parametrize("odd", ["after=x", "after=-1", "after=999999999", "before=0", "after=1e9", "before=٣"])
+def test_odd_places_are_no_error(client: Client, cora: User, bank: QuestionBank, odd: str) -> None:
+    client.force_login(cora)
+    assert client.get(f"/banks/chest-bank/?{odd}").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("task=negation", [n for n in range(1, 61) if n % 2 == 1]),
+        ("category=Heart", [n for n in range(1, 61) if n % 3 == 0]),
+        ("task=negation&category=Heart", [n for n in range(1, 61) if n % 6 == 3]),
+        ("q=number+59", [59]),
+        ("q=NUMBER+59", [59]),
+        ("q=%25", []),
+        ("difficulty=unknown&q=number+6", [6, 60]),
+        ("difficulty=hard", []),
+        ("task=nonsense", list(range(1, 51))),
+    ],
+)
+def test_filters(client: Client, cora: User, bank: QuestionBank, query: str, wanted: list[int]) -> None:
+    client.force_login(cora)
+    assert numbers(client.get(f"/banks/chest-bank/?{query}")) == wanted
+
+
+def test_filtered_pages_follow_one_another(
+    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "PER_PAGE", 7)
+    client.force_login(cora)
+    for query in ("task=negation", "q=number", "category=Lung&difficulty=unknown"):
+        whole, after = [], 0
+        while True:
+            response = client.get(f"/banks/chest-bank/?{query}&after={after}")
+            whole += numbers(response)
+            if not response.context["page"].has_next:
+                break
+            after = response.context["page"].last
+        assert whole == sorted(set(whole))
+        assert len(whole) == {"task=negation": 30, "q=number": 60, "category=Lung&difficulty=unknown": 40}[query]
+        back = numbers(client.get(f"/banks/chest-bank/?{query}&before={whole[10]}"))
+        assert back == whole[3:10]
+
+
+def test_a_search_that_stops_early_says_how_far_it_looked(
+    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "WINDOW", 20)
+    client.force_login(cora)
+    response = client.get("/banks/chest-bank/?q=number+59")
+    assert numbers(response) == []
+    assert "Looked as far as question 20 of 60" in response.content.decode()
+    page = response.context["page"]
+    assert (page.has_next, page.last) == (True, 20)
+    assert numbers(client.get("/banks/chest-bank/?q=number+59&after=40")) == [59]
+
+
+def test_a_fragment_for_htmx(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    response = client.get("/banks/chest-bank/?task=negation", headers={"HX-Request": "true"})
+    assert response.content.decode().lstrip().startswith('<section id="questions"')
+    assert "HX-Request" in response["Vary"]
+
+
+def test_the_list_needs_a_fixed_number_of_queries(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    client.get("/banks/chest-bank/")
+    for query in ("", "?task=negation", "?q=number&difficulty=unknown"):
+        with CaptureQueriesContext(connection) as queries:
+            client.get(f"/banks/chest-bank/{query}", headers={"HX-Request": "true"})
+        assert len(queries) <= 13, [row["sql"][:200] for row in queries]
+
+
+def test_neither_key_nor_path_nor_number_of_a_patient_is_in_the_list(
+    client: Client, cora: User, bank: QuestionBank
+) -> None:
+    client.force_login(cora)
+    text = client.get("/banks/chest-bank/").content.decode()
+    assert not any(word in text for word in ("patient-1", "accession-1", "pa.png", "costophrenic", "No effusion."))
+
+
+def test_a_question_with_key_explanation_and_report(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    response = client.get("/banks/chest-bank/7/")
+    text = response.content.decode()
+    assert "Is there a pleural effusion, number 7?" in text
+    assert "Both costophrenic angles are sharp" in text
+    assert "No effusion." in text
+    assert text.count('class="is-key"') == 1
+    assert response.context["next_number"] == 8
+    assert "patient-7" not in text
+    assert "pa.png" not in text
+
+
+def test_administrators_see_the_question_but_not_its_truth(client: Client, ada: User, bank: QuestionBank) -> None:
+    client.force_login(ada)
+    response = client.get("/banks/chest-bank/7/")
+    assert response.status_code == 200
+    assert "truth" not in response.context
+    text = response.content.decode()
+    assert not any(word in text for word in ("costophrenic angles are sharp", "No effusion.", "is-key"))
+
+
+def test_texts_are_escaped(client: Client, cora: User, tmp_path: Path) -> None:
+    hard = "</script><script>window.__xss=1</script> \u202enoisuffe\u202c"
+    run_import(write_file(tmp_path, {"q": make_record(question=hard, category=hard[:50])}), bank="Hard")
+    client.force_login(cora)
+    for address in ("/banks/hard/", "/banks/hard/1/"):
+        assert "<script>window" not in client.get(address).content.decode()
+
+
+def test_the_history_of_a_question(client: Client, cora: User, bank: QuestionBank, tmp_path: Path) -> None:
+    path = write_file(tmp_path / "new", {"q7": make_record(7, exam=7, question="Is it wider than the chest?")})
+    run_import(path, bank="Chest bank")
+    client.force_login(cora)
+    response = client.get("/banks/chest-bank/7/")
+    assert [row.number for row in response.context["revisions"]] == [2, 1]
+    assert "Is there a pleural effusion, number 7?" in response.content.decode()
+    assert response.context["revision"].stem == "Is it wider than the chest?"
+    assert client.get("/banks/chest-bank/?q=wider").context["page"].revisions[0].question.number == 7
+
+
+@pytest.mark.parametrize("address", ["/banks/chest-bank/99/", "/banks/other/1/", "/banks/other/"])
+def test_what_is_not_there_is_404(client: Client, cora: User, bank: QuestionBank, address: str) -> None:
+    client.force_login(cora)
+    assert client.get(address).status_code == 404
+
+
+def test_a_question_of_a_running_import_is_404(client: Client, cora: User, bank: QuestionBank) -> None:
+    Revision.objects.get(question__number=7).bank_import.__class__.objects.update(state="running")
+    client.force_login(cora)
+    assert client.get("/banks/chest-bank/7/").status_code == 404
+
+
+@pytest.mark.parametrize("address", ["/banks/", "/banks/chest-bank/", "/banks/chest-bank/1/"])
+def test_readers_and_reviewers_see_no_bank(
+    client: Client, rita: User, stan: User, bank: QuestionBank, address: str
+) -> None:
+    assert client.get(address).status_code == 302
+    for person in (rita, stan):
+        client.force_login(person)
+        assert client.get(address).status_code == 403
+
+
+@pytest.mark.parametrize("act", ["archive", "bring-back", "delete"])
+def test_acts_are_posts_of_the_right_people(
+    client: Client, rita: User, cora: User, ada: User, bank: QuestionBank, act: str
+) -> None:
+    address = f"/banks/chest-bank/{act}/"
+    client.force_login(ada if act == "delete" else cora)
+    assert client.get(address).status_code == 405
+    assert client.post("/banks/other/" + act + "/").status_code == 404
+    for person in (rita, cora if act == "delete" else ada):
+        client.force_login(person)
+        assert client.post(address).status_code == 403
+    assert Question.objects.count() == 60
+
+
+def test_a_bank_is_archived_and_brought_back(client: Client, cora: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    client.post("/banks/chest-bank/archive/")
+    assert "Chest bank" in client.get("/banks/?archived").content.decode()
+    client.post("/banks/chest-bank/bring-back/")
+    assert "Chest bank" in client.get("/banks/").content.decode()
+
+
+def test_an_administrator_deletes_a_bank_in_the_background(client: Client, ada: User, bank: QuestionBank) -> None:
+    client.force_login(ada)
+    job = Job.objects.get(public_id=client.post("/banks/chest-bank/delete/")["Location"].split("/")[-2])
+    assert job.state == JobState.QUEUED
+
+    class Silent:
+        def report(self, done: int, total: int, message: str = "") -> None: ...
+
+    assert delete_bank_job(Silent(), job.params) == {"deleted": "Chest bank"}
+    assert delete_bank_job(Silent(), job.params) == {"deleted": ""}
+    assert not QuestionBank.objects.exists()
+    assert not AnswerKey.objects.exists()

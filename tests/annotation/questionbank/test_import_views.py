@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from annotation.enums import JobState
+from annotation.jobs import queueing, running
+from annotation.models import Job, Question, QuestionBank, Revision, Upload, User
+from tests.annotation.questionbank.files import make_record, run_import, write_file
+
+pytestmark = pytest.mark.django_db
+
+NEW = "/banks/import/"
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home of its own, and a queue that nobody listens to: the tests run the jobs themselves."""
+    settings.HOME = tmp_path / "home"
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+
+
+def json_file(records: dict[str, Any], name: str = "valid.json") -> SimpleUploadedFile:
+    return SimpleUploadedFile(name, json.dumps(records).encode(), "application/json")
+
+
+def send(client: Client, records: dict[str, Any], **fields: Any) -> str:
+    """The address of the import of a sent file."""
+    response = client.post(NEW, {"file": json_file(records), "bank": "Chest", **fields})
+    assert response.status_code == 302, response.context["form"].errors
+    return str(response["Location"])
+
+
+def work() -> None:
+    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
+        running.run(job.public_id, clock=timezone.now)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+GOOD = {f"q{n}": make_record(n, exam=n) for n in (1, 2)}
+BAD = {**GOOD, "q3": make_record(3, correct_answer="=E")}
+
+
+def test_check_look_store(coordinator: Client) -> None:
+    address = send(coordinator, GOOD, difficulty=SimpleUploadedFile("d.csv", b"id,difficulty\nq1,hard\n"))
+    assert "being checked" in coordinator.get(address).content.decode()
+    work()
+    assert not Question.objects.exists()
+    checked = coordinator.get(address)
+    assert checked.context["result"]["created"] == 2
+    assert [row["act"] for row in checked.context["result"]["rows"]] == ["created", "created"]
+    assert "Nothing is stored yet" in checked.content.decode()
+    coordinator.post(address + "store/")
+    work()
+    assert Question.objects.count() == 2
+    assert Revision.objects.get(question__number=1).difficulty == "hard"
+    assert "The questions are in the bank" in coordinator.get(address).content.decode()
+    import_row = QuestionBank.objects.get().imports.get()
+    assert (import_row.file_name, import_row.actor and import_row.actor.name) == ("valid.json", "Cora")
+
+
+def test_storing_twice_is_one_job(coordinator: Client) -> None:
+    address = send(coordinator, GOOD)
+    work()
+    for _again in range(2):
+        coordinator.post(address + "store/")
+    assert Job.objects.filter(kind="store_questions").count() == 1
+
+
+def test_a_file_with_refused_records_cannot_be_stored(coordinator: Client) -> None:
+    address = send(coordinator, BAD)
+    work()
+    response = coordinator.get(address)
+    assert not response.context["may_store"]
+    assert "key_outside_options" in response.content.decode()
+    coordinator.post(address + "store/")
+    work()
+    assert not Question.objects.exists()
+
+
+def test_the_rest_is_stored_when_asked(coordinator: Client) -> None:
+    address = send(coordinator, BAD, skip_refused="on")
+    work()
+    assert "Store without the refused ones" in coordinator.get(address).content.decode()
+    coordinator.post(address + "store/")
+    work()
+    assert Question.objects.count() == 2
+
+
+def test_storing_before_the_check_is_over_does_nothing(coordinator: Client) -> None:
+    address = send(coordinator, GOOD)
+    coordinator.post(address + "store/")
+    assert not Job.objects.filter(kind="store_questions").exists()
+
+
+def test_the_dry_run_says_new_changed_unchanged_row_by_row(coordinator: Client, tmp_path: Path) -> None:
+    run_import(write_file(tmp_path / "old", GOOD), bank="Chest")
+    address = send(coordinator, {**GOOD, "q2": make_record(2, exam=2, category="Heart"), "q9": make_record(9, exam=9)})
+    work()
+    rows = {row["key"]: row["act"] for row in coordinator.get(address).context["result"]["rows"]}
+    assert rows == {"q1": "unchanged", "q2": "updated", "q9": "created"}
+
+
+def test_the_report_as_json_and_csv(coordinator: Client) -> None:
+    address = send(coordinator, {"=cmd()": make_record(correct_answer="E")})
+    assert coordinator.get(address + "report.json").status_code == 404
+    work()
+    report = coordinator.get(address + "report.json")
+    assert report.json()["errors"][0]["code"] == "key_outside_options"
+    assert "attachment" in report["Content-Disposition"]
+    rows = list(csv.DictReader(io.StringIO(coordinator.get(address + "report.csv").content.decode())))
+    assert rows[0]["key"] == "'=cmd()"
+    assert coordinator.get(address + "report.xml").status_code == 404
+
+
+def test_a_path_on_the_server(coordinator: Client, tmp_path: Path, settings: Settings) -> None:
+    settings.SERVER_FOLDERS = [tmp_path.resolve() / "offered"]
+    path = write_file(tmp_path / "offered" / "metadata", GOOD)
+    outside = write_file(tmp_path / "elsewhere", GOOD)
+    for refused in (outside, tmp_path / "offered/../elsewhere/questions.json", tmp_path / "offered/missing.json"):
+        response = coordinator.post(NEW, {"path": str(refused), "bank": "Chest"})
+        assert response.status_code == 422
+        assert "path" in response.context["form"].errors
+    address = coordinator.post(NEW, {"path": str(path)})["Location"]
+    work()
+    assert coordinator.get(address).context["asked"]["bank"] == "questions"
+
+
+def test_the_path_field_is_not_there_unless_offered(coordinator: Client, tmp_path: Path) -> None:
+    assert "path" not in coordinator.get(NEW).context["form"].fields
+    path = write_file(tmp_path, GOOD)
+    assert coordinator.post(NEW, {"path": str(path)}).status_code == 422
+
+
+def test_bad_input_is_told_and_keeps_nothing(coordinator: Client, settings: Settings) -> None:
+    assert coordinator.post(NEW, {"bank": "Chest"}).status_code == 422
+    bad_side_file = SimpleUploadedFile("d.csv", b"id,difficulty\nq1,brutal\n")
+    response = coordinator.post(NEW, {"file": json_file(GOOD), "difficulty": bad_side_file})
+    assert "line 2" in str(response.context["form"].errors["difficulty"])
+    settings.UPLOAD_MAX_BYTES = 10
+    response = coordinator.post(NEW, {"file": json_file(GOOD)})
+    assert response.status_code == 422
+    assert "import_questions" in str(response.context["form"].errors["file"])
+    assert not Upload.objects.exists()
+    assert not (settings.HOME / "question_files").exists()
+
+
+def test_an_archived_bank_takes_no_import(coordinator: Client, tmp_path: Path) -> None:
+    run_import(write_file(tmp_path, GOOD), bank="Chest")
+    QuestionBank.objects.update(archived_at=timezone.now())
+    response = coordinator.post(NEW, {"file": json_file(GOOD), "bank": "Chest"})
+    assert "archived" in str(response.context["form"].errors["bank"])
+
+
+def test_images_of_uploaded_files_share_one_root_per_bank(coordinator: Client) -> None:
+    from annotation.models import SourceIdentifier
+
+    for records in (GOOD, {"q5": make_record(5, exam=5, ImagePath=["../deid_png/5.png"], ImageViewPosition=[])}):
+        address = send(coordinator, records)
+        work()
+        coordinator.post(address + "store/")
+        work()
+    roots = set(SourceIdentifier.objects.filter(kind="image_path").values_list("root", flat=True))
+    assert roots == {"/uploaded/Chest"}
+    assert SourceIdentifier.objects.filter(value="deid_png/5.png").exists()
+
+
+def test_a_fragment_for_htmx_polls_until_it_is_over(coordinator: Client) -> None:
+    address = send(coordinator, GOOD)
+    fragment = {"HX-Request": "true"}
+    assert 'hx-trigger="every 1s"' in coordinator.get(address, headers=fragment).content.decode()
+    work()
+    text = coordinator.get(address, headers=fragment).content.decode()
+    assert text.lstrip().startswith('<div id="import"')
+    assert "hx-trigger" not in text
+
+
+def test_only_coordinators_import(client: Client, rita: User, ada: User, cora: User) -> None:
+    client.force_login(cora)
+    address = send(client, GOOD)
+    for person in (rita, ada):
+        client.force_login(person)
+        assert client.get(NEW).status_code == 403
+        assert client.post(NEW, {"file": json_file(GOOD)}).status_code == 403
+        assert client.get(address).status_code == 403
+        assert client.post(address + "store/").status_code == 403
+        assert client.get(address + "report.json").status_code == 403
+    client.force_login(cora)
+    assert client.get(address + "store/").status_code == 405
+    assert client.get("/banks/import/nonesuch/").status_code == 404

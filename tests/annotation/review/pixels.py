@@ -1,0 +1,44 @@
+"""Pictures for the images of a case: small, stored, and available to its reviewers."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+
+import numpy as np
+from PIL import Image as Picture
+
+from annotation.enums import ImageState, RenditionKind
+from annotation.imaging.reading import read_image
+from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
+from annotation.ingest import storage
+from annotation.models import Image, Rendition
+from tests.annotation.review.cases import NOON
+
+
+def give_pixels(image: Image, seed: int) -> None:
+    """A small picture of its own for an image: stored, and available to its reviewers."""
+    greys = np.random.default_rng(seed).integers(0, 256, (96, 80), dtype=np.uint8)
+    png = io.BytesIO()
+    Picture.fromarray(greys).save(png, "PNG")
+    payload, display = prepare(read_image(png.getvalue()))
+    small, width, height = preview(as_8bit(payload, display))
+    sizes = {
+        RenditionKind.PREVIEW: (small, width, height, 8),
+        RenditionKind.FULL: (full_depth(payload), display.width, display.height, display.bits),
+    }
+    for kind, (content, columns, rows, bits) in sizes.items():
+        Rendition.objects.create(
+            image=image,
+            kind=kind,
+            name=storage.store(content),
+            width=columns,
+            height=rows,
+            bits=bits,
+            n_bytes=len(content),
+            sha256=hashlib.sha256(content).hexdigest(),
+            created_at=NOON,
+        )
+    image.display = display.as_json()
+    image.state = ImageState.AVAILABLE
+    image.save()

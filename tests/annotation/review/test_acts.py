@@ -1,0 +1,287 @@
+"""The acts of a reviewer: answering blind, opening the report, drafts, submitting, skipping."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from annotation.enums import AssignmentState, RoundState, RoundSteps
+from annotation.models import Assignment, AuditEvent, BlindAnswer, Review, ReviewDraft, User
+from annotation.review.answering import (
+    BlindAnswerIsFinal,
+    BlindAnswerRefused,
+    KeyNotShownYet,
+    StepNotAsked,
+    answer_blind,
+    open_report,
+)
+from annotation.review.drafting import DraftOutdated, DraftOvertaken, DraftRefused, save_draft
+from annotation.review.holding import NotTheReviewer, RoundNotOpen
+from annotation.review.skipping import ReasonNeeded, skip
+from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, submit_review
+from annotation.review.transitions import TransitionRefused
+from annotation.review.worklist import categories_of, next_assignment, progress_at, rounds_of
+from tests.annotation.review.cases import assignments_of, good_judgement, make_bank, make_round
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def first(rita: User, remo: User) -> Assignment:
+    """The first of Rita's three questions; the key is B."""
+    return assignments_of(rita, make_round(rita, remo))[0]
+
+
+def answer(assignment: Assignment, actor: User, at: datetime, **changes: object) -> BlindAnswer:
+    fields = {"best": "B", "defensible": ["B"], "difficulty": "easy", **changes}
+    return answer_blind(assignment, actor=actor, at=at, **fields)  # type: ignore[arg-type]
+
+
+def test_a_blind_answer_is_stored_once_with_its_moment(first: Assignment, rita: User, noon: datetime) -> None:
+    stored = answer(first, rita, noon, defensible=["D"])
+    assert (stored.best, stored.defensible, stored.difficulty, stored.answered_at) == ("B", ["B", "D"], "easy", noon)
+    first.refresh_from_db()
+    assert first.state == AssignmentState.ANSWERED
+    assert AuditEvent.objects.get().act == "review.answered"
+    assert AuditEvent.objects.get().facts == {}  # the audit log never holds an answer
+
+
+def test_the_same_blind_answer_again_is_the_stored_one(first: Assignment, rita: User, noon: datetime) -> None:
+    stored = answer(first, rita, noon)
+    assert answer(first, rita, noon + timedelta(minutes=1)) == stored
+    assert AuditEvent.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"best": "A"}, {"defensible": ["B", "C"]}, {"difficulty": "hard"}, {"best": "", "defensible": []}]
+)
+def test_another_blind_answer_is_refused(
+    first: Assignment, rita: User, noon: datetime, change: dict[str, object]
+) -> None:
+    answer(first, rita, noon)
+    with pytest.raises(BlindAnswerIsFinal):
+        answer(first, rita, noon, **change)
+    assert BlindAnswer.objects.get().best == "B"
+
+
+def test_no_option_defensible_is_an_answer(first: Assignment, rita: User, noon: datetime) -> None:
+    assert answer(first, rita, noon, best="", defensible=[]).defensible == []
+
+
+@pytest.mark.parametrize("change", [{"best": "E"}, {"difficulty": ""}, {"best": ""}, {"defensible": ["B", "X"]}])
+def test_an_incomplete_blind_answer_stores_nothing(
+    first: Assignment, rita: User, noon: datetime, change: dict[str, object]
+) -> None:
+    with pytest.raises(BlindAnswerRefused):
+        answer(first, rita, noon, **change)
+    assert not BlindAnswer.objects.exists()
+    assert not AuditEvent.objects.exists()
+
+
+def test_nobody_answers_for_somebody_else(first: Assignment, remo: User, noon: datetime) -> None:
+    with pytest.raises(NotTheReviewer):
+        answer(first, remo, noon)
+
+
+def test_a_withdrawn_question_is_no_longer_the_reviewers(first: Assignment, rita: User, noon: datetime) -> None:
+    Assignment.objects.filter(pk=first.pk).update(state=AssignmentState.WITHDRAWN)
+    with pytest.raises(NotTheReviewer):
+        answer(first, rita, noon)
+
+
+@pytest.mark.parametrize("state", [RoundState.DRAFT, RoundState.CLOSED])
+def test_a_round_that_is_not_open_takes_nothing(first: Assignment, rita: User, noon: datetime, state: str) -> None:
+    first.round.state = state
+    first.round.save()
+    with pytest.raises(RoundNotOpen):
+        answer(first, rita, noon)
+    with pytest.raises(RoundNotOpen):
+        save_draft(first, {"best": "A"}, actor=rita, at=noon)
+    with pytest.raises(RoundNotOpen):
+        skip(first, "no images", actor=rita, at=noon)
+    with pytest.raises(RoundNotOpen):
+        submit_review(first, good_judgement(), actor=rita, at=noon)
+
+
+def test_an_open_round_asks_for_the_judgement_only(rita: User, noon: datetime) -> None:
+    assignment = assignments_of(rita, make_round(rita, steps=RoundSteps.OPEN))[0]
+    with pytest.raises(StepNotAsked):
+        answer(assignment, rita, noon)
+    assert submit_review(assignment, good_judgement(), actor=rita, at=noon).version == 1
+
+
+def test_the_report_opens_after_the_blind_answer_and_keeps_its_first_moment(
+    first: Assignment, rita: User, noon: datetime
+) -> None:
+    with pytest.raises(KeyNotShownYet):
+        open_report(first, actor=rita, at=noon)
+    answer(first, rita, noon)
+    assert open_report(first, actor=rita, at=noon) == noon
+    assert open_report(first, actor=rita, at=noon + timedelta(hours=1)) == noon
+
+
+def test_a_draft_is_replaced_and_goes_with_its_step(first: Assignment, rita: User, noon: datetime) -> None:
+    save_draft(first, {"best": "A", "defensible": ["A", "C"]}, actor=rita, at=noon)
+    save_draft(first, {"best": "B"}, actor=rita, at=noon)
+    assert ReviewDraft.objects.get().data == {"best": "B"}
+    answer(first, rita, noon)
+    assert not ReviewDraft.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"is_staff": "1"}, {"comment": "x" * 20_000}, {"comment": "\x00"}, {"verdict": ["a", "b"]}, {"flags": ["f"] * 99}],
+)
+def test_a_draft_holds_only_what_the_form_has(
+    first: Assignment, rita: User, noon: datetime, data: dict[str, object]
+) -> None:
+    with pytest.raises(DraftRefused):
+        save_draft(first, data, actor=rita, at=noon)  # type: ignore[arg-type]
+    assert not ReviewDraft.objects.exists()
+
+
+def test_a_late_draft_does_not_come_back_after_the_step_was_stored(
+    first: Assignment, rita: User, noon: datetime
+) -> None:
+    save_draft(first, {"best": "B"}, actor=rita, at=noon, based_on=0)
+    answer(first, rita, noon)
+    with pytest.raises(DraftOutdated):
+        save_draft(first, {"best": "A"}, actor=rita, at=noon, based_on=0)
+    assert not ReviewDraft.objects.exists()
+
+
+def test_a_draft_that_the_server_handles_late_does_not_replace_a_newer_one(
+    first: Assignment, rita: User, noon: datetime
+) -> None:
+    save_draft(first, {"best": "B"}, actor=rita, at=noon, sequence=7)
+    with pytest.raises(DraftOvertaken) as refusal:
+        save_draft(first, {"best": "A"}, actor=rita, at=noon, sequence=6)
+    assert refusal.value.sequence == 7
+    assert ReviewDraft.objects.get().data == {"best": "B"}
+    save_draft(first, {"best": "C"}, actor=rita, at=noon, sequence=7)  # the same again, when its answer was lost
+    assert ReviewDraft.objects.get().data == {"best": "C"}
+
+
+def test_a_review_is_stored_and_its_draft_goes(first: Assignment, rita: User, noon: datetime) -> None:
+    answer(first, rita, noon)
+    save_draft(first, {"comment": "half a"}, actor=rita, at=noon)
+    review = submit_review(first, good_judgement(comment="whole"), actor=rita, at=noon, simulated=True)
+    assert (review.version, review.verdict, review.comment, review.simulated) == (1, "accept", "whole", True)
+    assert not ReviewDraft.objects.exists()
+    first.refresh_from_db()
+    assert first.state == AssignmentState.SUBMITTED
+
+
+def test_a_change_is_a_new_version_and_the_old_one_stays(first: Assignment, rita: User, noon: datetime) -> None:
+    answer(first, rita, noon)
+    submit_review(first, good_judgement(), actor=rita, at=noon)
+    changed = submit_review(first, good_judgement(verdict="revise", reasoning="r"), actor=rita, at=noon)
+    assert [(r.version, r.verdict) for r in Review.objects.order_by("version")] == [(1, "accept"), (2, "revise")]
+    assert changed.version == 2
+
+
+def test_the_same_review_again_is_the_stored_one(first: Assignment, rita: User, noon: datetime) -> None:
+    answer(first, rita, noon)
+    stored = submit_review(first, good_judgement(), actor=rita, at=noon)
+    assert submit_review(first, good_judgement(), actor=rita, at=noon + timedelta(minutes=5)) == stored
+    assert Review.objects.count() == 1
+
+
+def test_no_review_before_the_blind_answer(first: Assignment, rita: User, noon: datetime) -> None:
+    with pytest.raises(TransitionRefused):
+        submit_review(first, good_judgement(), actor=rita, at=noon)
+    skip(first, "later", actor=rita, at=noon)
+    with pytest.raises(BlindAnswerMissing):
+        submit_review(first, good_judgement(), actor=rita, at=noon)
+    assert not Review.objects.exists()
+
+
+def test_a_refused_review_stores_nothing(first: Assignment, rita: User, noon: datetime) -> None:
+    answer(first, rita, noon, best="A", defensible=[])
+    with pytest.raises(JudgementRefused) as refusal:
+        submit_review(first, good_judgement(), actor=rita, at=noon)  # the answer is not the key: reasoning is due
+    assert [problem.field for problem in refusal.value.problems] == ["reasoning"]
+    assert not Review.objects.exists()
+
+
+def test_following_flags_are_stored_without_being_sent(first: Assignment, rita: User, noon: datetime) -> None:
+    answer(first, rita, noon, best="A", defensible=["A", "D"])
+    review = submit_review(
+        first,
+        good_judgement(reasoning="seen", withdrawn_flags=("several_valid",), comment="D is weak"),
+        actor=rita,
+        at=noon,
+    )
+    assert review.flags == ["key_wrong"]
+    assert review.withdrawn_flags == ["several_valid"]
+
+
+def test_the_category_is_stored_only_when_it_changes(first: Assignment, rita: User, noon: datetime) -> None:
+    answer(first, rita, noon)
+    as_it_was = good_judgement(category=first.revision.category)
+    assert submit_review(first, as_it_was, actor=rita, at=noon).category == ""
+    assert submit_review(first, good_judgement(category="Pleura"), actor=rita, at=noon).category == "Pleura"
+
+
+def test_skipped_questions_come_back_at_the_end(rita: User, noon: datetime) -> None:
+    review_round = make_round(rita)
+    one, two, three = assignments_of(rita, review_round)
+    skip(one, "  no\nimages ", actor=rita, at=noon)
+    assert one.skip_reason == "no images"
+    assert next_assignment(rita, review_round) == two
+    assert next_assignment(rita, review_round, leaving=two) == three
+    skip(two, "later", actor=rita, at=noon + timedelta(minutes=1))
+    answer(three, rita, noon)
+    submit_review(three, good_judgement(), actor=rita, at=noon)
+    assert next_assignment(rita, review_round) == one
+    skip(one, "still none", actor=rita, at=noon + timedelta(minutes=2))
+    assert next_assignment(rita, review_round) == two
+    for assignment in (one, two):
+        answer(assignment, rita, noon)
+        submit_review(assignment, good_judgement(), actor=rita, at=noon)
+    assert next_assignment(rita, review_round) is None
+
+
+def test_a_question_answered_blind_is_the_place_to_go_on(rita: User, noon: datetime) -> None:
+    review_round = make_round(rita)
+    answer(assignments_of(rita, review_round)[0], rita, noon)
+    assert next_assignment(rita, review_round) == assignments_of(rita, review_round)[0]
+
+
+@pytest.mark.parametrize("reason", ["", "   ", "x" * 301])
+def test_skipping_needs_a_reason(first: Assignment, rita: User, noon: datetime, reason: str) -> None:
+    with pytest.raises(ReasonNeeded):
+        skip(first, reason, actor=rita, at=noon)
+    first.refresh_from_db()
+    assert first.state == AssignmentState.WAITING
+
+
+def test_a_submitted_question_cannot_be_skipped(first: Assignment, rita: User, noon: datetime) -> None:
+    answer(first, rita, noon)
+    submit_review(first, good_judgement(), actor=rita, at=noon)
+    with pytest.raises(TransitionRefused):
+        skip(first, "why", actor=rita, at=noon)
+
+
+def test_progress_counts_what_is_still_the_reviewers(rita: User, noon: datetime) -> None:
+    review_round = make_round(rita, n_questions=4)
+    one, two, three, _four = assignments_of(rita, review_round)
+    Assignment.objects.filter(pk=two.pk).update(state=AssignmentState.WITHDRAWN)
+    answer(one, rita, noon)
+    submit_review(one, good_judgement(), actor=rita, at=noon)
+    progress = progress_at(three)
+    assert (progress.place, progress.n_submitted, progress.n_all) == (2, 1, 3)
+
+
+def test_rounds_of_a_reviewer_leave_out_drafts_and_others(rita: User, remo: User, noon: datetime) -> None:
+    bank = make_bank()
+    mine = make_round(rita, remo, n_questions=2, name="Mine")
+    make_round(rita, n_questions=1, name="Drafted", state=RoundState.DRAFT)
+    make_round(remo, n_questions=1, name="Theirs")
+    closed = make_round(rita, n_questions=1, name="Old", state=RoundState.CLOSED)
+    withdrawn = assignments_of(rita, mine)[1]
+    Assignment.objects.filter(pk=withdrawn.pk).update(state=AssignmentState.WITHDRAWN)
+    assert [(r, r.n_all, r.n_submitted) for r in rounds_of(rita)] == [(mine, 1, 0), (closed, 1, 0)]  # type: ignore[attr-defined]
+    assert categories_of(bank.pk) == []
+    assert categories_of(mine.plan.bank_id) == ["CATEGORY-WORDS negation"]

@@ -1,0 +1,223 @@
+"""The case page: who may open it, and what its bytes contain at each step."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.enums import AssignmentState, RoundState, RoundSteps
+from annotation.models import Assignment, Review, User
+from annotation.review.answering import answer_blind, open_report
+from annotation.review.submitting import submit_review
+from tests.annotation.review.cases import SECRETS, assignments_of, good_judgement, make_round
+
+pytestmark = pytest.mark.django_db
+HX = {"HTTP_HX_REQUEST": "true"}
+TRUTH = [
+    "EXPLANATION-WORDS",
+    "FINDINGS-WORDS",
+    "IMPRESSION-WORDS",
+    "CATEGORY-WORDS",
+    "Negation",
+    'class="case-key"',
+    "stated difficulty",
+]
+
+
+@pytest.fixture
+def first(rita: User, remo: User) -> Assignment:
+    return assignments_of(rita, make_round(rita, remo))[0]
+
+
+@pytest.fixture
+def browser_of_rita(client: Client, rita: User) -> Client:
+    client.force_login(rita)
+    return client
+
+
+def page(assignment: Assignment) -> str:
+    return reverse("review-case", args=[assignment.public_id])
+
+
+def answered(assignment: Assignment, rita: User, noon: datetime, best: str = "B") -> Assignment:
+    answer_blind(assignment, best=best, defensible=[], difficulty="easy", actor=rita, at=noon)
+    return assignment
+
+
+@pytest.mark.parametrize("headers", [{}, HX])
+def test_step_one_shows_the_question_and_nothing_of_the_truth(
+    browser_of_rita: Client, first: Assignment, headers: dict[str, str]
+) -> None:
+    response = browser_of_rita.get(page(first), **headers)  # type: ignore[arg-type]
+    sent = response.content.decode() + str(response.headers)
+    assert response.status_code == 200
+    assert "Which finding is absent" in sent
+    assert "58 years" in sent
+    for words in TRUTH:
+        assert words not in sent
+    assert "no-store" in response["Cache-Control"]
+    assert "HX-Request" in response["Vary"]
+
+
+def test_step_one_is_the_same_bytes_whatever_the_truth_is(client: Client, rita: User, noon: datetime) -> None:
+    """Two rounds that differ only in what is hidden; what the server sends differs only in random names."""
+    seen = []
+    for name, key, hidden in (("Round-7Q", "A", "easy"), ("Round-8W", "D", "hard")):
+        review_round = make_round(
+            rita, name=name, key=key, difficulty=hidden, category=f"{name} of all", task="location"
+        )
+        first = assignments_of(rita, review_round)[0]
+        client.force_login(rita)
+        body = client.get(page(first)).content.decode()
+        for there, here in ((first.public_id, "ID"), (review_round.slug, "SLUG"), (review_round.name, "NAME")):
+            body = body.replace(there, here)
+        lines = [line for line in body.splitlines() if "csrf" not in line.lower()]
+        seen.append(lines)
+    assert seen[0] == seen[1]
+
+
+def test_step_one_does_not_ask_the_table_of_keys(
+    browser_of_rita: Client, first: Assignment, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    with django_assert_max_num_queries(8) as queries:
+        browser_of_rita.get(page(first))
+    assert not [
+        q["sql"] for q in queries.captured_queries if "answerkey" in q["sql"] or "annotation_report" in q["sql"]
+    ]
+
+
+def test_step_two_shows_key_explanation_task_and_category(
+    browser_of_rita: Client, first: Assignment, rita: User, noon: datetime
+) -> None:
+    sent = browser_of_rita.get(page(answered(first, rita, noon))).content.decode()
+    for words in ("EXPLANATION-WORDS", "CATEGORY-WORDS", "Negation", 'class="case-key"'):
+        assert words in sent
+    for words in ("FINDINGS-WORDS", "IMPRESSION-WORDS", "stated difficulty"):
+        assert words not in sent
+
+
+def test_the_report_is_sent_only_after_its_moment(
+    browser_of_rita: Client, first: Assignment, rita: User, noon: datetime
+) -> None:
+    open_report(answered(first, rita, noon), actor=rita, at=noon)
+    sent = browser_of_rita.get(page(first)).content.decode()
+    assert "FINDINGS-WORDS" in sent
+    assert "IMPRESSION-WORDS" in sent
+    assert "stated difficulty" not in sent
+
+
+def test_the_stated_difficulty_is_shown_after_the_submission(
+    browser_of_rita: Client, first: Assignment, rita: User, noon: datetime
+) -> None:
+    submit_review(answered(first, rita, noon), good_judgement(comment="MY-COMMENT"), actor=rita, at=noon)
+    sent = browser_of_rita.get(page(first)).content.decode()
+    assert f"stated difficulty: {SECRETS['difficulty']}" in sent
+    assert "MY-COMMENT" in sent  # to be changed
+    assert "submitted, version 1" in sent
+
+
+def test_an_open_round_starts_with_the_key(client: Client, rita: User) -> None:
+    first = assignments_of(rita, make_round(rita, steps=RoundSteps.OPEN))[0]
+    client.force_login(rita)
+    sent = client.get(page(first)).content.decode()
+    assert "EXPLANATION-WORDS" in sent
+    assert "FINDINGS-WORDS" not in sent
+
+
+def test_unknown_age_sex_and_views_are_said_to_be_unknown(browser_of_rita: Client, first: Assignment) -> None:
+    exam = first.revision.question.exam
+    exam.age_years, exam.sex = None, ""
+    exam.save()
+    exam.images.update(view_position="unknown")
+    sent = browser_of_rita.get(page(first)).content.decode()
+    for words in ("age unknown", "sex unknown", "view unknown"):
+        assert words in sent
+
+
+def test_images_that_are_not_there_are_named(browser_of_rita: Client, first: Assignment) -> None:
+    first.revision.question.exam.images.filter(position=1).update(state="quarantined")
+    sent = browser_of_rita.get(page(first)).content.decode()
+    assert "There is no image to show" in sent
+    assert "in quarantine" in sent
+    assert "not there yet" in sent
+
+
+def test_the_key_is_not_in_the_descriptors_of_the_next_case(browser_of_rita: Client, first: Assignment) -> None:
+    sent = browser_of_rita.get(page(first)).content.decode()
+    assert "Which finding is absent on these radiographs (1)?" in sent
+    assert "radiographs (2)?" not in sent  # the next case comes as images, never as words
+
+
+def test_a_closed_round_is_read_only(browser_of_rita: Client, first: Assignment, rita: User, noon: datetime) -> None:
+    submit_review(answered(first, rita, noon), good_judgement(), actor=rita, at=noon)
+    first.round.state = RoundState.CLOSED
+    first.round.save()
+    sent = browser_of_rita.get(page(first)).content.decode()
+    assert "can be read, not changed" in sent
+    assert 'id="case-go"' not in sent
+
+
+def test_markup_in_a_question_is_text(client: Client, rita: User, noon: datetime) -> None:
+    nasty = "<script>alert(1)</script></script>"
+    first = assignments_of(rita, make_round(rita, stem=nasty, options=[nasty, "b", "c", "d"], category=nasty))[0]
+    client.force_login(rita)
+    answered(first, rita, noon)
+    assert b"<script>alert" not in client.get(page(first)).content
+
+
+@pytest.mark.parametrize("person", ["remo", "cora", "ada", "stan"])
+def test_somebody_elses_question_is_not_there(
+    client: Client, first: Assignment, person: str, request: pytest.FixtureRequest
+) -> None:
+    client.force_login(request.getfixturevalue(person))
+    assert client.get(page(first)).status_code == 404
+
+
+def test_a_stranger_logs_in_first(client: Client, first: Assignment) -> None:
+    assert client.get(page(first)).status_code == 302
+    assert client.get(page(first), **HX).status_code == 401  # type: ignore[arg-type]
+
+
+def test_withdrawn_and_unopened_questions_are_not_there(browser_of_rita: Client, first: Assignment) -> None:
+    Assignment.objects.filter(pk=first.pk).update(state=AssignmentState.WITHDRAWN)
+    assert browser_of_rita.get(page(first)).status_code == 404
+    Assignment.objects.filter(pk=first.pk).update(state=AssignmentState.WAITING)
+    first.round.state = RoundState.DRAFT
+    first.round.save()
+    assert browser_of_rita.get(page(first)).status_code == 404
+
+
+def test_wrong_method(browser_of_rita: Client, first: Assignment) -> None:
+    assert browser_of_rita.post(page(first)).status_code == 405
+
+
+def test_opening_is_stored_once(browser_of_rita: Client, first: Assignment) -> None:
+    browser_of_rita.get(page(first))
+    first.refresh_from_db()
+    opened = first.opened_at
+    browser_of_rita.get(page(first))
+    first.refresh_from_db()
+    assert opened is not None
+    assert first.opened_at == opened
+
+
+@pytest.mark.parametrize("step", ["blind", "judge", "submitted"])
+def test_query_count_does_not_exceed_nine(
+    browser_of_rita: Client,
+    first: Assignment,
+    rita: User,
+    noon: datetime,
+    step: str,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    if step != "blind":
+        open_report(answered(first, rita, noon), actor=rita, at=noon)
+    if step == "submitted":
+        submit_review(first, good_judgement(), actor=rita, at=noon)
+        assert Review.objects.count() == 1
+    with django_assert_max_num_queries(9):
+        assert browser_of_rita.get(page(first)).status_code == 200

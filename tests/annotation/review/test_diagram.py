@@ -1,0 +1,28 @@
+"""The documentation of the states is what the program does, and the tables are complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from annotation.enums import AssignmentState, RoundSteps
+from annotation.review.diagram import states_document
+from annotation.review.transitions import TRANSITIONS
+
+DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "states.md"
+
+
+def test_the_document_is_up_to_date() -> None:
+    assert DOCUMENT.read_text() == states_document(), "run: manage.py write_states"
+
+
+@pytest.mark.parametrize("steps", list(RoundSteps))
+def test_every_state_but_the_last_one_can_be_left_and_reached(steps: RoundSteps) -> None:
+    left = {state for state, _act in TRANSITIONS[steps]}
+    reached = {str(following) for following in TRANSITIONS[steps].values()}
+    expected = {str(state) for state in AssignmentState}
+    if steps == RoundSteps.OPEN:
+        expected -= {str(AssignmentState.ANSWERED)}
+    assert expected - {str(AssignmentState.WITHDRAWN)} <= left
+    assert expected - {str(AssignmentState.WAITING)} <= reached

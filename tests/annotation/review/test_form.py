@@ -1,0 +1,269 @@
+"""The rules of the form, without a database."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation.enums import Degree, Difficulty, Flag, GradeName, Verdict
+from annotation.review.anchors import (
+    DIFFICULTY_ANCHORS,
+    GRADE_ANCHORS,
+    NEEDS_IMAGE_ANCHORS,
+    RELEVANT_ANCHORS,
+    anchor_of,
+)
+from annotation.review.form import (
+    CHOSEN,
+    FOLLOWING,
+    TEXT_LIMIT,
+    Blind,
+    Ground,
+    check_blind,
+    check_judgement,
+    following_flags,
+    make_blind,
+    needs_reasoning,
+    parse_blind,
+    parse_judgement,
+    standing_flags,
+)
+from tests.annotation.review.cases import as_post, good_judgement
+
+
+def ground(best: str = "B", *further: str, key: str = "B", report_opened: bool = False) -> Ground:
+    return Ground(blind=make_blind(best, further, "easy"), key=key, report_opened=report_opened)
+
+
+OPEN_ROUND = Ground(blind=None, key="B", report_opened=False)
+
+
+def codes(judgement: Any, where: Ground) -> list[tuple[str, str]]:
+    return [(problem.field, problem.code) for problem in check_judgement(judgement, where)]
+
+
+# --- step 1 ---------------------------------------------------------------------------------------
+def test_the_best_option_is_defensible_without_saying_so_twice() -> None:
+    assert make_blind("C", ["B"], "easy") == make_blind("C", ["C", "B", "B"], "easy")
+    assert make_blind("C", ["B"], "easy").defensible == ("B", "C")
+
+
+@pytest.mark.parametrize("difficulty", ["easy", "medium", "hard"])
+@pytest.mark.parametrize(("best", "defensible"), [("A", ()), ("D", ("A", "B", "C")), ("", ())])
+def test_complete_blind_answers(best: str, defensible: tuple[str, ...], difficulty: str) -> None:
+    assert check_blind(make_blind(best, defensible, difficulty)) == []
+
+
+@pytest.mark.parametrize(
+    ("blind", "code"),
+    [
+        (make_blind("E", (), "easy"), "unknown_option"),
+        (make_blind("a", (), "easy"), "unknown_option"),
+        (make_blind("A", ("Z",), "easy"), "unknown_option"),
+        (make_blind("", ("A",), "easy"), "no_best"),
+        (make_blind("A", (), ""), "missing"),
+        (make_blind("A", (), "very hard"), "missing"),
+    ],
+)
+def test_incomplete_blind_answers(blind: Blind, code: str) -> None:
+    assert [problem.code for problem in check_blind(blind)] == [code]
+
+
+def test_nothing_is_preselected_so_none_has_to_be_said() -> None:
+    _blind, problems = parse_blind({"difficulty": ["easy"]})
+    assert [(p.field, p.code) for p in problems] == [("best", "missing")]
+    blind, problems = parse_blind({"best": ["none"], "difficulty": ["easy"]})
+    assert problems == []
+    assert (blind.best, blind.defensible) == ("", ())
+
+
+def test_none_and_a_defensible_option_contradict_each_other() -> None:
+    _blind, problems = parse_blind({"best": ["none"], "defensible": ["A"], "difficulty": ["easy"]})
+    assert [p.code for p in problems] == ["no_best"]
+
+
+def test_an_empty_step_one_names_both_fields() -> None:
+    _blind, problems = parse_blind({})
+    assert [p.field for p in problems] == ["best", "difficulty"]
+
+
+# --- what follows ---------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("best", "further", "flags"),
+    [
+        ("B", "", ()),
+        ("A", "", (Flag.KEY_WRONG,)),
+        ("B", "D", (Flag.SEVERAL_VALID,)),
+        ("A", "B", (Flag.SEVERAL_VALID,)),  # another is better, but the key is defensible
+        ("A", "C", (Flag.SEVERAL_VALID, Flag.KEY_WRONG)),
+        ("", "", (Flag.NO_VALID_OPTION,)),
+    ],
+)
+def test_flags_that_follow_from_step_one_and_the_key(best: str, further: str, flags: tuple[Flag, ...]) -> None:
+    assert following_flags(make_blind(best, further, "easy"), "B") == flags
+
+
+def test_nothing_follows_where_no_blind_answer_was_asked() -> None:
+    assert following_flags(None, "B") == ()
+
+
+def test_following_flags_stand_unless_withdrawn_and_the_order_is_that_of_the_vocabulary() -> None:
+    judgement = good_judgement(flags=("other", "needs_prior"), withdrawn_flags=("key_wrong",), comment="why")
+    assert standing_flags(judgement, ground("A", "C")) == ["several_valid", "needs_prior", "other"]
+    assert set(FOLLOWING) | set(CHOSEN) == set(Flag)
+
+
+# --- steps 2 and 3 --------------------------------------------------------------------------------
+def test_a_complete_judgement_has_no_problem() -> None:
+    assert codes(good_judgement(), ground()) == []
+
+
+@pytest.mark.parametrize("name", GradeName.values())
+def test_every_grade_is_required_and_cannot_judge_is_a_grade(name: str) -> None:
+    grades = dict(good_judgement().grades)
+    del grades[name]
+    assert codes(good_judgement(grades=grades), ground()) == [(name, "missing")]
+    assert codes(good_judgement(grades={**grades, name: "cannot_judge"}), ground()) == []
+
+
+@pytest.mark.parametrize("grade", [0, 6, "3", "", True, 4.0, "cannot judge"])
+def test_a_grade_is_one_of_five_numbers_or_cannot_judge(grade: object) -> None:
+    grades = {**good_judgement().grades, "image_alignment": grade}
+    assert codes(good_judgement(grades=grades), ground()) == [("image_alignment", "unknown_grade")]
+
+
+def test_a_grade_that_the_form_does_not_know() -> None:
+    assert ("grades", "unknown_grade") in codes(
+        good_judgement(grades={**good_judgement().grades, "beauty": 5}), ground()
+    )
+
+
+@pytest.mark.parametrize("name", ["needs_image", "relevant"])
+def test_both_choices_are_required(name: str) -> None:
+    assert codes(good_judgement(**{name: ""}), ground()) == [(name, "missing")]
+    assert codes(good_judgement(**{name: "maybe"}), ground()) == [(name, "unknown_choice")]
+    assert codes(good_judgement(**{name: "cannot_judge"}), ground()) == []
+
+
+@pytest.mark.parametrize("grade", [1, 2, 3])
+def test_a_low_grade_needs_a_flag_or_a_comment(grade: int) -> None:
+    grades = {**good_judgement().grades, "explanation_clarity": grade}
+    assert codes(good_judgement(grades=grades), ground()) == [("comment", "low_grade")]
+    assert codes(good_judgement(grades=grades, comment="restates the key"), ground()) == []
+    assert codes(good_judgement(grades=grades, flags=("unsound",)), ground()) == []
+
+
+def test_a_flag_that_follows_is_a_flag_for_a_low_grade() -> None:
+    grades = {**good_judgement().grades, "explanation_clarity": 2}
+    assert codes(good_judgement(grades=grades), ground("B", "D")) == []
+
+
+def test_cannot_judge_is_never_a_low_grade() -> None:
+    grades = dict.fromkeys(GradeName.values(), "cannot_judge")
+    assert codes(good_judgement(grades=grades), ground()) == []
+
+
+@pytest.mark.parametrize("flag", FOLLOWING)
+def test_a_flag_that_follows_is_not_set_by_hand(flag: Flag) -> None:
+    assert codes(good_judgement(flags=(flag,)), ground()) == [("flags", "follows")]
+    assert codes(good_judgement(flags=(flag,)), OPEN_ROUND) == []  # nothing follows there
+
+
+def test_withdrawing_needs_a_flag_that_follows_and_a_comment() -> None:
+    where = ground("B", "D")
+    assert codes(good_judgement(withdrawn_flags=("several_valid",)), where) == [("comment", "withdrawn")]
+    assert codes(good_judgement(withdrawn_flags=("several_valid",), comment="weak"), where) == []
+    assert codes(good_judgement(withdrawn_flags=("key_wrong",), comment="x"), where) == [("flags", "does_not_follow")]
+
+
+def test_states_something_not_in_the_report_needs_the_report() -> None:
+    judgement = good_judgement(flags=("hallucinated",))
+    assert codes(judgement, ground()) == [("flags", "report_first")]
+    assert codes(judgement, ground(report_opened=True)) == []
+
+
+def test_an_unknown_flag() -> None:
+    assert codes(good_judgement(flags=("ugly",)), ground()) == [("flags", "unknown_flag")]
+
+
+@pytest.mark.parametrize("verdict", ["", "maybe", "Accept"])
+def test_a_verdict_is_required(verdict: str) -> None:
+    assert codes(good_judgement(verdict=verdict), ground()) == [("verdict", "missing")]
+
+
+def test_cannot_judge_needs_a_reason_and_reasoning() -> None:
+    judgement = good_judgement(verdict="cannot_judge")
+    assert codes(judgement, ground()) == [("verdict_reason", "missing"), ("reasoning", "missing")]
+    assert codes(good_judgement(verdict="cannot_judge", verdict_reason="r", reasoning="w"), ground()) == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "where", "due"),
+    [
+        ("accept", ground("B"), False),
+        ("accept", ground("B", "C"), False),
+        ("accept", ground("A", "B"), True),
+        ("accept", ground(""), True),
+        ("revise", ground("B"), True),
+        ("reject", ground("B"), True),
+        ("accept", OPEN_ROUND, False),
+        ("revise", OPEN_ROUND, True),
+    ],
+)
+def test_when_clinical_reasoning_is_due(verdict: str, where: Ground, due: bool) -> None:
+    assert needs_reasoning(good_judgement(verdict=verdict), where) is due
+    found = codes(good_judgement(verdict=verdict), where)
+    assert (("reasoning", "missing") in found) is due
+
+
+def test_texts_have_a_length() -> None:
+    assert codes(good_judgement(comment="x" * (TEXT_LIMIT + 1)), ground()) == [("comment", "too_long")]
+    assert codes(good_judgement(category="x" * 201), ground()) == [("category", "too_long")]
+
+
+def test_problems_come_in_the_order_of_the_form_and_say_what_to_do() -> None:
+    problems = check_judgement(parse_judgement({}), ground())
+    assert [p.field for p in problems] == [*GradeName.values(), "needs_image", "relevant", "verdict"]
+    assert all(p.message.endswith(".") for p in problems)
+
+
+# --- parsing --------------------------------------------------------------------------------------
+def test_what_the_page_sends_is_read_back_as_it_was_meant() -> None:
+    judgement = good_judgement(
+        grades={**good_judgement().grades, "image_alignment": "cannot_judge"},
+        flags=("needs_prior", "other"),
+        comment="one\ntwo",
+        category="Pleura",
+    )
+    sent = {name: value if isinstance(value, list) else [value] for name, value in as_post(judgement).items()}
+    assert parse_judgement(sent) == judgement
+
+
+def test_parsing_is_calm_about_anything() -> None:
+    judgement = parse_judgement(
+        {
+            "clinical_quality": ["9"],
+            "comment": ["  a\r\nb\x00 "],
+            "category": ["  two   words "],
+            "flags": ["other", "other"],
+            "verdict": ["accept", "revise"],
+            "__class__": ["x"],
+        }
+    )
+    assert judgement.grades == {"clinical_quality": "9"}
+    assert (judgement.comment, judgement.category) == ("a\nb", "two words")
+    assert (judgement.flags, judgement.verdict) == (("other",), "revise")
+
+
+# --- anchors --------------------------------------------------------------------------------------
+def test_every_grade_has_an_anchor_from_one_to_five() -> None:
+    assert set(GRADE_ANCHORS) == set(GradeName)
+    assert all(anchor_of(name, grade) for name in GradeName for grade in range(1, 6))
+
+
+def test_every_choice_has_an_anchor() -> None:
+    choices = {Degree.YES, Degree.PARTLY, Degree.NO}
+    assert set(NEEDS_IMAGE_ANCHORS) == set(RELEVANT_ANCHORS) == choices
+    assert set(DIFFICULTY_ANCHORS) == set(Difficulty.values()) - {""}
+    assert set(Verdict.values()) == {"accept", "revise", "reject", "cannot_judge"}

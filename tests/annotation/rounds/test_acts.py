@@ -1,0 +1,248 @@
+"""Rounds made, opened, handed on, closed and put away."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator
+from datetime import datetime
+
+import pytest
+
+from annotation import vetoes
+from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
+from annotation.models import Assignment, AuditEvent, Membership, Review, ReviewRound, SamplingPlan, User
+from annotation.review.assigning import RoundRefused, assign_round
+from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
+from annotation.review.rounds import (
+    RoundNotComplete,
+    archive_round,
+    close_round,
+    count_open,
+    create_round,
+    delete_round,
+    open_round,
+)
+from annotation.vetoes import Veto
+from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.conftest import make_person
+
+
+@pytest.fixture
+def plan(db: None) -> SamplingPlan:
+    return make_sample(12)
+
+
+@pytest.fixture
+def mia(db: None) -> User:
+    return make_person("Mia", Role.REVIEWER)
+
+
+@pytest.fixture
+def opened(plan: SamplingPlan, cora: User, rita: User, remo: User, noon: datetime) -> ReviewRound:
+    made = create_round(plan, name="Open", reviewers=[rita, remo], actor=cora, at=noon)
+    open_round(made, actor=cora, at=noon)
+    return made
+
+
+def test_a_round_is_assigned_evenly_and_its_reviewers_know_it(
+    plan: SamplingPlan, cora: User, rita: User, remo: User, mia: User, noon: datetime
+) -> None:
+    made = create_round(
+        plan,
+        name="R",
+        reviewers=[rita, remo, mia],
+        reviewers_per_question=2,
+        steps=RoundSteps.OPEN,
+        actor=cora,
+        at=noon,
+    )
+    assert made.state == RoundState.DRAFT
+    assert Counter(a.reviewer_id for a in made.assignments.all()) == {rita.pk: 8, remo.pk: 8, mia.pk: 8}
+    assert set(Counter(a.revision_id for a in made.assignments.all()).values()) == {2}
+    assert [a.position for a in theirs(rita)] == list(range(1, 9))
+    assert Membership.objects.filter(round=made, role=Role.REVIEWER).count() == 3
+    assert set(AuditEvent.objects.values_list("act", flat=True)) >= {"round.created", "round.assigned"}
+
+
+def test_the_seed_decides_who_gets_what(plan: SamplingPlan, cora: User, rita: User, remo: User, noon: datetime) -> None:
+    def orders(name: str, seed: int) -> list[tuple[int, int]]:
+        made = create_round(plan, name=name, reviewers=[remo, rita], seed=seed, actor=cora, at=noon)
+        return list(made.assignments.order_by("reviewer", "position").values_list("reviewer_id", "revision_id"))
+
+    assert orders("a", 4) == orders("b", 4) != orders("c", 5)
+
+
+def test_too_few_reviewers_are_refused_and_nothing_is_stored(
+    plan: SamplingPlan, cora: User, rita: User, noon: datetime
+) -> None:
+    with pytest.raises(RoundRefused, match="needs 2 different reviewers"):
+        create_round(plan, name="R", reviewers=[rita, rita], reviewers_per_question=2, actor=cora, at=noon)
+    assert not ReviewRound.objects.exists()
+
+
+@pytest.mark.parametrize(
+    ("fields", "reason"),
+    [
+        ({"name": " "}, "a name"),
+        ({"name": "x" * 201}, "longer"),
+        ({"name": "R", "reviewers_per_question": 0}, "1 to 9"),
+        ({"name": "R", "seed": -1}, "seed"),
+    ],
+)
+def test_bad_rounds_are_refused(
+    plan: SamplingPlan, cora: User, rita: User, noon: datetime, fields: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(RoundRefused, match=reason):
+        create_round(plan, reviewers=[rita], actor=cora, at=noon, **fields)  # type: ignore[arg-type]
+    assert not ReviewRound.objects.exists()
+
+
+@pytest.fixture
+def veto() -> Iterator[list[tuple[int, int]]]:
+    """Pairs of (person, question) that another app forbids."""
+    pairs: list[tuple[int, int]] = []
+
+    def rule(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
+        for person, question in pairs:
+            if person in people and question in questions:
+                yield Veto(person, question, "Reads it in a study.")
+
+    vetoes.register("test", rule)
+    yield pairs
+    vetoes.unregister("test")
+
+
+def test_a_veto_is_heard(
+    plan: SamplingPlan, cora: User, rita: User, remo: User, noon: datetime, veto: list[tuple[int, int]]
+) -> None:
+    questions = list(plan.questions.values_list("revision__question_id", flat=True))
+    veto += [(rita.pk, question) for question in questions[:3]]
+    made = create_round(plan, name="R", reviewers=[rita, remo], actor=cora, at=noon)
+    had = set(made.assignments.filter(reviewer=rita).values_list("revision__question_id", flat=True))
+    assert not had & set(questions[:3])
+    with pytest.raises(RoundRefused, match=r"only 1 of these reviewers, and needs 2. Reads it in a study."):
+        create_round(plan, name="S", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon)
+    first = Assignment.objects.filter(round=made, reviewer=remo, revision__question_id=questions[0]).get()
+    open_round(made, actor=cora, at=noon)
+    with pytest.raises(RoundRefused, match="must not see"):
+        reassign(made, [first.public_id], to=rita, actor=cora, at=noon)
+
+
+def test_a_draft_waits_for_its_people(plan: SamplingPlan, cora: User, rita: User, remo: User, noon: datetime) -> None:
+    made = create_round(plan, name="R", reviewers=[], actor=cora, at=noon)
+    with pytest.raises(RoundRefused, match="No question is assigned"):
+        open_round(made, actor=cora, at=noon)
+    assert assign_round(made, [rita], actor=cora, at=noon) == 12
+    assert add_reviewer(made, remo, actor=cora, at=noon) == 6
+    assert remove_reviewer(made, rita, actor=cora, at=noon) == 6
+    assert len(theirs(remo)) == 12
+    assert not Membership.objects.filter(round=made, user=rita).exists()
+    open_round(made, actor=cora, at=noon)
+    assert (made.state, made.opened_at) == (RoundState.OPEN, noon)
+    with pytest.raises(RoundRefused, match="has opened"):
+        assign_round(made, [rita], actor=cora, at=noon)
+
+
+def test_a_round_does_not_open_for_somebody_who_cannot_log_in(
+    plan: SamplingPlan, cora: User, rita: User, noon: datetime
+) -> None:
+    made = create_round(plan, name="R", reviewers=[rita], actor=cora, at=noon)
+    User.objects.filter(pk=rita.pk).update(is_active=False)
+    with pytest.raises(RoundRefused, match="Rita cannot log in"):
+        open_round(made, actor=cora, at=noon)
+
+
+def test_a_newcomer_takes_over_what_nobody_has_opened(
+    opened: ReviewRound, cora: User, rita: User, remo: User, mia: User, noon: datetime
+) -> None:
+    begun = theirs(rita)[0]
+    Assignment.objects.filter(pk=begun.pk).update(opened_at=noon)
+    say(theirs(rita)[1])
+    assert add_reviewer(opened, mia, actor=cora, at=noon) == 3  # of 10 that wait unopened
+    taken = theirs(mia)
+    assert all(one.reassigned_from and one.reassigned_from.state == AssignmentState.WITHDRAWN for one in taken)
+    assert {theirs(rita)[0].pk} == {begun.pk}
+    assert len(theirs(rita)) + len(theirs(remo)) + len(taken) == 12
+    with pytest.raises(RoundRefused, match="already"):
+        add_reviewer(opened, mia, actor=cora, at=noon)
+
+
+def test_who_leaves_keeps_what_they_submitted(
+    opened: ReviewRound, cora: User, rita: User, remo: User, noon: datetime
+) -> None:
+    kept = theirs(rita)[0]
+    say(kept)
+    assert remove_reviewer(opened, rita, actor=cora, at=noon) == 5
+    assert [one.pk for one in theirs(rita)] == [kept.pk]
+    assert Review.objects.filter(assignment=kept).exists()
+    assert len(theirs(remo)) == 11
+    assert [one.position for one in theirs(remo)] == list(range(1, 12))
+
+
+def test_nobody_leaves_when_nobody_can_take_over(
+    plan: SamplingPlan, cora: User, rita: User, remo: User, mia: User, noon: datetime
+) -> None:
+    made = create_round(plan, name="R", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon)
+    open_round(made, actor=cora, at=noon)
+    with pytest.raises(RoundRefused, match="cannot go to any of the other reviewers"):
+        remove_reviewer(made, rita, actor=cora, at=noon)
+    assert len(theirs(rita)) == 12
+    assert remove_reviewer(made, rita, to=mia, actor=cora, at=noon) == 12
+    assert (len(theirs(rita)), len(theirs(mia))) == (0, 12)
+    assert Membership.objects.filter(round=made, user=mia, role=Role.REVIEWER).exists()
+
+
+def test_reassigning_goes_all_or_nothing(
+    opened: ReviewRound, cora: User, rita: User, remo: User, mia: User, noon: datetime
+) -> None:
+    first, second, done = theirs(rita)[:3]
+    say(done)
+    with pytest.raises(RoundRefused, match="no longer open"):
+        reassign(opened, [first.public_id, done.public_id], to=mia, actor=cora, at=noon)
+    assert not theirs(mia)
+    assert reassign(opened, [first.public_id, second.public_id], to=mia, actor=cora, at=noon) == 2
+    back = [one.public_id for one in theirs(mia)]
+    assert reassign(opened, back[:1], to=rita, actor=cora, at=noon) == 1  # never opened it: may have it back
+    Assignment.objects.filter(pk=second.pk).update(opened_at=noon)
+    with pytest.raises(RoundRefused, match="already or must not"):
+        reassign(opened, back[1:], to=rita, actor=cora, at=noon)
+
+
+def test_closing_asks_when_something_is_open(opened: ReviewRound, cora: User, rita: User, noon: datetime) -> None:
+    with pytest.raises(RoundNotComplete) as refusal:
+        close_round(opened, actor=cora, at=noon)
+    assert refusal.value.n_open == 12
+    say(theirs(rita)[0])
+    with pytest.raises(RoundNotComplete):  # another number than the one agreed to
+        close_round(opened, actor=cora, at=noon, confirmed_open=12)
+    close_round(opened, actor=cora, at=noon, confirmed_open=11)
+    assert (opened.state, opened.closed_at, count_open(opened)) == (RoundState.CLOSED, noon, 11)
+    close_round(opened, actor=cora, at=noon)
+    for act in (open_round, lambda r, **who: add_reviewer(r, rita, **who)):
+        with pytest.raises(RoundRefused):
+            act(opened, actor=cora, at=noon)
+
+
+def test_archiving_and_deleting(opened: ReviewRound, cora: User, ada: User, rita: User, noon: datetime) -> None:
+    with pytest.raises(RoundRefused, match="close it"):
+        archive_round(opened, actor=cora, at=noon)
+    answered = theirs(rita)[0]
+    review = say(answered)
+    with pytest.raises(RoundRefused, match="answered"):
+        delete_round(opened, actor=ada, at=noon)
+    review.delete()
+    answered.blind_answer.delete()
+    delete_round(opened, actor=ada, at=noon)
+    assert not ReviewRound.objects.exists()
+    assert not Assignment.objects.exists()
+
+
+def test_who_left_can_come_back_and_gets_nothing_before(
+    opened: ReviewRound, cora: User, rita: User, remo: User, mia: User, noon: datetime
+) -> None:
+    say(theirs(rita)[0])
+    remove_reviewer(opened, rita, actor=cora, at=noon)
+    add_reviewer(opened, mia, actor=cora, at=noon)
+    remove_reviewer(opened, mia, actor=cora, at=noon)
+    assert len(theirs(rita)) == 1  # what Mia left went to Remo alone
+    assert add_reviewer(opened, rita, actor=cora, at=noon) == 5

@@ -1,0 +1,267 @@
+"""The pages of rounds: what coordinators see and do, and who sees nothing."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.enums import Flag, Role, RoundState
+from annotation.models import Membership, ReviewRound, User
+from annotation.review.rounds import close_round, create_round, open_round
+from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.conftest import make_person
+
+PAGES = ["", "export/csv/", "codebook/", "reviewers/{rita}/"]
+ACTS = [
+    "assign/",
+    "open/",
+    "close/",
+    "archive/",
+    "bring-back/",
+    "reviewers/add/",
+    "reviewers/{rita}/remove/",
+    "reviewers/{rita}/reassign/",
+]
+
+
+@pytest.fixture
+def opened(db: None, cora: User, rita: User, remo: User, noon: datetime) -> ReviewRound:
+    made = create_round(
+        make_sample(12), name="Round", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon
+    )
+    open_round(made, actor=cora, at=noon)
+    say(theirs(rita)[0], flags=[Flag.SEVERAL_VALID], comment="A very long comment. " * 200)
+    return made
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def address(tail: str, rita: User) -> str:
+    return "/rounds/round/" + tail.format(rita=rita.pk)
+
+
+@pytest.mark.parametrize("tail", PAGES)
+def test_pages_are_for_coordinators_of_the_site_or_of_the_round(
+    client: Client, opened: ReviewRound, stan: User, rita: User, cora: User, noon: datetime, tail: str
+) -> None:
+    page = address(tail, rita)
+    assert client.get(page).status_code == 302
+    ruth = make_person("Ruth")
+    Membership.objects.create(user=ruth, role=Role.COORDINATOR, round=opened, granted_at=noon)
+    for person, status in ((stan, 404), (rita, 403), (cora, 200), (ruth, 200)):
+        client.force_login(person)
+        assert client.get(page).status_code == status, person
+    assert client.post(page).status_code == 405
+
+
+@pytest.mark.parametrize("tail", ACTS)
+def test_acts_are_for_coordinators_and_ask_for_post(
+    client: Client, opened: ReviewRound, stan: User, rita: User, cora: User, ada: User, tail: str
+) -> None:
+    for person, status in ((stan, 404), (rita, 403), (ada, 403)):
+        client.force_login(person)
+        assert client.post(address(tail, rita)).status_code == status, person
+    client.force_login(cora)
+    assert client.get(address(tail, rita)).status_code == 405
+    opened.refresh_from_db()
+    assert opened.state == RoundState.OPEN
+    assert len(theirs(rita)) == 12
+
+
+def test_administrators_see_how_it_goes_and_not_what_was_said(
+    client: Client, opened: ReviewRound, ada: User, rita: User
+) -> None:
+    client.force_login(ada)
+    page = client.get("/rounds/round/")
+    assert page.status_code == 200
+    assert "outcomes" not in page.context
+    assert client.get("/rounds/round/export/csv/").status_code == 403
+    assert client.get(f"/rounds/round/reviewers/{rita.pk}/").status_code == 403
+
+
+def test_the_list_of_rounds(client: Client, opened: ReviewRound, cora: User, rita: User, noon: datetime) -> None:
+    client.force_login(rita)
+    assert client.get("/rounds/").status_code == 403
+    ruth = make_person("Ruth")
+    Membership.objects.create(user=ruth, role=Role.COORDINATOR, round=opened, granted_at=noon)
+    other = create_round(make_sample(3, name="B"), name="Other", reviewers=[], actor=cora, at=noon)
+    client.force_login(ruth)
+    [row] = client.get("/rounds/").context["page"]
+    assert (row.n_all, row.n_submitted, row.n_reviewers) == (24, 1, 2)
+    client.force_login(cora)
+    assert set(client.get("/rounds/").context["page"]) == {opened, other}
+
+
+def test_making_a_round(coordinator: Client, cora: User, rita: User, remo: User) -> None:
+    plan = make_sample(12)
+    fields = {
+        "name": "New one",
+        "sample": plan.slug,
+        "reviewers": [rita.pk, remo.pk],
+        "per_question": "2",
+        "steps": "full",
+        "seed": "3",
+    }
+    assert coordinator.get(f"/rounds/new/?sample={plan.slug}").status_code == 200
+    answer = coordinator.post("/rounds/new/", fields)
+    assert answer.url == "/rounds/new-one/"  # type: ignore[attr-defined]
+    made = ReviewRound.objects.get()
+    assert (made.seed, made.created_by, made.assignments.count()) == (3, cora, 24)
+    answer = coordinator.post("/rounds/new/", {**fields, "name": "Two", "reviewers": [rita.pk]})
+    assert answer.status_code == 422
+    assert "needs 2 different reviewers" in answer.content.decode()
+    answer = coordinator.post("/rounds/new/", {**fields, "name": "Two", "steps": "none", "seed": "-1", "sample": "x"})
+    assert set(answer.context["form"].errors) == {"steps", "seed", "sample"}
+    assert ReviewRound.objects.count() == 1
+
+
+def test_only_coordinators_of_the_site_make_rounds(client: Client, rita: User, ada: User) -> None:
+    for person in (rita, ada):
+        client.force_login(person)
+        assert client.get("/rounds/new/").status_code == 403
+
+
+def test_a_draft_is_assigned_and_opened_on_its_page(
+    coordinator: Client, cora: User, rita: User, noon: datetime
+) -> None:
+    made = create_round(make_sample(6), name="Round", reviewers=[], actor=cora, at=noon)
+    assert coordinator.get("/rounds/round/").status_code == 200
+    coordinator.post("/rounds/round/assign/", {"reviewers": [rita.pk]})
+    assert len(theirs(rita)) == 6
+    coordinator.post("/rounds/round/open/")
+    made.refresh_from_db()
+    assert made.state == RoundState.OPEN
+    answer = coordinator.post("/rounds/round/assign/", {"reviewers": [rita.pk]}, follow=True)
+    assert "has opened" in answer.content.decode()
+
+
+def test_outcomes_stand_with_n_rule_and_interval(coordinator: Client, opened: ReviewRound) -> None:
+    page = coordinator.get("/rounds/round/").content.decode()
+    assert "interim" in page
+    assert "Multiple valid answers" in page
+    assert "100.00\N{NO-BREAK SPACE}%" in page  # one question reviewed, and flagged
+    assert "1 of 12 questions are reviewed" in page
+    assert "small n" in page
+
+
+def test_the_rule_can_be_chosen_and_comes_as_a_fragment(coordinator: Client, opened: ReviewRound) -> None:
+    page = coordinator.get("/rounds/round/?rule=all", headers={"HX-Request": "true"})
+    assert page.content.strip().startswith(b'<section id="outcomes"')
+    assert page.context["outcomes"].any_issue.share.n == 0
+    assert "HX-Request" in page["Vary"]
+    assert coordinator.get("/rounds/round/?rule=nonsense").context["outcomes"].rule == "any"
+
+
+def test_a_coordinator_who_reviews_is_blinded(
+    client: Client, opened: ReviewRound, rita: User, remo: User, cora: User, noon: datetime
+) -> None:
+    Membership.objects.create(user=remo, role=Role.COORDINATOR, round=opened, granted_at=noon)
+    client.force_login(remo)
+    page = client.get("/rounds/round/")
+    assert page.context["outcomes"] is None
+    assert client.get("/rounds/round/export/jsonl/").status_code == 403
+    theirs_page = client.get(f"/rounds/round/reviewers/{rita.pk}/")
+    assert theirs_page.context["reviews"] == []
+    assert b"A very long comment" not in theirs_page.content
+    close_round(opened, actor=cora, at=noon, confirmed_open=23)
+    assert client.get("/rounds/round/").context["outcomes"].n_reviews == 1
+
+
+def test_past_reviews_of_a_reviewer(coordinator: Client, opened: ReviewRound, rita: User, stan: User) -> None:
+    page = coordinator.get(f"/rounds/round/reviewers/{rita.pk}/")
+    [one] = page.context["reviews"]
+    assert (one["review"].version, one["key"]) == (1, "B")
+    assert len(page.context["open_assignments"]) == 11
+    assert coordinator.get(f"/rounds/round/reviewers/{stan.pk}/").status_code == 404
+
+
+def test_adding_reassigning_and_removing(coordinator: Client, opened: ReviewRound, rita: User, remo: User) -> None:
+    mia = make_person("Mia", Role.REVIEWER)
+    coordinator.post("/rounds/round/reviewers/add/", {"add-person": mia.pk})
+    n_mia = len(theirs(mia))
+    assert n_mia == 7
+    has = {one.revision_id for one in theirs(mia)}
+    movable = [one.public_id for one in theirs(rita)[1:] if one.revision_id not in has][:2]
+    coordinator.post(f"/rounds/round/reviewers/{rita.pk}/reassign/", {"assignment": movable, "to-person": mia.pk})
+    assert len(theirs(mia)) == n_mia + 2
+    answer = coordinator.post(f"/rounds/round/reviewers/{rita.pk}/reassign/", {"to-person": mia.pk}, follow=True)
+    assert "Tick at least one" in answer.content.decode()
+    takes_rita = {"takes-person": rita.pk}
+    answer = coordinator.post(f"/rounds/round/reviewers/{remo.pk}/remove/", takes_rita, follow=True)
+    assert "already or must not see them" in answer.content.decode()
+    coordinator.post(f"/rounds/round/reviewers/{remo.pk}/remove/")
+    assert theirs(remo) == []
+    assert coordinator.get("/rounds/round/").status_code == 200
+
+
+def test_only_reviewers_can_be_chosen(coordinator: Client, opened: ReviewRound, stan: User) -> None:
+    answer = coordinator.post("/rounds/round/reviewers/add/", {"add-person": stan.pk}, follow=True)
+    assert "may review in this round" in answer.content.decode()
+    assert theirs(stan) == []
+
+
+def test_closing_says_how_many_are_open_and_asks(coordinator: Client, opened: ReviewRound) -> None:
+    for wrong in ({}, {"confirmed_open": "22"}, {"confirmed_open": "²"}, {"confirmed_open": "-1"}):
+        answer = coordinator.post("/rounds/round/close/", wrong)
+        assert answer.status_code == 409
+        assert "23 assigned questions are not reviewed yet" in answer.content.decode()
+    coordinator.post("/rounds/round/close/", {"confirmed_open": "23"})
+    opened.refresh_from_db()
+    assert opened.state == RoundState.CLOSED
+    coordinator.post("/rounds/round/archive/")
+    assert list(coordinator.get("/rounds/").context["page"]) == []
+    assert list(coordinator.get("/rounds/?archived").context["page"]) == [opened]
+
+
+def test_only_administrators_delete_and_only_without_answers(
+    client: Client, opened: ReviewRound, cora: User, ada: User, noon: datetime
+) -> None:
+    client.force_login(cora)
+    assert client.post("/rounds/round/delete/").status_code == 403
+    client.force_login(ada)
+    assert client.get("/rounds/round/delete/").status_code == 405
+    assert client.post("/rounds/none/delete/").status_code == 404
+    client.post("/rounds/round/delete/")
+    assert ReviewRound.objects.exists()
+    create_round(make_sample(3, name="B"), name="Empty", reviewers=[], actor=cora, at=noon)
+    client.post("/rounds/empty/delete/")
+    assert list(ReviewRound.objects.all()) == [opened]
+
+
+@pytest.mark.parametrize(
+    ("form", "kind"),
+    [("csv", "text/csv"), ("jsonl", "application/x-ndjson"), ("parquet", "application/vnd.apache.parquet")],
+)
+def test_downloads(coordinator: Client, opened: ReviewRound, form: str, kind: str) -> None:
+    def download() -> bytes:
+        answer = coordinator.get(f"/rounds/round/export/{form}/")
+        assert answer["Content-Type"].startswith(kind)
+        assert f"round-reviews.{form}" in answer["Content-Disposition"]
+        return b"".join(answer.streaming_content)  # type: ignore[attr-defined]
+
+    assert download() == download()
+    assert coordinator.get("/rounds/round/export/xlsx/").status_code == 404
+
+
+def test_the_pages_cost_the_same_however_long_the_round(
+    coordinator: Client,
+    opened: ReviewRound,
+    rita: User,
+    remo: User,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    for one in theirs(rita)[1:] + theirs(remo):
+        say(one, flags=[Flag.OTHER])
+    with django_assert_max_num_queries(15):
+        coordinator.get("/rounds/round/")
+    with django_assert_max_num_queries(16):
+        coordinator.get(f"/rounds/round/reviewers/{rita.pk}/")
+    with django_assert_max_num_queries(7):
+        coordinator.get("/rounds/")

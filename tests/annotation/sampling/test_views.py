@@ -1,0 +1,162 @@
+"""The pages of samples."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import QuestionBank, SamplingPlan, User
+from annotation.review.rounds import create_round
+from annotation.sampling.planning import archive_sample, draw_sample
+from tests.annotation.review.cases import make_bank, make_revision
+
+LONG = "Which finding on the frontal radiograph best explains the symptoms of this patient? " * 40
+
+
+@pytest.fixture
+def bank(db: None) -> QuestionBank:
+    bank = make_bank("Bank")
+    for number in range(1, 61):
+        make_revision(bank, number, difficulty=["easy", "medium", "hard"][number % 3], stem=f"{LONG} {number}")
+    return bank
+
+
+@pytest.fixture
+def plan(bank: QuestionBank, noon: datetime) -> SamplingPlan:
+    return draw_sample(bank, name="Sample", per_thousand=200, actor=None, at=noon)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+ASK = {"bank": "bank", "by": "difficulty", "per_thousand": "200", "seed": "5"}
+PAGES = ["/samples/", "/samples/new/", "/samples/sample/"]
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_pages_are_for_coordinators(
+    client: Client, plan: SamplingPlan, stan: User, rita: User, cora: User, address: str
+) -> None:
+    assert client.get(address).status_code == 302
+    for person, status in ((stan, 403), (rita, 403), (cora, 200)):
+        client.force_login(person)
+        assert client.get(address).status_code == status
+
+
+def test_administrators_look_and_do_not_draw(client: Client, plan: SamplingPlan, ada: User) -> None:
+    client.force_login(ada)
+    assert client.get("/samples/").status_code == 200
+    assert client.get("/samples/sample/").status_code == 200
+    assert client.get("/samples/new/").status_code == 403
+
+
+def test_the_preview_shows_strata_and_questions_and_stores_nothing(coordinator: Client, bank: QuestionBank) -> None:
+    page = coordinator.get("/samples/new/", ASK)
+    assert page.status_code == 200
+    found = page.context["found"]
+    assert [(one.stratum, one.n_frame, one.n_drawn) for one in found.strata] == [
+        ("easy", 20, 4),
+        ("medium", 20, 4),
+        ("hard", 20, 4),
+    ]
+    assert len(page.context["rows"]) == 12
+    assert not SamplingPlan.objects.exists()
+
+
+def test_the_fragment_is_the_preview_alone(coordinator: Client, bank: QuestionBank) -> None:
+    page = coordinator.get("/samples/new/", ASK, headers={"HX-Request": "true"})
+    assert page.content.strip().startswith(b'<section id="sample-preview"')
+    assert "HX-Request" in page["Vary"]
+
+
+def test_what_was_seen_is_stored(coordinator: Client, bank: QuestionBank, cora: User) -> None:
+    found = coordinator.get("/samples/new/", ASK).context["found"]
+    answer = coordinator.post("/samples/new/", {**ASK, "name": "Mine", "frame_sha256": found.frame_sha256})
+    assert answer.url == "/samples/mine/"  # type: ignore[attr-defined]
+    plan = SamplingPlan.objects.get()
+    assert (plan.name, plan.seed, plan.created_by) == ("Mine", 5, cora)
+    assert list(plan.questions.values_list("revision_id", flat=True)) == found.revision_ids
+    assert coordinator.get("/samples/mine/").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"frame_sha256": "0" * 64},
+        {"name": "x" * 201},
+        {"per_thousand": "0"},
+        {"seed": "many"},
+        {"by": "mood"},
+        {"bank": "no"},
+    ],
+)
+def test_bad_input_is_explained_and_stores_nothing(
+    coordinator: Client, bank: QuestionBank, wrong: dict[str, str]
+) -> None:
+    found = coordinator.get("/samples/new/", ASK).context["found"]
+    answer = coordinator.post("/samples/new/", {**ASK, "name": "Mine", "frame_sha256": found.frame_sha256, **wrong})
+    assert answer.status_code == 422
+    assert answer.context["form"].errors
+    assert not SamplingPlan.objects.exists()
+
+
+def test_a_sample_that_is_not_there(coordinator: Client, plan: SamplingPlan) -> None:
+    assert coordinator.get("/samples/other/").status_code == 404
+    assert coordinator.post("/samples/other/archive/").status_code == 404
+
+
+@pytest.mark.parametrize("act", ["archive", "bring-back", "delete"])
+def test_acts_ask_for_post_and_the_role(client: Client, plan: SamplingPlan, cora: User, stan: User, act: str) -> None:
+    address = f"/samples/sample/{act}/"
+    client.force_login(stan)
+    assert client.post(address).status_code == 403
+    if act == "delete":
+        client.force_login(cora)
+        assert client.post(address).status_code == 403
+    else:
+        client.force_login(cora)
+        assert client.get(address).status_code == 405
+
+
+def test_archived_samples_stand_apart(coordinator: Client, plan: SamplingPlan, cora: User, noon: datetime) -> None:
+    coordinator.post("/samples/sample/archive/")
+    assert list(coordinator.get("/samples/").context["page"]) == []
+    assert list(coordinator.get("/samples/?archived").context["page"]) == [plan]
+    coordinator.post("/samples/sample/bring-back/")
+    assert list(coordinator.get("/samples/").context["page"]) == [plan]
+    archive_sample(plan, actor=cora, at=noon)
+
+
+def test_deleting_is_refused_while_a_round_refers(
+    client: Client, plan: SamplingPlan, ada: User, noon: datetime
+) -> None:
+    made = create_round(plan, name="R", reviewers=[], actor=ada, at=noon)
+    client.force_login(ada)
+    answer = client.post("/samples/sample/delete/", follow=True)
+    assert "archive the sample instead" in answer.content.decode()
+    made.delete()
+    client.post("/samples/sample/delete/")
+    assert not SamplingPlan.objects.exists()
+
+
+def test_long_stems_do_not_cost_queries(
+    coordinator: Client, plan: SamplingPlan, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    coordinator.get("/samples/")
+    with django_assert_max_num_queries(6):  # session, person, roles; sample, questions, rounds, count
+        coordinator.get("/samples/")
+    with django_assert_max_num_queries(8):
+        coordinator.get("/samples/sample/")
+    with django_assert_max_num_queries(9):
+        coordinator.get("/samples/new/", ASK)
+
+
+def test_without_banks_the_page_says_what_to_do(coordinator: Client) -> None:
+    assert b"Import one first" in coordinator.get("/samples/").content
+    assert b"Import one first" in coordinator.get("/samples/new/").content

@@ -1,0 +1,106 @@
+"""Shares and their intervals against scipy and against worked examples that other software reproduced."""
+
+from __future__ import annotations
+
+import json
+from math import isclose
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest
+
+from annotation.statistics.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS
+from annotation.statistics.intervals import StratumCount, bank_mix_share, clustered_share, share, wilson
+
+
+@pytest.fixture
+def golden(shared_data: Path) -> Any:
+    def read(name: str) -> Any:
+        return json.loads((shared_data.parent / "stats" / "golden" / f"{name}.json").read_text())
+
+    return read
+
+
+@given(st.integers(1, 5000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+def test_wilson_equals_scipy(k_of_n: tuple[int, int]) -> None:
+    k, n = k_of_n
+    expected = binomtest(k, n).proportion_ci(method="wilson")
+    low, high = wilson(k, n)
+    assert isclose(low, expected.low, abs_tol=1e-12)
+    assert isclose(high, expected.high, abs_tol=1e-12)
+    assert 0 <= low <= k / n <= high <= 1
+
+
+@pytest.mark.parametrize("name", ["proportion_newcombe_1998", "proportion_reader_study"])
+def test_wilson_golden(golden: Any, name: str) -> None:
+    case = golden(name)
+    expected = case["expected"]["wilson_ci95"]
+    for (k, n), limits in zip(case["input"]["items"], expected["value"], strict=True):
+        assert wilson(k, n) == pytest.approx(limits, abs=expected["tolerance"])
+
+
+def test_wilson_as_printed_by_newcombe() -> None:
+    """Statistics in Medicine 17 (1998) 857-872, Table I."""
+    assert wilson(81, 263) == pytest.approx((0.2553, 0.3662), abs=5e-5)
+    assert wilson(0, 20) == pytest.approx((0, 0.1611), abs=5e-5)
+
+
+def test_a_share_of_nothing_is_undefined_and_of_few_is_flagged() -> None:
+    assert (share(0, 0).value, share(0, 0).reason) == (None, ZERO_TRIALS)
+    assert share(3, 9).flags == (SMALL_N,)
+    assert share(3, 10).flags == ()
+
+
+def test_clusters_golden(golden: Any) -> None:
+    case = golden("cluster_accuracy")
+    found = clustered_share(case["input"]["clusters"])
+    assert found is not None
+    expected = {name: entry["value"] for name, entry in case["expected"].items()}
+    assert found.estimate.value == pytest.approx(expected["accuracy"], abs=1e-6)
+    assert found.standard_error == pytest.approx(expected["accuracy_cluster_se"], abs=1e-8)
+    assert found.design_effect == pytest.approx(expected["design_effect"], abs=1e-6)
+    assert found.estimate.interval == pytest.approx(expected["accuracy_cluster_ci95"], abs=1e-6)
+
+
+def test_single_trials_are_clusters_that_change_nothing_but_the_small_sample_factor() -> None:
+    found = clustered_share([[1]] * 30 + [[0]] * 70)
+    assert found is not None
+    assert found.design_effect == pytest.approx(100 / 99)
+
+
+def test_few_clusters_get_no_interval_and_equal_answers_wilson_of_the_clusters() -> None:
+    few = clustered_share([[1, 0], [1, 1]])
+    assert few is not None
+    assert (few.estimate.interval, few.estimate.flags) == (None, (FEW_CLUSTERS,))
+    none = clustered_share([[0, 0, 0]] * 12)
+    assert none is not None
+    assert none.estimate.interval == wilson(0, 12)
+    assert clustered_share([]) is None
+
+
+def test_bank_mix_weighs_the_strata_by_the_bank() -> None:
+    """By hand: 0.9 * 1/10 + 0.1 * 5/10 = 0.14; variance 0.81*0.09/9*(1-10/900) + 0.01*0.25/9*(1-10/100)."""
+    found = bank_mix_share({"easy": StratumCount(900, 10, 1), "hard": StratumCount(100, 10, 5)})
+    variance = 0.81 * 0.09 / 9 * (1 - 10 / 900) + 0.01 * 0.25 / 9 * 0.9
+    n_effective = 0.14 * 0.86 / variance
+    assert found.value == pytest.approx(0.14)
+    assert found.interval == pytest.approx(wilson(0.14 * n_effective, n_effective))
+    assert found.n == 20
+
+
+@given(st.lists(st.tuples(st.integers(2, 50), st.integers(0, 50), st.integers(0, 100)), min_size=1, max_size=6))
+def test_bank_mix_lies_in_its_interval(strata: list[tuple[int, int, int]]) -> None:
+    found = bank_mix_share({str(i): StratumCount(n + more, n, min(k, n)) for i, (n, k, more) in enumerate(strata)})
+    assert found.value is not None
+    assert found.interval is not None
+    assert 0 <= found.interval[0] <= found.value + 1e-12
+    assert found.value - 1e-12 <= found.interval[1] <= 1
+
+
+def test_bank_mix_needs_two_of_every_stratum() -> None:
+    found = bank_mix_share({"easy": StratumCount(900, 10, 1), "hard": StratumCount(100, 1, 0)})
+    assert (found.value, found.reason) == (None, STRATUM_TOO_SMALL)
+    assert bank_mix_share({"easy": StratumCount(900, 0, 0)}).reason == ZERO_TRIALS

@@ -1,0 +1,101 @@
+"""Rates of issues by question: the paper's outcomes, and two reviewers as worked out elsewhere."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from annotation.enums import Flag
+from annotation.statistics.issues import PAPER_FLAGS, CountingRule, Judged, PaperOutcome, counts, issue_rate
+
+PAPER = {
+    PaperOutcome.SEVERAL_VALID: 13,
+    PaperOutcome.COMPARISON: 8,
+    PaperOutcome.VALIDITY: 6,
+    PaperOutcome.HALLUCINATED: 4,
+}
+
+
+def paper_reviews() -> list[Judged]:
+    """120 questions, one reviewer each, flagged as often as the paper says; the flags overlap on some questions."""
+    flags: list[set[str]] = [set() for _ in range(120)]
+    for start, (outcome, n) in zip((0, 10, 40, 60), PAPER.items(), strict=True):
+        for question in range(start, start + n):
+            flags[question].add(PAPER_FLAGS[outcome][0].value)
+    return [Judged(number, "all", number, frozenset(said)) for number, said in enumerate(flags)]
+
+
+def test_the_outcomes_of_the_paper_come_out_as_printed() -> None:
+    """Expert review of ReXVQA: 10.8, 6.7, 5 and 3.3 % of 120 questions (arXiv 2506.04353, section 3.3.3)."""
+    for outcome, printed in zip(PAPER, ("10.8", "6.7", "5.0", "3.3"), strict=True):
+        found = issue_rate(paper_reviews(), PAPER_FLAGS[outcome], CountingRule.ANY, {"all": 1200}).share
+        assert (found.count, found.n) == (PAPER[outcome], 120)
+        assert f"{100 * (found.value or 0):.1f}" == printed
+
+
+def test_the_outcomes_of_the_paper_against_its_tables(shared_data: Path) -> None:
+    golden = json.loads((shared_data.parent / "stats/golden/review_outcomes_paper.json").read_text())["expected"]
+    with (shared_data.parent / "paper/expert_review_outcomes.csv").open() as file:
+        rows = [row for row in csv.DictReader(file) if row["stage"] == "initial expert review"]
+    names = ["multiple_valid_answers", "comparison_content", "clinical_validity", "hallucinated"]
+    for outcome, row, name in zip(PAPER, rows, names, strict=True):
+        found = issue_rate(paper_reviews(), PAPER_FLAGS[outcome], CountingRule.ANY, {"all": 1200}).share
+        assert (found.count, found.n) == (int(row["count"]), int(row["n"]))
+        assert found.value == pytest.approx(golden["percent"]["value"][name] / 100)
+        assert found.interval == pytest.approx(golden["wilson_ci95"]["value"][name], abs=1e-6)
+
+
+def test_two_reviewers_golden(shared_data: Path) -> None:
+    golden = json.loads((shared_data.parent / "stats/golden/review_outcomes_two_reviewers.json").read_text())
+    reviews = [
+        Judged(one["question"], "all", one["question"], frozenset(one["issues"])) for one in golden["input"]["records"]
+    ]
+    expected = {name: entry["value"] for name, entry in golden["expected"].items()}
+    for issue, n in expected["questions_with_issue_any_reviewer"].items():
+        found = issue_rate(reviews, [issue], CountingRule.ANY, {"all": 30}).share
+        assert (found.count, found.n) == (n, expected["questions_reviewed"])
+        assert found.interval == pytest.approx(expected["wilson_ci95_any_reviewer"][issue], abs=1e-6)
+    for issue, n in expected["both_reviewers_flagged"].items():
+        found = issue_rate(reviews, [issue], CountingRule.ALL, {"all": 30}).share
+        assert (found.count, found.n) == (n, expected["questions_seen_by_both"])
+    everything = list(expected["questions_with_issue_any_reviewer"])
+    found = issue_rate(reviews, everything, CountingRule.ANY, {"all": 30}).share
+    assert found.count == expected["questions_with_any_issue"]
+
+
+@pytest.mark.parametrize(
+    ("flagged", "any_of", "majority", "all_of"),
+    [
+        ([True, False], True, False, False),
+        ([True, True], True, True, True),
+        ([True, True, False], True, True, False),
+        ([False, False], False, False, False),
+    ],
+)
+def test_counting_rules(flagged: list[bool], any_of: bool, majority: bool, all_of: bool) -> None:
+    assert [counts(flagged, rule) for rule in CountingRule] == [any_of, majority, all_of]
+
+
+def test_two_flags_of_one_outcome_make_a_reviewer_count_once() -> None:
+    reviews = [Judged(1, "all", 1, frozenset({Flag.UNSOUND, Flag.KEY_WRONG})), Judged(1, "all", 1, frozenset())]
+    found = issue_rate(reviews, PAPER_FLAGS[PaperOutcome.VALIDITY], CountingRule.MAJORITY, {"all": 10})
+    assert (found.share.count, found.share.n) == (0, 1)
+
+
+def test_clusters_are_allowed_for_only_where_questions_share_an_exam() -> None:
+    apart = [Judged(n, "all", n, frozenset()) for n in range(20)]
+    shared = [Judged(n, "all", n // 2, frozenset({"other"} if n < 4 else ())) for n in range(20)]
+    assert issue_rate(apart, ["other"], CountingRule.ANY, {"all": 20}).clustered is None
+    found = issue_rate(shared, ["other"], CountingRule.ANY, {"all": 20}).clustered
+    assert found is not None
+    assert found.n_clusters == 10
+    assert (found.design_effect or 0) > 1
+
+
+def test_every_flag_counts_for_at_most_one_outcome_of_the_paper() -> None:
+    mapped = [flag for flags in PAPER_FLAGS.values() for flag in flags]
+    assert len(mapped) == len(set(mapped))
+    assert set(Flag) - set(mapped) == {Flag.GIVES_AWAY, Flag.IDENTIFIES, Flag.OTHER}

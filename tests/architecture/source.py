@@ -1,0 +1,85 @@
+"""What the architecture tests read: the source as a tree, never imported."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TEMPLATES = ROOT / "templates"
+
+KERNEL_PATTERNS = (
+    "annotation/enums.py",
+    "annotation/imaging/*.py",
+    "annotation/statistics/*.py",
+    "annotation/questionbank/rexvqa.py",
+    "annotation/sampling/strata.py",
+    "annotation/sampling/allocation.py",
+    "annotation/review/transitions.py",
+    "annotation/review/visibility.py",
+    "annotation/review/form.py",
+    "annotation/quality/schema.py",
+)
+EDGES = ("views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms
+
+
+@cache
+def python_files(*roots: str) -> list[Path]:
+    return sorted(p for root in roots for p in (ROOT / root).rglob("*.py") if "__pycache__" not in p.parts)
+
+
+@cache
+def kernels() -> list[Path]:
+    """The pure modules, and everything of this project that they import: it must be pure as well."""
+    found: set[Path] = set()
+    waiting = [p for pattern in KERNEL_PATTERNS for p in ROOT.glob(pattern)]
+    while waiting:
+        path = waiting.pop()
+        if path not in found:
+            found.add(path)
+            waiting += [file for module in imports_of(path) if (file := file_of(module)) is not None]
+    return sorted(found)
+
+
+def file_of(module: str) -> Path | None:
+    """The file of a module of this project; None for a package, a name in a module, and a library."""
+    path = ROOT.joinpath(*module.split(".")).with_suffix(".py")
+    return path if path.is_file() else None
+
+
+def rooms() -> list[Path]:
+    """Every module of a room, kernel or act."""
+    return [
+        p
+        for p in python_files("annotation")
+        if len(p.relative_to(ROOT).parts) > 2 and p.relative_to(ROOT).parts[1] not in EDGES
+    ]
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text(encoding="utf-8"), filename=name_of(path))
+
+
+@cache
+def imports_of(path: Path) -> tuple[str, ...]:
+    """Full names of the modules that a file imports, wherever in the file; only for types or not."""
+    found: list[str] = []
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            found += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found += [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+    return tuple(found)
+
+
+@cache
+def calls_of(path: Path) -> tuple[tuple[int, str], ...]:
+    """Line and dotted name of every call, such as (12, "timezone.now")."""
+    calls = [node for node in ast.walk(tree_of(path)) if isinstance(node, ast.Call)]
+    return tuple((node.lineno, ast.unparse(node.func)) for node in calls)

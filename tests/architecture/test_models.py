@@ -1,0 +1,55 @@
+"""What every table keeps to."""
+
+from __future__ import annotations
+
+import pytest
+from django.apps import apps
+from django.db import models
+
+from annotation.enums import Word
+from annotation.models.fields import WordField
+
+MODELS = list(apps.get_app_config("annotation").get_models())
+SECRET = {"AnswerKey", "Report", "SourceIdentifier"}  # reached only by who asks for them by name
+
+
+def label(model: type[models.Model]) -> str:
+    return model.__name__
+
+
+@pytest.mark.parametrize("model", MODELS, ids=label)
+def test_choices_come_from_a_closed_vocabulary(model: type[models.Model]) -> None:
+    for field in model._meta.get_fields():
+        if isinstance(field, models.Field) and field.choices:
+            assert isinstance(field, WordField), f"{label(model)}.{field.name}"
+            assert all(len(str(value)) <= (field.max_length or 0) for value, _name in field.choices)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=label)
+def test_text_columns_have_no_null(model: type[models.Model]) -> None:
+    for field in model._meta.get_fields():
+        if isinstance(field, models.CharField | models.TextField):
+            assert not field.null, f"{label(model)}.{field.name}"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=label)
+def test_times_are_named_so_and_never_taken_by_the_column(model: type[models.Model]) -> None:
+    for field in model._meta.get_fields():
+        if isinstance(field, models.DateTimeField):
+            assert field.name in {"at", "last_login"} or field.name.endswith("_at"), f"{label(model)}.{field.name}"
+            if (label(model), field.name) != ("User", "created_at"):
+                assert not field.auto_now
+                assert not field.auto_now_add, f"{label(model)}.{field.name}"
+
+
+@pytest.mark.parametrize("model", MODELS, ids=label)
+def test_nothing_leads_back_to_what_is_secret(model: type[models.Model]) -> None:
+    """No related name points at the key, the report or an identifier: no query can join them by accident."""
+    for relation in model._meta.get_fields():
+        related = getattr(relation, "related_model", None)
+        if relation.auto_created and not relation.concrete and related is not None:
+            assert related.__name__ not in SECRET, f"{label(model)}.{relation.name}"
+
+
+def test_a_word_is_a_string_that_fits_its_column() -> None:
+    assert issubclass(Word, str)

@@ -1,0 +1,61 @@
+"""Every address says who may open it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver
+
+from annotation.enums import Role
+from annotation.views import errors
+
+POLICIES = {"anyone", "person"}
+OPEN = {  # what people see who are not logged in
+    "login",
+    "logout",
+    "password-reset",
+    "password-reset-sent",
+    "password-reset-confirm",
+    "invitation",
+    "healthz",
+}
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    for entry in resolver.url_patterns:
+        if isinstance(entry, URLResolver):
+            yield from patterns(entry)
+        else:
+            yield entry
+
+
+ALL = list(patterns(get_resolver()))
+
+
+@pytest.mark.parametrize("pattern", ALL, ids=lambda p: str(p.name or p.pattern))
+def test_every_address_has_a_policy_and_a_name(pattern: URLPattern) -> None:
+    assert pattern.name, f"{pattern.pattern} has no name"
+    policy = getattr(pattern.callback, "policy", None)
+    assert policy is not None, f"the view of {pattern.name} carries none of annotation.decorators"
+    roles = policy.removeprefix("role:").split(",") if policy.startswith("role:") else []
+    assert policy in POLICIES or (roles and set(roles) <= set(Role.values()))
+
+
+def test_few_pages_are_open_to_anyone() -> None:
+    found = {p.name for p in ALL if getattr(p.callback, "policy", "") == "anyone"}
+    assert found == OPEN
+
+
+def test_names_are_given_once() -> None:
+    names = [p.name for p in ALL]
+    assert len(names) == len(set(names))
+
+
+def test_error_pages_are_open() -> None:
+    views = (errors.bad_request, errors.forbidden, errors.not_found, errors.server_error, errors.csrf_failure)
+    assert {view.policy for view in views} == {"anyone"}  # type: ignore[attr-defined]
+
+
+def test_the_admin_of_django_is_off() -> None:
+    assert not [p for p in ALL if "admin" in str(p.pattern) and "administrator" not in str(p.pattern)]

@@ -1,0 +1,20 @@
+"""docs/settings.md names every variable that the settings read, and nothing else."""
+
+from __future__ import annotations
+
+import re
+
+from tests.architecture.source import ROOT, python_files
+
+READ = re.compile(
+    r"""(?:env_(?:str|int|bool|path)\(\s*|environ\.get\(\s*|environ\[\s*)"""
+    r"""["']([A-Z][A-Z_0-9]+)["'](?!\]\s*=)"""  # what is set is not read
+)
+
+
+def test_the_page_of_the_settings_is_complete() -> None:
+    read = {name for path in python_files("rexvqa_site", "annotation") for name in READ.findall(path.read_text())}
+    read.discard("DJANGO_SETTINGS_MODULE")
+    page = (ROOT / "docs/settings.md").read_text()
+    documented = set(re.findall(r"^\| `([A-Z_0-9]+)` \|", page, re.MULTILINE))
+    assert documented == read

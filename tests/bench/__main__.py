@@ -1,0 +1,34 @@
+"""``make bench``: every figure beside a baseline measured in the same run, and the machine it was measured on.
+
+``python -m tests.bench ingest viewer`` measures only those.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import platform
+import sys
+import tempfile
+
+SUBJECTS = ("import_questions", "ingest", "review", "viewer")
+
+
+def main(wanted: list[str]) -> int:
+    unknown = set(wanted) - set(SUBJECTS)
+    if unknown:
+        print(f"no such subject: {', '.join(sorted(unknown))}; choose from {', '.join(SUBJECTS)}", file=sys.stderr)
+        return 2
+    with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as home:
+        os.environ.update(REXVQA_HOME=home, DJANGO_SETTINGS_MODULE="tests.settings")
+        print(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+        for subject in wanted or SUBJECTS:
+            from tests.bench.rows import as_table
+
+            print(f"\n{subject.replace('_', ' ')}", flush=True)
+            print(as_table(importlib.import_module(f"tests.bench.{subject}").measure()), flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,125 @@
+"""Server time of a reviewer's turn, one client: opening a case, answering blind, submitting and getting the next one.
+
+Measured through the whole stack but the socket: middleware, session, view, database, template. The baseline is a view
+behind the same middleware that inserts one row.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import django
+
+from tests.bench import review_page
+from tests.bench.rows import Row, median, percentile
+
+N_CASES = 220
+N_WARM = 20
+GOAL = "p50 8, p95 15"
+
+
+def measure() -> list[Row]:
+    """Rows for the table; the database is made for this and removed afterwards. Then the page in Chromium."""
+    django.setup()
+    from django.db import connection
+
+    connection.creation.create_test_db(verbosity=0, autoclobber=True)
+    try:
+        rows = _rows(*_times())
+    finally:
+        connection.creation.destroy_test_db(connection.settings_dict["NAME"], verbosity=0)
+    return rows + review_page.measure()
+
+
+def _rows(bare: list[float], turns: dict[str, list[float]]) -> list[Row]:
+    rows = []
+    for name, times in turns.items():
+        rows += [
+            Row(f"{name}, p50", median(times), "ms", GOAL, "one-row insert view, p50", median(bare)),
+            Row(f"{name}, p95", percentile(times, 0.95), "ms", GOAL, "the same, p95", percentile(bare, 0.95)),
+        ]
+    return rows
+
+
+def _times() -> tuple[list[float], dict[str, list[float]]]:
+    """Milliseconds of each request without the first N_WARM; the kinds take turns, so that all meet the same noise."""
+    from django.conf import settings
+    from django.test import Client
+    from django.urls import reverse
+
+    from tests.annotation.review.cases import as_post, assignments_of, good_judgement
+
+    settings.ROOT_URLCONF = _addresses()
+    reviewer, review_round = _round()
+    client = Client(SERVER_NAME="127.0.0.1", headers={"hx-request": "true"})
+    client.force_login(reviewer)
+    judgement = as_post(good_judgement(comment="The sign is named, the place is not."))
+    blind = {"best": "B", "defensible": ["B", "D"], "difficulty": "easy"}
+    draft = {**judgement, "based_on": "1"}
+    bare: list[float] = []
+    turns: dict[str, list[float]] = {"open a case": [], "answer blind": [], "save a draft": [], "submit, next case": []}
+    for assignment in assignments_of(reviewer, review_round):
+        place = {name: reverse(f"review-{name}", args=[assignment.public_id]) for name in ("case", *_ACTS)}
+        bare.append(_timed(client.post, "/bare/"))
+        turns["open a case"].append(_timed(client.get, place["case"]))
+        turns["answer blind"].append(_timed(client.post, place["answer"], blind))
+        turns["save a draft"].append(_timed(client.post, place["draft"], draft))
+        turns["submit, next case"].append(_timed(client.post, place["submit"], judgement))
+    return bare[N_WARM:], {name: times[N_WARM:] for name, times in turns.items()}
+
+
+_ACTS = ("answer", "draft", "submit")
+
+
+def _timed(request: Callable[..., Any], address: str, data: dict[str, Any] | None = None) -> float:
+    start = time.perf_counter()
+    response = request(address, data)
+    took = (time.perf_counter() - start) * 1000
+    if response.status_code >= 300:
+        raise RuntimeError(f"{response.status_code} from {address}")
+    return took
+
+
+def _round() -> tuple[Any, Any]:
+    """A reviewer and a round in which every question has two images with renditions."""
+    from annotation.enums import Role
+    from annotation.models import Image, Membership, Rendition, User
+    from tests.annotation.review.cases import NOON, make_round
+    from tests.annotation.review.pixels import give_pixels
+
+    reviewer = User.objects.create_user("reviewer@example.org", "correct horse battery", name="Reviewer")
+    Membership.objects.create(user=reviewer, role=Role.REVIEWER, granted_at=NOON)
+    review_round = make_round(reviewer, n_questions=N_CASES, name="Bench")
+    images = list(Image.objects.all())
+    give_pixels(images[0], seed=1)
+    for image in images[1:]:
+        image.display, image.state = images[0].display, images[0].state
+    Image.objects.bulk_update(images[1:], ["display", "state"])
+    made = list(
+        Rendition.objects.filter(image=images[0]).values("kind", "width", "height", "bits", "n_bytes", "sha256")
+    )
+    Rendition.objects.bulk_create(
+        Rendition(image=image, created_at=NOON, **fields) for image in images[1:] for fields in made
+    )
+    return reviewer, review_round
+
+
+def _addresses() -> ModuleType:
+    """The site's addresses and one more: a view that inserts one row."""
+    from django.db import transaction
+    from django.http import HttpRequest, HttpResponse
+    from django.urls import include, path
+
+    from annotation.models import SourceIdentifier
+
+    @transaction.atomic
+    def bare(request: HttpRequest) -> HttpResponse:
+        SourceIdentifier.objects.create(digest=1, kind="bench", value=str(request.user.pk))
+        return HttpResponse(status=204)
+
+    addresses = ModuleType("tests.bench.review_addresses")
+    addresses.urlpatterns = [path("bare/", bare), path("", include("annotation.urls"))]  # type: ignore[attr-defined]
+    return addresses

@@ -1,0 +1,82 @@
+"""Fills the site of REXVQA_HOME with a round of radiographs at full size, and prints how to get in: a session key.
+
+A process of its own, because the site that is measured has the shipped settings.
+``python -m tests.bench.review_site 40`` makes 40 questions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from typing import Any
+
+import django
+
+
+def main(n_questions: int) -> None:
+    django.setup()
+    from django.test import Client
+
+    from annotation.models import User
+    from tests.annotation.review.cases import assignments_of, make_round
+
+    reviewer = User.objects.create_user("reviewer@example.org", "correct horse battery", name="Reviewer")
+    review_round = make_round(reviewer, n_questions=n_questions, name="Bench")
+    give_radiographs()
+    client = Client()
+    client.force_login(reviewer, backend="django.contrib.auth.backends.ModelBackend")
+    first = assignments_of(reviewer, review_round)[0]
+    way_in = {"session": client.cookies["sessionid"].value, "round": review_round.slug, "case": first.public_id}
+    print(json.dumps(way_in))
+
+
+def give_radiographs() -> None:
+    """Two pictures of 2048x2500 and 12 bits for every exam; each image has files of its own, linked, not copied."""
+    from annotation.enums import ImageState
+    from annotation.ingest import storage
+    from annotation.models import Image, Rendition
+    from tests.annotation.review.cases import NOON
+
+    made = [_made(seed) for seed in (1, 2)]
+    stored = [{kind: storage.store(content) for kind, (content, *_size) in one[1].items()} for one in made]
+    images = list(Image.objects.all())
+    renditions = []
+    for image in images:
+        display, sizes = made[image.position]
+        image.display, image.state = display, ImageState.AVAILABLE
+        for kind, (content, width, height, bits) in sizes.items():
+            row = Rendition(image=image, kind=kind, width=width, height=height, bits=bits, n_bytes=len(content))
+            row.sha256, row.created_at = hashlib.sha256(content).hexdigest(), NOON
+            place = storage.path_of(row.name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            os.link(storage.path_of(stored[image.position][kind]), place)
+            renditions.append(row)
+    Rendition.objects.bulk_create(renditions)
+    Image.objects.bulk_update(images, ["display", "state"])
+
+
+def _made(seed: int) -> tuple[dict[str, Any], dict[str, tuple[bytes, int, int, int]]]:
+    """How the viewer must show it, and its preview and full depth with width, height and bits."""
+    import io
+
+    from PIL import Image as Picture
+
+    from annotation.enums import RenditionKind
+    from annotation.imaging.reading import read_image
+    from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
+    from tests.bench.viewer import radiograph
+
+    png = io.BytesIO()
+    Picture.fromarray(radiograph(seed) << 4).save(png, "PNG", compress_level=1)
+    payload, display = prepare(read_image(png.getvalue()))
+    small, width, height = preview(as_8bit(payload, display))
+    return display.as_json(), {
+        RenditionKind.PREVIEW: (small, width, height, 8),
+        RenditionKind.FULL: (full_depth(payload), display.width, display.height, display.bits),
+    }
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

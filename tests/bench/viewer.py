@@ -1,0 +1,161 @@
+"""How quick the viewer is: two views of 2048x2500 and 12 bits in Chromium, against a server on this machine."""
+
+from __future__ import annotations
+
+import io
+import json
+import statistics
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.bench.rows import Row, as_table
+from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.browser.viewer.stage import HERE, Descriptor, Stage
+
+WIDTH, HEIGHT = 2048, 2500
+
+
+def radiograph(seed: int) -> NDArray[np.uint16]:
+    """Smooth anatomy with the noise of a real chest radiograph (sigma 10 of 4095), so that it packs like one."""
+    rng = np.random.default_rng(seed)
+    y, x = np.mgrid[0:HEIGHT, 0:WIDTH].astype(np.float32)
+    body = 2000 + 900 * np.sin(x / 310 + seed) + 600 * np.cos(y / 270) + 60 * np.sin(x / 23) * np.sin(y / 31)
+    noisy = body + rng.normal(0, 10, body.shape)
+    pixels: NDArray[np.uint16] = np.rint(noisy).clip(0, 4095).astype(np.uint16)
+    return pixels
+
+
+def case(stage: Stage) -> list[Descriptor]:
+    window = {"center": 2048, "width": 3600, "function": "LINEAR", "label": "scanner"}
+    return [
+        stage.add("frontal", radiograph(1), view_position="PA", windows=[window]),
+        stage.add("lateral", radiograph(2), view_position="LL", windows=[window], invert=True),
+    ]
+
+
+def renamed(views: list[Descriptor], n: int) -> list[Descriptor]:
+    """The same images under other addresses, as the images of another case."""
+    return [view | {"full": f"{view['full']}?case={n}", "preview": f"{view['preview']}?case={n}"} for view in views]
+
+
+def measure(*, cold: int = 5, turns: int = 40, plain_turns: int = 10, steps: int = 120) -> list[Row]:
+    """Rows of the table. Raises RuntimeError when there is no Chromium."""
+    executable = find_chromium()
+    if not executable or not Path(executable).exists():
+        raise RuntimeError("The viewer is measured in Chromium: install it, or name it in REXVQA_CHROMIUM.")
+    with Stage() as stage, sync_playwright() as playwright:
+        views = case(stage)
+        page = (HERE / "pages" / "stage.html").read_text()
+        block = f'<script type="application/json" id="views">{json.dumps(views)}</script></body>'
+        stage.files["/cold.html"] = ("text/html", "", page.replace("</body>", block).encode())
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+        files = png_page(stage)
+        pictures = [picture_time(browser, f"{stage.address}{files}") for _ in range(cold)]
+        previews, fulls = zip(*(cold_times(browser, stage) for _ in range(cold)), strict=True)
+        browser.close()
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+        warm = open_page(browser, stage)
+        drags = drag_times(warm, steps)
+        shader = drag_times(open_page(browser, stage, "webgl2"), steps // 4)
+        plain = turn_times(warm, views, plain_turns, prepare=False)
+        prepared = turn_times(warm, views, turns, prepare=True)
+        browser.close()
+    png, software, unprepared = "16-bit PNG in img", "WebGL2, same browser", "same turn without prepare"
+    bare = statistics.median(pictures)
+    return [
+        Row("cold page to both previews, median", statistics.median(previews), "ms", "300 ms", png, bare),
+        Row("cold page to both at full depth, median", statistics.median(fulls), "ms", "700 ms", png, bare),
+        Row("window drag, one frame, Canvas2D, p50", share(drags, 50), "ms", "16.7 ms", software, share(shader, 50)),
+        Row("window drag, one frame, Canvas2D, p95", share(drags, 95), "ms", "16.7 ms", software, share(shader, 95)),
+        Row("prepared case shown to painted, p50", share(prepared, 50), "ms", "60 ms", unprepared, share(plain, 50)),
+        Row("prepared case shown to painted, p95", share(prepared, 95), "ms", "120 ms", unprepared, share(plain, 95)),
+    ]
+
+
+def share(values: list[float], percent: float) -> float:
+    return float(np.percentile(values, percent))
+
+
+def png_page(stage: Stage) -> str:
+    """The baseline of a cold page: the same two images as files that the browser shows by itself, in 8 bits."""
+    for n in (1, 2):
+        stream = io.BytesIO()
+        Image.fromarray(radiograph(n) << 4).save(stream, "PNG", compress_level=1)
+        stage.files[f"/plain-{n}.png"] = ("image/png", "", stream.getvalue())
+    images = "".join(f'<img src="/plain-{n}.png" width="450" alt="">' for n in (1, 2))
+    stage.files["/plain.html"] = ("text/html", "", f"<!doctype html><title>Plain</title>{images}".encode())
+    return "/plain.html"
+
+
+def picture_time(browser: Browser, address: str) -> float:
+    """Milliseconds from navigation until both pictures are decoded and a frame has shown them."""
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.goto(address)
+    shown = page.evaluate(
+        """async () => {
+            await Promise.all([...document.images].map((image) => image.decode()));
+            await new Promise(requestAnimationFrame);
+            return performance.now();
+        }"""
+    )
+    page.context.close()
+    return float(shown)
+
+
+def open_page(browser: Browser, stage: Stage, backend: str = "") -> Page:
+    """The page with the case on it, both views at full depth, in a browser profile of its own."""
+    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page.goto(f"{stage.address}/cold.html?viewer={backend}")
+    if backend:
+        page.locator(f"[data-viewer-backend={backend}]").wait_for()
+    page.evaluate(
+        """async () => {
+            while (!window.told || told.filter((note) => note.what === "full").length < 2) {
+                await new Promise((done) => setTimeout(done, 5));
+            }
+        }"""
+    )
+    return page
+
+
+def cold_times(browser: Browser, stage: Stage) -> tuple[float, float]:
+    """Milliseconds from navigation until both previews, and both full-depth pictures, are on screen.
+
+    Where full depth came before the preview, the moment of full depth counts for both.
+    """
+    page = open_page(browser, stage)
+    told = page.evaluate("() => told")
+    page.context.close()
+    first = [min(note["at"] for note in told if note["index"] == index) for index in (0, 1)]
+    return max(first), max(note["at"] for note in told if note["what"] == "full")
+
+
+def drag_times(page: Page, steps: int) -> list[float]:
+    """Main-thread milliseconds of each frame that shows a new window during a drag over one view."""
+    page.mouse.move(300, 200)
+    page.mouse.down(button="right")
+    page.evaluate("() => record()")
+    for step in range(steps):
+        page.mouse.move(300 + step, 200 + (step % 40))
+    page.mouse.up(button="right")
+    frames: list[float] = page.evaluate("() => { window.recording = false; return frames }")
+    return frames
+
+
+def turn_times(page: Page, views: list[Descriptor], turns: int, *, prepare: bool) -> list[float]:
+    """Milliseconds from show() until both views are painted at full depth, one number per turn."""
+    times = []
+    for n in range(turns):
+        following = renamed(views, n + (1000 if prepare else 0))
+        if prepare:
+            page.evaluate("(views) => prepareWhole(views)", following)
+        times.append(float(page.evaluate("(views) => turn(views)", following)))
+    return times
+
+
+if __name__ == "__main__":
+    print(as_table(measure()))

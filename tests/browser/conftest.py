@@ -1,0 +1,49 @@
+"""Chromium for the tests that need a real browser."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+CHROMIUM_ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+def find_chromium() -> str | None:
+    """REXVQA_CHROMIUM, else Debian's place, else the first Chromium or Chrome on the PATH."""
+    named = os.environ.get("REXVQA_CHROMIUM")
+    if named:
+        return named
+    if Path("/usr/bin/chromium").exists():
+        return "/usr/bin/chromium"
+    return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """One Chromium for all browser tests; each test opens a context of its own."""
+    executable = find_chromium()
+    if not executable or not Path(executable).exists():
+        pytest.fail(
+            "Browser tests need Chromium: run `apt-get install chromium`, or name a Chromium or Chrome "
+            "in the environment variable REXVQA_CHROMIUM.",
+            pytrace=False,
+        )
+    # Playwright keeps an event loop in this thread; Django would otherwise refuse database calls of the tests.
+    os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+        yield chromium
+        chromium.close()

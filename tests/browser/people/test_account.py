@@ -1,0 +1,64 @@
+"""Log-out leaves nothing in the browser; a new account starts in the time zone of the browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import Browser, Page, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.enums import Role
+from annotation.models import User
+from annotation.people.inviting import invite
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+IS_KEPT = """async (address) => {
+  try {
+    return (await fetch(address, { cache: "only-if-cached", mode: "same-origin" })).ok;
+  } catch {
+    return false;
+  }
+}"""
+KEEP = """async () => {
+  localStorage.setItem("note", "1");
+  const store = await caches.open("images");
+  await store.put("/kept", new Response("pixels"));
+}"""
+COUNT_KEPT = "async () => (await caches.keys()).length + localStorage.length"
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(timezone_id="Europe/Berlin")
+    yield context.new_page()
+    context.close()
+
+
+def test_log_out_empties_the_caches(page: Page, live_server: LiveServer, rita: User) -> None:
+    page.goto(f"{live_server.url}/login/")
+    page.get_by_label("E-mail").fill(rita.email)
+    page.get_by_label("Password").fill("correct horse battery")
+    page.get_by_role("button", name="Log in").click()
+    page.wait_for_url(f"{live_server.url}/")
+    only_here = f"{live_server.url}/static/annotation/people.css"  # the log-in page does not load it again
+    assert page.evaluate(IS_KEPT, only_here)
+    page.evaluate(KEEP)
+    assert page.evaluate(COUNT_KEPT) == 2
+    page.get_by_role("button", name="Log out").click()
+    page.wait_for_url(f"{live_server.url}/login/")
+    assert not page.evaluate(IS_KEPT, only_here)
+    assert page.evaluate(COUNT_KEPT) == 0
+
+
+def test_a_new_account_starts_in_the_zone_of_the_browser(page: Page, live_server: LiveServer, ada: User) -> None:
+    issued = invite(Role.REVIEWER, email="nina@example.org", name="Nina", actor=ada, at=timezone.now())
+    page.goto(f"{live_server.url}/invitation/{issued.token}/")
+    expect(page.get_by_label("Time zone")).to_have_value("Europe/Berlin")
+    page.get_by_label("Password", exact=True).fill("another staple 77")
+    page.get_by_label("Password, again").fill("another staple 77")
+    page.get_by_role("button", name="Make the account").click()
+    page.wait_for_url(f"{live_server.url}/")
+    assert User.objects.get(email="nina@example.org").time_zone == "Europe/Berlin"

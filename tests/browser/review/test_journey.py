@@ -1,0 +1,236 @@
+"""A reviewer's way through a round in Chromium, by keyboard only."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from annotation.enums import ImageState
+from annotation.models import Image, Review, ReviewRound, User
+from tests.annotation.review.cases import SECRETS, assignments_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+BLIND = "#case-form[data-step=blind]"
+JUDGE = "#case-form[data-step=judge]"
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def start(page: Page, review_round: ReviewRound) -> None:
+    page.goto(f"/review/rounds/{review_round.slug}/continue/")
+    expect(page.locator(BLIND)).to_be_visible()
+
+
+def checked(page: Page) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = page.evaluate(
+        "() => [...document.querySelectorAll('#case-form input:checked')].reduce("
+        "(all, i) => ({...all, [i.name]: [...(all[i.name] ?? []), i.value]}), {})"
+    )
+    return found
+
+
+def answer(page: Page, *keys: str) -> None:
+    press(page, *keys, "Enter")
+    expect(page.locator(JUDGE)).to_be_visible()
+
+
+def test_three_questions_by_keyboard_only(page: Page, review_round: ReviewRound, rita: User) -> None:
+    bodies: list[str] = []
+    page.on("response", lambda r: bodies.append(r.text()) if "/review/" in r.url and r.ok and r.status == 200 else None)
+    start(page, review_round)
+    assert not any(SECRETS["explanation"] in body for body in bodies)
+    assert checked(page) == {}
+
+    # 1: the answer is the key, everything is fine
+    answer(page, "2", "e")
+    expect(page.locator(".case-explanation")).to_contain_text(SECRETS["explanation"])
+    press(page, "5", "5", "4", "5", "1", "1", "a", "Enter")
+    expect(page.locator(BLIND)).to_be_visible()
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+
+    # 2: by letters; two are defensible; a low grade, a flag, the report, reasoning
+    answer(page, "a", "x", "2", "h")
+    assert "several valid" in page.inner_text(".case-flags")
+    press(page, "3", "-", "4", "2", "2", "3", "o")
+    expect(page.locator("#case-report")).to_contain_text("FINDINGS-WORDS")
+    press(page, "x", "2", "v", "y")
+    page.keyboard.type("Both are absent: 1 and 2.")
+    press(page, "Escape", "c")
+    page.keyboard.type("Pleura")
+    press(page, "Escape", "Enter")
+    expect(page.locator(".case-place")).to_have_text("3 / 3")
+
+    # 3: nothing is defensible
+    answer(page, "0", "m")
+    press(page, "5", "5", "5", "5", "1", "1", "j", "t")
+    page.keyboard.type("no option fits")
+    press(page, "Escape", "y")
+    page.keyboard.type("All four are visible.")
+    press(page, "Control+Enter")
+    expect(page).to_have_url(re.compile(rf"/review/rounds/{review_round.slug}/$"))
+
+    first, second, third = Review.objects.order_by("submitted_at")
+    assert (first.verdict, first.flags) == ("accept", [])
+    assert first.grades == {
+        "clinical_quality": 5,
+        "factual_correctness": 5,
+        "explanation_clarity": 4,
+        "image_alignment": 5,
+    }
+    assert (second.verdict, second.flags) == ("revise", ["several_valid", "hallucinated"])
+    assert (second.grades["clinical_quality"], second.grades["factual_correctness"]) == (3, "cannot_judge")
+    assert (second.needs_image, second.relevant, second.category) == ("partly", "no", "Pleura")
+    assert second.reasoning == "Both are absent: 1 and 2."
+    assert (third.verdict, third.flags, third.comment) == ("reject", ["no_valid_option"], "no option fits")
+    assert assignments_of(rita, review_round)[2].blind_answer.best == ""
+
+
+@pytest.mark.parametrize("size", [(1366, 768), (1920, 1080)])
+def test_both_steps_fit_without_scrolling(page: Page, review_round: ReviewRound, size: tuple[int, int]) -> None:
+    page.set_viewport_size({"width": size[0], "height": size[1]})
+    start(page, review_round)
+    hidden = "() => { const s = document.querySelector('.case-scroll'); return s.scrollHeight - s.clientHeight }"
+    assert page.evaluate(hidden) == 0
+    answer(page, "3", "x", "4", "e")  # two flags follow: three rows of chips
+    page.evaluate("words => document.querySelector('.case-explanation').textContent = words", "An explanation. " * 10)
+    assert page.locator(".case-chip-follows").count() == 2
+    assert page.evaluate(hidden) == 0
+    assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
+
+
+def test_keys_are_silent_in_texts_and_dialogs(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    press(page, "?")
+    expect(page.locator("#keys-dialog")).to_be_visible()
+    press(page, "1", "e")
+    press(page, "Escape")
+    assert checked(page) == {}
+    answer(page, "2", "e")
+    press(page, "t")
+    page.keyboard.type("a1x2")
+    assert checked(page) == {}
+    assert page.input_value("#comment") == "a1x2"
+
+
+def test_submitting_is_quiet_until_everything_is_there(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    press(page, "2", "Enter")
+    expect(page.locator("[data-problem=difficulty]")).to_be_visible()
+    answer(page, "e")
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
+    press(page, "5", "5", "3", "5", "1", "1", "a", "Enter")
+    expect(page.locator("[data-problem=comment]")).to_be_visible()
+    expect(page.locator("#comment")).to_be_focused()
+    page.keyboard.type("restates the key")
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    assert not Review.objects.exists()
+
+
+def test_anchors_show_on_the_row_that_has_the_focus(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    answer(page, "2", "e")
+    expect(page.locator("#anchor-clinical_quality")).to_be_visible()
+    press(page, "ArrowDown")
+    expect(page.locator("#anchor-factual_correctness")).to_be_visible()
+    expect(page.locator("#anchor-clinical_quality")).to_be_hidden()
+
+
+def test_a_draft_comes_back_after_a_reload_even_if_the_server_never_got_it(
+    page: Page, review_round: ReviewRound
+) -> None:
+    start(page, review_round)
+    answer(page, "2", "e")
+
+    def fail(route: Route) -> None:
+        route.abort()
+
+    page.route("**/draft/", fail)
+    press(page, "4", "t")
+    page.keyboard.type("typed while away")
+    expect(page.locator("#case-saving")).to_have_text("not saved, trying again")
+    page.unroute("**/draft/")
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("typed while away")
+    expect(page.locator("#case-saving")).to_have_text("saved")
+    assert checked(page)["clinical_quality"] == ["4"]
+    page.evaluate("sessionStorage.clear()")
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("typed while away")  # now from the server
+
+
+def test_a_draft_stays_on_the_page_when_the_reload_overtakes_it(page: Page, review_round: ReviewRound) -> None:
+    """The server draws the page, then stores the draft, and the old page hears of that before it goes."""
+    start(page, review_round)
+    answer(page, "2", "e")
+    drawn_before = page.evaluate("fetch(location.href).then((answer) => answer.text())")
+    press(page, "t")
+    page.keyboard.type("typed just before the reload")
+    expect(page.locator("#case-saving")).to_have_text("saved")
+    page.route(page.url, lambda route: route.fulfill(body=drawn_before, content_type="text/html"))
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("typed just before the reload")
+    page.unroute_all()
+    page.reload()
+    expect(page.locator("#comment")).to_have_value("typed just before the reload")
+
+
+def test_a_submission_waits_for_the_connection(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    answer(page, "2", "e")
+    page.context.set_offline(True)
+    press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
+    expect(page.locator("#case-saving")).to_have_text("not saved, trying again")
+    page.context.set_offline(False)
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    assert Review.objects.count() == 1
+
+
+def test_back_and_forward_show_the_case_as_it_stands(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    first = page.url
+    answer(page, "2", "e")
+    press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    page.go_back()
+    expect(page.locator(JUDGE)).to_be_visible()
+    assert page.url == first
+    expect(page.locator("#case-saving")).to_contain_text("submitted, version 1")
+    press(page, "v", "y")
+    page.keyboard.type("on second thought")
+    press(page, "Control+Enter")
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    assert [review.verdict for review in Review.objects.order_by("version")] == ["accept", "revise"]
+
+
+def test_identifying_text_hides_the_images_at_once(page: Page, review_round: ReviewRound, rita: User) -> None:
+    start(page, review_round)
+    answer(page, "2", "e")
+    press(page, "x", "7")
+    expect(page.locator("#case-cover")).to_be_visible()
+    expect(page.locator(".viewer-stage")).to_be_hidden()
+    press(page, "Escape")
+    expect(page.locator(".viewer-stage")).to_be_visible()
+    assert "flags" not in checked(page)
+    press(page, "x", "7", "Space", "Enter")
+    expect(page.locator("#case-note")).to_contain_text("in quarantine")
+    exam = assignments_of(rita, review_round)[0].revision.question.exam
+    assert list(Image.objects.filter(exam=exam).values_list("state", flat=True)) == [
+        ImageState.QUARANTINED,
+        ImageState.AVAILABLE,
+    ]
+    assert checked(page)["flags"] == ["identifies"]
+
+
+def test_skipping_asks_for_a_reason_and_goes_on(page: Page, review_round: ReviewRound, rita: User) -> None:
+    start(page, review_round)
+    press(page, "k")
+    expect(page.locator("#skip-dialog")).to_be_visible()
+    page.keyboard.type("image cannot be read")
+    press(page, "Enter")
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    assert assignments_of(rita, review_round)[0].skip_reason == "image cannot be read"

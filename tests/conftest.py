@@ -1,0 +1,75 @@
+"""Fixtures that every room shares: the sample data when it is there, and a cast of named people."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from annotation.enums import Role
+from annotation.models import Membership, User
+
+# Property tests try the same examples every time and never fail because the machine is busy.
+settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("steady")
+
+SHARED = (Path(__file__).resolve().parent.parent.parent / "shared").resolve()
+NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """The folder of sample data; tests that need it are skipped where it is absent."""
+    if not (SHARED / "data").is_dir():
+        pytest.skip("the sample data (../shared/data) is not on this machine")
+    return SHARED / "data"
+
+
+@pytest.fixture
+def noon() -> datetime:
+    return NOON
+
+
+def make_person(name: str, *roles: Role) -> User:
+    person = User.objects.create_user(f"{name.lower()}@example.org", "correct horse battery", name=name)
+    for role in roles:
+        Membership.objects.create(user=person, role=role, granted_at=NOON)
+    return person
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    """Ada administers the site."""
+    return make_person("Ada", Role.ADMINISTRATOR)
+
+
+@pytest.fixture
+def cora(db: None) -> User:
+    """Cora coordinates."""
+    return make_person("Cora", Role.COORDINATOR)
+
+
+@pytest.fixture
+def rita(db: None) -> User:
+    """Rita is a reviewer."""
+    return make_person("Rita", Role.REVIEWER)
+
+
+@pytest.fixture
+def remo(db: None) -> User:
+    """Remo is a second reviewer."""
+    return make_person("Remo", Role.REVIEWER)
+
+
+@pytest.fixture
+def dina(db: None) -> User:
+    """Dina may see and release quarantined images."""
+    return make_person("Dina", Role.DEIDENTIFIER)
+
+
+@pytest.fixture
+def stan(db: None) -> User:
+    """Stan is a stranger: an account without any role."""
+    return make_person("Stan")

@@ -1,0 +1,57 @@
+"""Run the program as a user does: in processes of its own, with a home of its own."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import psycopg2
+import psycopg2.sql
+
+ROOT = Path(__file__).resolve().parent.parent
+DEFAULT_POSTGRES = "postgres://127.0.0.1:5432/postgres"
+
+
+def environment(home: Path, database_url: str = "", **more: str) -> dict[str, str]:
+    """The environment of a site in ``home``, without settings that leak in from this process."""
+    leaked = ("REXVQA_", "DATABASE_URL", "CELERY_", "DJANGO_SETTINGS_MODULE", "PORT")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(leaked)}
+    return {**kept, "REXVQA_HOME": str(home), "DATABASE_URL": database_url, **more}
+
+
+def manage(*arguments: str, env: dict[str, str], timeout: float = 300) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, str(ROOT / "manage.py"), *arguments]
+    return subprocess.run(command, env=env, capture_output=True, text=True, timeout=timeout, check=False, cwd=ROOT)
+
+
+def postgres_url() -> str | None:
+    """A PostgreSQL for tests: TEST_POSTGRES_URL, or one that answers on 127.0.0.1:5432; None when there is none."""
+    named = os.environ.get("TEST_POSTGRES_URL", "")
+    for url in [named] if named else [DEFAULT_POSTGRES, DEFAULT_POSTGRES.replace("//", "//postgres@")]:
+        try:
+            psycopg2.connect(url, connect_timeout=2).close()
+        except psycopg2.OperationalError:
+            continue
+        return url
+    return None
+
+
+@contextmanager
+def temporary_database(server: str, name: str) -> Iterator[str]:
+    """The address of a new, empty PostgreSQL database that is dropped at the end."""
+    connection = psycopg2.connect(server)
+    connection.autocommit = True
+    cursor = connection.cursor()
+    drop = psycopg2.sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(psycopg2.sql.Identifier(name))
+    cursor.execute(drop)
+    cursor.execute(psycopg2.sql.SQL("CREATE DATABASE {}").format(psycopg2.sql.Identifier(name)))
+    try:
+        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+    finally:
+        cursor.execute(drop)
+        connection.close()

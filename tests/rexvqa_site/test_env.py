@@ -1,0 +1,57 @@
+"""Configuration readers refuse nonsense."""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+
+import pytest
+from django.core.exceptions import ImproperlyConfigured
+
+from rexvqa_site.env import env_bool, env_int, secret_from_file
+from rexvqa_site.settings import database_from
+
+
+@pytest.mark.parametrize(("word", "value"), [("1", True), ("Yes", True), ("off", False), ("", False)])
+def test_a_switch_is_read(monkeypatch: pytest.MonkeyPatch, word: str, value: bool) -> None:
+    monkeypatch.setenv("X", word)
+    assert env_bool("X") is value
+
+
+def test_a_word_that_is_no_switch_stops_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("X", "maybe")
+    with pytest.raises(ImproperlyConfigured, match="neither yes nor no"):
+        env_bool("X")
+
+
+@pytest.mark.parametrize("text", ["ten", "-1"])
+def test_a_number_that_makes_no_sense_stops_the_start(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    monkeypatch.setenv("X", text)
+    with pytest.raises(ImproperlyConfigured):
+        env_int("X", 5)
+
+
+def test_the_key_is_random_private_and_stays(tmp_path: Path) -> None:
+    first = secret_from_file(tmp_path / "new" / "key")
+    assert first == secret_from_file(tmp_path / "new" / "key")
+    assert first != secret_from_file(tmp_path / "other")
+    assert stat.S_IMODE((tmp_path / "new" / "key").stat().st_mode) == 0o600
+
+
+def test_an_emptied_key_file_stops_the_start(tmp_path: Path) -> None:
+    (tmp_path / "key").write_text("")
+    with pytest.raises(ImproperlyConfigured, match="restore it"):
+        secret_from_file(tmp_path / "key")
+
+
+def test_sqlite_keeps_what_it_acknowledged() -> None:
+    options = database_from("sqlite:////tmp/x.sqlite3")["OPTIONS"]
+    assert options["transaction_mode"] == "IMMEDIATE"
+    assert options["timeout"] == 20
+    assert "synchronous=FULL" in options["init_command"]
+    assert "journal_mode=WAL" in options["init_command"]
+
+
+def test_another_database_is_refused() -> None:
+    with pytest.raises(ImproperlyConfigured):
+        database_from("mysql://localhost/x")

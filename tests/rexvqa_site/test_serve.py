@@ -1,0 +1,171 @@
+"""``manage.py serve`` as a user runs it: first start, one-time link, health, a killed worker, Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.processes import ROOT, environment, manage
+
+PATIENCE = 90
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+class Server:
+    """A running ``manage.py serve`` and the lines that it has printed."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self.port = free_port()
+        self.process = subprocess.Popen(
+            [sys.executable, str(ROOT / "manage.py"), "serve"],
+            env={**env, "PORT": str(self.port)},
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+        self.lines: list[str] = []
+        self.greeted = threading.Event()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.lines.append(line)
+            if "Ctrl-C stops it" in line:
+                self.greeted.set()
+        self.greeted.set()  # the end of the output
+
+    @property
+    def output(self) -> str:
+        return "".join(self.lines)
+
+    def wait_until_greeted(self) -> None:
+        assert self.greeted.wait(PATIENCE), self.output
+        assert self.process.poll() is None, self.output
+
+    def get(self, path: str) -> str:
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
+            body: bytes = response.read()
+            return body.decode()
+
+    def stop(self) -> int:
+        if self.process.poll() is None:
+            self.process.send_signal(signal.SIGINT)
+        return self.process.wait(timeout=PATIENCE)
+
+
+def eventually(condition: Callable[[], bool], what: str) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, what
+        threading.Event().wait(0.1)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def server(home: Path) -> Iterator[Server]:
+    server = Server(environment(home, REXVQA_JOB_STALE_SECONDS="6"))
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+def children_named(word: str, parent: int) -> list[int]:
+    listed = subprocess.run(
+        ["ps", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True, check=False
+    )
+    return [int(line.split()[0]) for line in listed.stdout.splitlines() if word in line]
+
+
+def test_a_site_from_its_first_start_to_its_second(server: Server, home: Path) -> None:
+    server.wait_until_greeted()
+    link = re.search(r"http://127\.0\.0\.1:\d+(/\S+)", server.output.split("works once", 1)[1])
+    assert link, server.output
+    assert "<form" in server.get(link.group(1))
+    eventually(lambda: json.loads(server.get("/healthz"))["status"] == "ok", "the worker never reported")
+
+    # A worker that is killed in the middle of a job comes back, and so does the job.
+    env = environment(home)
+    queued = manage("shell", "-c", LONG_JOB, env=env)
+    assert queued.returncode == 0, queued.stderr
+    job = queued.stdout.strip().splitlines()[-1]
+    eventually(lambda: " running " in manage("jobs", env=env).stdout, "the job never started")
+    (worker,) = children_named(" work", server.process.pid)
+    os.kill(worker, signal.SIGKILL)
+    eventually(lambda: " succeeded " in manage("jobs", env=env).stdout, "the job was not run again")
+    attempts = manage(
+        "shell", "-c", f"from annotation.models import Job; print(Job.objects.get(public_id='{job}').attempts)", env=env
+    )
+    assert attempts.stdout.strip().endswith("2")
+
+    # Another server in the same home is refused; Ctrl-C stops both children.
+    second = manage("serve", env={**env, "PORT": str(free_port())})
+    assert second.returncode == 2
+    assert "stop it first" in second.stderr
+    web = children_named("granian", server.process.pid)
+    assert server.stop() == 0
+    assert not any(Path(f"/proc/{pid}").exists() for pid in web)
+    written = {path.name for path in home.iterdir()}
+    assert {"db.sqlite3", "secret_key", "media", "tmp"} <= written
+
+
+# Long enough to be caught in the middle.
+LONG_JOB = """
+from django.db import transaction
+from django.utils import timezone
+from annotation.jobs.queueing import enqueue
+with transaction.atomic():
+    job = enqueue("rehearsal", "Rehearsal", {"steps": 40, "seconds_per_step": 0.25}, actor=None, at=timezone.now())
+print(job.public_id)
+"""
+
+
+def test_a_port_in_use_is_refused_with_what_to_do(home: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        refused = manage("serve", env=environment(home, PORT=str(taken.getsockname()[1])))
+    assert refused.returncode == 2
+    assert "another port" in refused.stderr
+    assert not (home / "db.sqlite3").exists()
+
+
+def test_the_demonstration_serves_only_this_machine(home: Path) -> None:
+    env = environment(home, REXVQA_BIND="0.0.0.0", PORT=str(free_port()))
+    assert manage("mark_demonstration", env=env).returncode == 0
+    refused = manage("serve", env=env)
+    assert refused.returncode == 2
+    assert "127.0.0.1" in refused.stderr
+
+
+def test_a_site_does_not_become_a_demonstration(home: Path) -> None:
+    env = environment(home)
+    assert manage("migrate", "-v0", env=env).returncode == 0
+    refused = manage("mark_demonstration", env=env)
+    assert refused.returncode == 2
+    assert manage("delete_demonstration", env=env).returncode == 2
+    assert (home / "db.sqlite3").exists()

@@ -1,0 +1,26 @@
+"""Settings of the tests: the shipped ones, with a home of their own and a faster password hash."""
+
+import atexit
+import os
+import shutil
+import tempfile
+
+if "REXVQA_HOME" not in os.environ:
+    _home = tempfile.mkdtemp(prefix="rexvqa-tests-")
+    os.environ["REXVQA_HOME"] = _home
+    atexit.register(shutil.rmtree, _home, ignore_errors=True)
+os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
+
+from rexvqa_site.settings import *
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
+}
+AXES_ENABLED = False
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    # A file, not memory: threads of a live server must not share one connection, nor its transactions.
+    DATABASES["default"]["TEST"] = {"NAME": str(HOME / "test.sqlite3")}
+STATIC_ROOT.mkdir(exist_ok=True)

@@ -1,0 +1,28 @@
+"""The ground that every room stands on."""
+
+import pytest
+from django.test import Client
+
+from annotation import enums
+from annotation.enums import Role, Word
+from annotation.models import Membership, User
+
+
+@pytest.mark.parametrize(
+    "words",
+    [w for w in vars(enums).values() if isinstance(w, type) and issubclass(w, Word) and w is not Word],
+)
+def test_words_are_unique_and_labelled(words: type[Word]) -> None:
+    assert len(set(words.values())) == len(list(words))
+    assert all(word.label for word in words)
+
+
+def test_home_asks_a_stranger_to_log_in(client: Client) -> None:
+    response = client.get("/")
+    assert response.status_code == 302
+
+
+def test_home_greets_a_person(client: Client, rita: User) -> None:
+    client.force_login(rita)
+    assert client.get("/").status_code == 200
+    assert Membership.objects.filter(user=rita, role=Role.REVIEWER).exists()
