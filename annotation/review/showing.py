@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +26,7 @@ from annotation.review.form import Blind, following_flags
 from annotation.review.holding import CASES
 from annotation.review.submitting import newest_review
 from annotation.review.visibility import Part, Standing, Step, current_step, visible_parts
-from annotation.review.worklist import Progress, next_exam, progress_at
+from annotation.review.worklist import N_AHEAD, Progress, next_exams, progress_at
 
 Descriptors = list[dict[str, Any]]
 MOST_AGE = 90  # 90 stands for 90 or older
@@ -85,7 +85,7 @@ class ShownCase:
     sex: Sex
     views: list[ViewPosition]
     descriptors: Descriptors
-    next_descriptors: Descriptors
+    next_descriptors: list[Descriptors]  # of the cases that come next, in their order
     missing: list[ShownImage]
     version: int  # of the newest review; 0 while there is none
     n_stored: int
@@ -135,10 +135,10 @@ def standing_of(assignment: Assignment, *, submitted: bool) -> Standing:
     )
 
 
-def show_case(assignment: Assignment, *, viewer: User, ahead: Assignment | None = None) -> ShownCase:
+def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignment] | None = None) -> ShownCase:
     """The case of an assignment as CASES loads it, as its reviewer may see it now.
 
-    ``ahead`` is the assignment that comes next, where it is known; otherwise it is looked up.
+    ``ahead`` are the assignments that come next, where they are known; otherwise they are looked up.
     """
     review = newest_review(assignment)
     standing = standing_of(assignment, submitted=review is not None)
@@ -146,8 +146,8 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Assignment | None 
     answer = stored_answer(assignment)
     own = stored_blind(answer) if answer is not None and Part.OWN_ANSWER in parts else None
     revision, exam = assignment.revision, assignment.revision.question.exam
-    next_exam_id = _exam_ahead(assignment, ahead, viewer) if standing.round_open else None
-    images, next_images = _images(exam.pk, next_exam_id)
+    next_exam_ids = _exams_ahead(assignment, ahead, viewer) if standing.round_open else []
+    images, *next_images = _images(exam.pk, *next_exam_ids)
     draft = getattr(assignment, "draft", None)
     truth = _truth(assignment, parts, own)
     version = review.version if review is not None else 0
@@ -168,7 +168,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Assignment | None 
         sex=next((sex for sex in Sex if sex == exam.sex), Sex.UNKNOWN),
         views=[_view(image) for image in images],
         descriptors=_descriptors(images),
-        next_descriptors=_descriptors(next_images),
+        next_descriptors=[_descriptors(of_one) for of_one in next_images],
         missing=[
             ShownImage(_view(image).label, next(s.label for s in ImageState if s == image.state))
             for image in images
@@ -221,19 +221,16 @@ def _options(texts: list[str], own: Blind | None, key: str) -> list[ShownOption]
     ]
 
 
-def _exam_ahead(assignment: Assignment, ahead: Assignment | None, viewer: User) -> int | None:
+def _exams_ahead(assignment: Assignment, ahead: Sequence[Assignment] | None, viewer: User) -> list[int]:
     if ahead is not None:
-        return ahead.revision.question.exam_id
-    return next_exam(viewer, assignment.round, leaving=assignment)
+        return [following.revision.question.exam_id for following in ahead]
+    return next_exams(viewer, assignment.round, leaving=assignment, most=N_AHEAD)
 
 
-def _images(exam_id: int, next_exam_id: int | None) -> tuple[list[Image], list[Image]]:
-    """The images of this case and of the next one, in one query."""
-    images = list(_IMAGES.filter(exam_id__in={exam_id, next_exam_id or exam_id}))
-    return (
-        [image for image in images if image.exam_id == exam_id],
-        [image for image in images if image.exam_id == next_exam_id],
-    )
+def _images(*exam_ids: int) -> list[list[Image]]:
+    """The images of each of these exams, in one query."""
+    images = list(_IMAGES.filter(exam_id__in=set(exam_ids)))
+    return [[image for image in images if image.exam_id == exam_id] for exam_id in exam_ids]
 
 
 def _descriptors(images: list[Image]) -> Descriptors:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -12,15 +13,15 @@ from annotation.review.answering import mark_opened
 from annotation.review.form import Judgement
 from annotation.review.skipping import skip
 from annotation.review.submitting import submit_review
-from annotation.review.worklist import next_assignments
+from annotation.review.worklist import N_AHEAD, next_assignments
 
 
 @dataclass(frozen=True)
 class Turn:
-    """The case that comes on screen now, and the one to prepare; None where there is none or it is not known."""
+    """The case that comes on screen now, or None, and those that the page prepares meanwhile."""
 
     opened: Assignment | None
-    ahead: Assignment | None = None
+    ahead: Sequence[Assignment] = ()
 
 
 @transaction.atomic
@@ -38,8 +39,9 @@ def skip_and_turn(assignment: Assignment, reason: str, *, actor: User, at: datet
 
 
 def _open_next(leaving: Assignment, *, actor: User, at: datetime) -> Turn:
-    following = next_assignments(actor, leaving.round, leaving=leaving)
+    following = next_assignments(actor, leaving.round, leaving=leaving, most=1 + N_AHEAD)
     if not following:
         return Turn(None)
-    mark_opened(following[0], at=at)
-    return Turn(*following)
+    opened, *ahead = following
+    mark_opened(opened, at=at)
+    return Turn(opened, ahead)

@@ -13,6 +13,8 @@ from annotation.models import Assignment, ReviewRound, Revision, User
 from annotation.review.holding import CASES
 from annotation.review.transitions import IN_TURN, UNFINISHED
 
+N_AHEAD = 2  # cases that a page fetches and decodes before they are needed
+
 _AHEAD = CASES.filter(state__in=IN_TURN).order_by("position")
 _SKIPPED = CASES.filter(state=AssignmentState.SKIPPED).order_by("skipped_at", "position")
 _EXAM = ("pk", "revision__question__exam_id")
@@ -53,30 +55,29 @@ def next_assignment(user: User, review_round: ReviewRound, *, leaving: Assignmen
 
     ``leaving`` is the question that is on screen now: it does not come next, though it may stand first in the order.
     """
-    return next(iter(next_assignments(user, review_round, leaving=leaving)), None)
+    return next(iter(next_assignments(user, review_round, leaving=leaving, most=1)), None)
 
 
-def next_assignments(user: User, review_round: ReviewRound, *, leaving: Assignment | None = None) -> list[Assignment]:
-    """The next unfinished question and, where it is known at no further cost, the one after it.
-
-    The rows are as CASES loads them.
-    """
+def next_assignments(
+    user: User, review_round: ReviewRound, *, leaving: Assignment | None = None, most: int
+) -> list[Assignment]:
+    """The next unfinished questions in this person's order, the skipped ones last. The rows are as CASES loads them."""
+    found: list[Assignment] = []
     for rows in (_AHEAD, _SKIPPED):
-        first = list(rows.filter(reviewer=user, round=review_round)[:3])
-        found = [assignment for assignment in first if leaving is None or assignment.pk != leaving.pk]
-        if found:
-            return found[:2]
-    return []
+        if len(found) < most:
+            first = rows.filter(reviewer=user, round=review_round)[: most + 1]
+            found += [assignment for assignment in first if leaving is None or assignment.pk != leaving.pk]
+    return found[:most]
 
 
-def next_exam(user: User, review_round: ReviewRound, *, leaving: Assignment) -> int | None:
-    """The exam of the question that comes next."""
+def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, most: int) -> list[int]:
+    """The exams of the questions that come next, in their order; questions may share one."""
+    found: list[int] = []
     for rows in (_AHEAD_EXAMS, _SKIPPED_EXAMS):
-        first: list[tuple[int, int]] = list(rows.filter(reviewer=user, round=review_round)[:2])
-        for pk, exam_id in first:
-            if pk != leaving.pk:
-                return exam_id
-    return None
+        if len(found) < most:
+            first: list[tuple[int, int]] = list(rows.filter(reviewer=user, round=review_round)[: most + 1])
+            found += [exam_id for pk, exam_id in first if pk != leaving.pk]
+    return found[:most]
 
 
 def progress_at(assignment: Assignment) -> Progress:

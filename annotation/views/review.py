@@ -94,7 +94,7 @@ def case_page(
     request: AuthenticatedRequest,
     assignment: Assignment,
     *,
-    ahead: Assignment | None = None,
+    ahead: Sequence[Assignment] | None = None,
     problems: Sequence[Problem] = (),
     sent: Mapping[str, object] | None = None,
     status: int = 200,

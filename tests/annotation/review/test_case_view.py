@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import datetime
 
 import pytest
@@ -10,10 +12,11 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
-from annotation.models import Assignment, Review, User
+from annotation.models import Assignment, Question, Review, User
 from annotation.review.answering import answer_blind, open_report
 from annotation.review.submitting import submit_review
-from tests.annotation.review.cases import SECRETS, assignments_of, good_judgement, make_round
+from tests.annotation.review.cases import NOON, SECRETS, assignments_of, good_judgement, make_round
+from tests.annotation.review.pixels import give_pixels
 
 pytestmark = pytest.mark.django_db
 HX = {"HTTP_HX_REQUEST": "true"}
@@ -150,6 +153,53 @@ def test_the_key_is_not_in_the_descriptors_of_the_next_case(browser_of_rita: Cli
     sent = browser_of_rita.get(page(first)).content.decode()
     assert "Which finding is absent on these radiographs (1)?" in sent
     assert "radiographs (2)?" not in sent  # the next case comes as images, never as words
+
+
+def test_the_images_of_the_next_two_cases_come_with_the_page(client: Client, rita: User) -> None:
+    mine = assignments_of(rita, make_round(rita, n_questions=4))
+    images = [give_first_image(assignment) for assignment in mine]
+    client.force_login(rita)
+    assert cases_ahead(client, mine[0]) == [[images[1]], [images[2]]]
+    Assignment.objects.filter(pk=mine[2].pk).update(state=AssignmentState.SUBMITTED)
+    Assignment.objects.filter(pk=mine[0].pk).update(state=AssignmentState.SKIPPED, skipped_at=NOON)
+    assert cases_ahead(client, mine[1]) == [[images[3]], [images[0]]]  # the skipped one comes last
+    assert cases_ahead(client, mine[0]) == [[images[1]], [images[3]]]
+    Assignment.objects.filter(pk__in=[mine[1].pk, mine[3].pk]).update(state=AssignmentState.SUBMITTED)
+    assert cases_ahead(client, mine[0]) == []
+
+
+def test_questions_on_one_exam_each_bring_its_images(client: Client, rita: User) -> None:
+    mine = assignments_of(rita, make_round(rita))
+    Question.objects.update(exam=mine[0].revision.question.exam)
+    image = give_first_image(mine[0])
+    client.force_login(rita)
+    assert cases_ahead(client, mine[0]) == [[image], [image]]
+
+
+def test_the_turn_brings_the_same_cases_ahead_as_the_page(client: Client, rita: User) -> None:
+    mine = assignments_of(rita, make_round(rita, n_questions=4))
+    images = [give_first_image(assignment) for assignment in mine]
+    client.force_login(rita)
+    turned = client.post(reverse("review-skip", args=[mine[0].public_id]), {"reason": "later"}, **HX)  # type: ignore[arg-type]
+    assert ahead_in(turned.content.decode()) == cases_ahead(client, mine[1]) == [[images[2]], [images[3]]]
+
+
+def give_first_image(assignment: Assignment) -> str:
+    """The first image of the case gets pixels; its name."""
+    image = assignment.revision.question.exam.images.get(position=0)
+    give_pixels(image, seed=assignment.position)
+    return image.public_id
+
+
+def cases_ahead(client: Client, assignment: Assignment) -> list[list[str]]:
+    return ahead_in(client.get(page(assignment)).content.decode())
+
+
+def ahead_in(sent: str) -> list[list[str]]:
+    """The names of the images of each case that the page prepares."""
+    found = re.search(r'<script id="next-cases" type="application/json">(.*?)</script>', sent)
+    assert found is not None
+    return [[image["id"] for image in case] for case in json.loads(found[1])]
 
 
 def test_a_closed_round_is_read_only(browser_of_rita: Client, first: Assignment, rita: User, noon: datetime) -> None:
