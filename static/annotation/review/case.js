@@ -47,7 +47,7 @@ class CasePage {
     this.step.onInput(null);
     this.renew();
     this.step.begin();
-    for (const views of jsonOf("next-cases")) this.viewer.prepare(views);
+    this.viewer.prepare(...jsonOf("next-cases"));
   }
 
   /** Submit is quiet until everything that is needed is there. */

@@ -12,7 +12,10 @@ export const TEXT = {
   offline: "No answer from the server.",
   incomplete: "Its data is incomplete.",
   stopped: "Loading stopped.",
-  again: "Try again",
+  again: "Try again (N)",
+  unreadable: "It cannot be read (W)",
+  saidUnreadable: "You say that this image cannot be read.",
+  readable: "Take it back (W)",
   toolbar: "Image tools",
   drag: "Drag: pan",
   dragWindow: "Drag: window",
@@ -88,7 +91,7 @@ export function actOfKey(event, onView) {
   if (event.repeat) return null;
   if (onView && key.startsWith("Arrow")) return ["move", key === "ArrowRight" || key === "ArrowDown" ? 1 : -1];
   if (key === "Escape") return ["leave"];
-  const acts = { i: "invert", "=": "fit", z: "actual", r: "reset", ".": "maximise", f: "wide" };
+  const acts = { i: "invert", "=": "fit", z: "actual", r: "reset", ".": "maximise", f: "wide", n: "again", w: "unreadable" };
   return key in acts ? [acts[key]] : null;
 }
 

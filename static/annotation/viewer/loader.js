@@ -1,10 +1,12 @@
-// Images in memory: those of the case on screen and of the next two, by address; the rest is let go.
+// Images in memory: at most three cases, by address; the rest is let go. They are the case on screen and the next two,
+// or, while a turn is not sure yet, the case that may come back in place of the second.
 
 import { decodeBody, fetchBody, LoadFailed } from "./payload.js";
 
 const absolute = (address) => new URL(address, document.baseURI).href;
 
 const WORKERS = 2;
+const PREPARED = 2; // cases
 const MOST_AT_ONCE = 6; // what a browser fetches from one server at once
 
 /** Fetches on the page, decodes in two workers. What is on screen goes before what is prepared. */
@@ -35,9 +37,11 @@ class DecodePool {
     });
   }
 
+  /** What is prepared waits until nothing of the case on screen is under way: a slow line is not shared. */
   pump() {
     while (this.waiting.length) {
       const urgent = this.waiting.findIndex((job) => job.isUrgent());
+      if (urgent < 0 && [...this.running.values()].some((job) => job.isUrgent())) return;
       if (this.running.size >= (urgent < 0 ? WORKERS : MOST_AT_ONCE)) return;
       const [job] = this.waiting.splice(Math.max(0, urgent), 1);
       this.running.set(job.id, job);
@@ -48,6 +52,7 @@ class DecodePool {
   async run(job) {
     const { id, url, width, height, fit, padding } = job;
     job.controller = new AbortController();
+    job.begun();
     try {
       const fetched = await fetchBody({ url, urgent: job.isUrgent() }, job.controller.signal);
       const work = { id, width, height, fit, padding, ...fetched };
@@ -95,9 +100,10 @@ class DecodePool {
 
 /** One image: its preview, then its stored values; tells its listener about each and about failure. */
 class Entry {
-  constructor(view, pool, fit, urgent) {
+  constructor(view, { pool, previews }, fit, urgent) {
     this.view = view;
     this.pool = pool;
+    this.previews = previews;
     this.fitSize = fit;
     this.urgent = urgent;
     this.preview = null;
@@ -111,9 +117,11 @@ class Entry {
 
   load() {
     this.failure = null;
+    this.previewAsked = false;
     const { full, width, height, padding } = this.view;
-    this.loadPreview();
-    this.job = { url: absolute(full), width, height, padding, fit: this.fitSize, isUrgent: () => this.urgent };
+    const [isUrgent, begun] = [() => this.urgent, () => this.loadPreview()];
+    this.job = { url: absolute(full), width, height, padding, fit: this.fitSize, isUrgent, begun };
+    if (this.urgent) this.loadPreview();
     this.pool.start(this.job).then(
       ({ data, fit }) => {
         if (this.released) return;
@@ -135,10 +143,13 @@ class Entry {
     for (const listener of this.listeners) listener();
   }
 
+  /** At once for the case on screen, otherwise just before its stored values. */
   async loadPreview() {
-    if (!this.view.preview || this.preview) return;
+    if (!this.previews || !this.view.preview || this.previewAsked || this.preview || this.data) return;
+    this.previewAsked = true;
     try {
-      const answer = await fetch(absolute(this.view.preview), { credentials: "same-origin", priority: "high" });
+      const priority = this.urgent ? "high" : "low";
+      const answer = await fetch(absolute(this.view.preview), { credentials: "same-origin", priority });
       if (!answer.ok || this.released || this.data) return;
       const bitmap = await createImageBitmap(await answer.blob(), { colorSpaceConversion: "none" });
       if (this.released || this.data) bitmap.close();
@@ -160,20 +171,26 @@ class Entry {
   }
 }
 
-/** The cache: `current` case and at most two prepared ones. Entries are shared between cases that show the same image. */
+const addresses = (views) => views.map((view) => view.full);
+const isSame = (urls, others) => urls.join(" ") === others.join(" ");
+
+/** The cache. Entries are shared between cases that show the same image. `previews`: whether there is a first look. */
 export class ImageCache {
-  constructor(workerUrl, onRelease) {
+  constructor(workerUrl, onRelease, previews = true) {
     this.pool = new DecodePool(workerUrl);
     this.onRelease = onRelease;
+    this.previews = previews;
     this.entries = new Map();
     this.current = [];
+    this.former = []; // what was on screen before, until prepare() says that it does not come back
     this.prepared = [];
   }
 
-  /** The entries of the case that is shown now. */
-  show(views, fitOf) {
-    this.current = views.map((view) => view.full);
-    this.prepared = this.prepared.filter((urls) => urls.join(" ") !== this.current.join(" "));
+  /** The entries of the case that is shown now. `isTurn`: the case before it may come back. */
+  show(views, fitOf, isTurn = false) {
+    this.former = isTurn ? this.current : [];
+    this.current = addresses(views);
+    this.prepared = this.prepared.filter((urls) => !isSame(urls, this.current)).slice(0, isTurn ? 1 : PREPARED);
     this.release();
     const entries = views.map((view) => this.entry(view, fitOf(view), true));
     for (const [url, entry] of this.entries) entry.urgent = this.current.includes(url);
@@ -181,25 +198,35 @@ export class ImageCache {
     return entries;
   }
 
-  prepare(views, fitOf) {
-    const urls = views.map((view) => view.full);
-    this.prepared = [...this.prepared.filter((other) => other.join(" ") !== urls.join(" ")), urls].slice(-2);
+  /** These cases come next, in this order; every other is let go. */
+  prepare(cases, fitOf) {
+    const next = cases.slice(0, PREPARED);
+    this.former = [];
+    this.prepared = next.map(addresses);
     this.release();
-    for (const view of views) this.entry(view, fitOf(view), false);
+    for (const views of next) {
+      const fit = fitOf(views);
+      for (const view of views) this.entry(view, fit(view), false);
+    }
   }
 
   entry(view, fit, urgent) {
     let entry = this.entries.get(view.full);
     if (!entry) {
-      entry = new Entry(view, this.pool, fit, urgent);
+      entry = new Entry(view, this, fit, urgent);
       this.entries.set(view.full, entry);
-    } else if (urgent && entry.failure) entry.load();
-    if (urgent) entry.urgent = true;
+      return entry;
+    }
+    if (urgent) {
+      entry.urgent = true;
+      if (entry.failure) entry.load();
+      else entry.loadPreview();
+    }
     return entry;
   }
 
   release() {
-    const kept = new Set([...this.current, ...this.prepared.flat()]);
+    const kept = new Set([...this.current, ...this.former, ...this.prepared.flat()]);
     for (const [url, entry] of this.entries) {
       if (kept.has(url)) continue;
       this.entries.delete(url);
@@ -210,8 +237,7 @@ export class ImageCache {
 
   destroy() {
     this.current = [];
-    this.prepared = [];
-    this.release();
+    this.prepare([]);
     this.pool.destroy();
   }
 }

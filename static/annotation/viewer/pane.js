@@ -15,7 +15,10 @@ function element(name, className, parent, attributes = {}) {
 }
 
 export class Pane {
-  /** `viewer` gives: text, backend, primary, schedule(pane), activate(pane), toggleMaximised(pane), retry(pane). */
+  /**
+   * `viewer` gives: text, backend, primary, schedule(pane), activate(pane), toggleMaximised(pane), retry(pane),
+   * isUnreadable(pane), toggleUnreadable(pane).
+   */
   constructor(stage, viewer) {
     this.viewer = viewer;
     this.box = element("div", "viewer-pane", stage);
@@ -31,6 +34,8 @@ export class Pane {
     this.again = element("button", "viewer-button", this.error, { type: "button" });
     this.again.textContent = viewer.text.again;
     this.again.addEventListener("click", () => viewer.retry(this));
+    this.unreadable = element("button", "viewer-button", this.error, { type: "button" });
+    this.unreadable.addEventListener("click", () => viewer.toggleUnreadable(this));
     this.listen();
   }
 
@@ -146,7 +151,11 @@ export class Pane {
     const label = text.viewLabel.replace("{position}", position).replace("{number}", this.index + 1);
     if (this.surface.getAttribute("aria-label") !== label) this.surface.setAttribute("aria-label", label);
     this.error.hidden = !entry.failure;
-    if (entry.failure) write(this.errorText, this.failureText());
+    if (entry.failure) {
+      const said = this.viewer.isUnreadable(this);
+      write(this.errorText, said ? text.saidUnreadable : this.failureText());
+      write(this.unreadable, said ? text.readable : text.unreadable);
+    }
   }
 
   failureText() {

@@ -1,7 +1,8 @@
 // The viewer: 16-bit radiographs side by side. See docs/decisions/0006-own-viewer.md for why it is our own.
 //
-//   const viewer = mountViewer(element, { views, onPainted(index, level), onError(index, message) });
-//   viewer.prepare(nextViews); viewer.isReady(nextViews); viewer.show(nextViews); viewer.state(); viewer.destroy();
+//   const viewer = mountViewer(element, { views, onPainted(index, level), onReady(info), onError(index, message) });
+//   viewer.prepare(nextViews, thoseAfter); viewer.isReady(nextViews); viewer.show(nextViews);
+//   viewer.state(); viewer.missing(); viewer.destroy();
 
 import { actOfKey, buildToolbar, TEXT } from "./controls.js";
 import { Canvas2D } from "./canvas2d.js";
@@ -9,6 +10,7 @@ import { scannerWindows } from "./grey.js";
 import { fitZoom, hangingOrder, rectangles, scaledSize } from "./hanging.js";
 import { ImageCache } from "./loader.js";
 import { Pane } from "./pane.js";
+import { afterNextFrame, afterThisFrame, Readiness } from "./readiness.js";
 
 export { KEYS, TEXT } from "./controls.js";
 
@@ -33,7 +35,12 @@ class Viewer {
     this.toolbar = buildToolbar(this.text, (...act) => this.act(...act));
     root.replaceChildren(this.stage, this.toolbar.node);
     const workerUrl = options.worker ?? root.dataset.worker ?? new URL("./worker.js", import.meta.url);
-    this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry));
+    this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry), options.previews);
+    const onPainted = (index, level) => {
+      options.onPainted?.(index, level);
+      this.afterFirstCase();
+    };
+    this.readiness = new Readiness({ ...options, onPainted });
     this.chooseBackend();
     this.listen();
     this.show(options.views ?? []);
@@ -74,20 +81,19 @@ class Viewer {
   // Cases. -----------------------------------------------------------------------------------------
 
   /** Put a case on screen. Prepared images are painted at once; others appear as they come. */
-  show(views, states = []) {
+  show(views, states = [], isTurn = false) {
     this.turn++;
     this.views = views;
     this.alone = false;
     this.setWide(false);
     const order = hangingOrder(views);
     while (this.panes.length < views.length) this.panes.push(new Pane(this.stage, this));
-    const entries = this.cache.show(views, this.fitOf(views));
+    const entries = this.cache.show(views, this.fitOf(views), isTurn);
     this.hung = order.map((index, place) => {
       const pane = this.panes[place];
       pane.entry?.listeners.delete(pane.listener);
       pane.hang(views[index], entries[index], index, states[index]);
       const { turn } = this;
-      pane.told = { level: "none", failure: null };
       pane.listener = () => turn === this.turn && this.schedule(pane);
       entries[index].listeners.add(pane.listener);
       return pane;
@@ -96,13 +102,28 @@ class Viewer {
       pane.entry?.listeners.delete(pane.listener);
       pane.clear();
     }
+    this.readiness.begin(this.hung, this.options.veiled);
     this.activate(this.hung[0] ?? null);
     this.layOut();
   }
 
-  /** Fetch and decode a case ahead of need; the next two are kept, older ones are let go. */
-  prepare(views) {
-    this.cache.prepare(views, this.fitOf(views));
+  /**
+   * Show the case that most likely comes next before that is sure. The case on screen stays in memory until prepare();
+   * what is returned brings it back as it was left.
+   */
+  turnTo(views) {
+    const { views: former, readiness } = this;
+    const [state, { unreadable }] = [this.state(), readiness];
+    this.show(views, undefined, true);
+    return () => {
+      this.show(former, state, true);
+      for (const pane of this.hung) if (unreadable.has(pane.index)) readiness.setUnreadable(pane, true);
+    };
+  }
+
+  /** Fetch and decode the next two cases ahead of need, in this order; all others but the one on screen are let go. */
+  prepare(...cases) {
+    this.cache.prepare(cases, (views) => this.fitOf(views));
   }
 
   /** Whether all images of a case are in memory at full depth, so that show() paints them at once. */
@@ -127,16 +148,36 @@ class Viewer {
     this.backend.destroy();
     for (const pane of this.panes) pane.clear();
     this.panes = this.hung = [];
+    this.readiness.begin(this.hung);
     this.root.replaceChildren();
     this.root.classList.remove("viewer");
     delete this.root.dataset.viewerBackend;
   }
 
+  // An image that did not come. ----------------------------------------------------------------------
+
+  /** The failed view that a key means: the active one, else the first of which nothing is said yet. */
+  failing() {
+    const failed = this.hung.filter((pane) => pane.entry.failure);
+    if (failed.includes(this.active)) return this.active;
+    return failed.find((pane) => !this.isUnreadable(pane)) ?? failed[0];
+  }
+
   retry(pane) {
+    this.readiness.setUnreadable(pane, false);
     pane.entry.load();
     pane.told.failure = null;
     this.schedule(pane);
     pane.surface.focus();
+  }
+
+  isUnreadable(pane) {
+    return this.readiness.unreadable.has(pane.index);
+  }
+
+  toggleUnreadable(pane) {
+    this.readiness.setUnreadable(pane, !this.isUnreadable(pane));
+    pane.writeTags();
   }
 
   // Layout. ----------------------------------------------------------------------------------------
@@ -195,37 +236,20 @@ class Viewer {
 
   schedule(pane) {
     this.dirty.add(pane);
-    this.frame ??= requestAnimationFrame(() => this.paint());
+    this.frame ??= requestAnimationFrame(() => this.paint(afterThisFrame));
   }
 
-  paint() {
+  paint(after = afterNextFrame) {
     if (this.frame) cancelAnimationFrame(this.frame);
     this.frame = null;
     for (const pane of this.dirty) {
       if (!pane.entry) continue;
-      if (!pane.box.hidden) this.afterPaint(pane, pane.paint());
+      if (!pane.box.hidden) this.readiness.drawn(pane, pane.paint());
       this.tellFailure(pane);
     }
     this.dirty.clear();
     this.updateToolbar();
-  }
-
-  /** A level is told once per case, after the frame that shows it has been handed to the screen. */
-  afterPaint(pane, level) {
-    if (level === "none" || level === pane.told.level) return;
-    pane.told.level = level;
-    const { turn } = this;
-    const { index } = pane;
-    requestAnimationFrame(() => {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        port1.close();
-        if (turn !== this.turn) return;
-        this.options.onPainted?.(index, level);
-        this.afterFirstCase();
-      };
-      port2.postMessage(0);
-    });
+    this.readiness.drew(after);
   }
 
   /** Looking for a graphics processor takes time that the first case must not lose. */
@@ -261,6 +285,9 @@ class Viewer {
     const pane = this.active;
     if (!pane?.view) return;
     const acts = {
+      again: () => this.retry(this.failing()),
+      kept: () => [...viewer.cache.entries.keys()],
+    unreadable: () => this.toggleUnreadable(this.failing()),
       range: () => pane.setRange(argument),
       scanner: () => pane.nextScannerWindow(),
       invert: () => this.invert(!pane.state.invert),
@@ -314,6 +341,7 @@ class Viewer {
     document.addEventListener("keydown", (event) => {
       const act = actOfKey(event, event.target.closest?.(".viewer-view") && this.root.contains(event.target));
       if (!act || (act[0] === "leave" && !this.wide && !this.alone)) return;
+      if (["again", "unreadable"].includes(act[0]) && !this.failing()) return;
       event.preventDefault();
       this.act(...act);
     }, { signal });
@@ -324,7 +352,13 @@ class Viewer {
 }
 
 /**
- * Mount a viewer in `root`. Options: views, text, backend, primary, worker, onPainted, onError.
+ * Mount a viewer in `root`. Options: views, text, backend, primary, worker, previews (false: never a first look),
+ * veiled (true: the page shows nothing of a case until it is whole), onPainted, onReady, onWhole, onUnreadable, onError.
+ *
+ * onReady({ at, views, unreadable }): all views of the case are on screen at full depth, in a frame that was handed to
+ * the screen, but those of which the person says that they cannot be read; at is that moment on the page's clock, views
+ * and unreadable are indices. A view that was painted counts when another one is maximised. onWhole(): all of them are
+ * drawn behind the veil; unveil() in the callback of an animation frame makes that frame the one that onReady tells.
  *
  * Where static files have hashed names, the page gives the address of worker.js as data-worker of `root`.
  */
@@ -332,8 +366,14 @@ export function mountViewer(root, options = {}) {
   const viewer = new Viewer(root, options);
   return {
     show: (views, states) => viewer.show(views, states),
-    prepare: (views) => viewer.prepare(views),
+    turnTo: (views) => viewer.turnTo(views),
+    prepare: (...cases) => viewer.prepare(...cases),
     isReady: (views) => viewer.isReady(views),
+    isWhole: () => viewer.readiness.isWhole(),
+    unveil: () => viewer.readiness.unveil(),
+    missing: () => viewer.readiness.missing(),
+    kept: () => [...viewer.cache.entries.keys()],
+    unreadable: () => [...viewer.readiness.unreadable],
     state: () => viewer.state(),
     destroy: () => viewer.destroy(),
   };

@@ -9,7 +9,14 @@ window.mount = (views, options = {}) => {
   window.viewer?.destroy();
   window.told = [];
   const note = (kind) => (index, what) => window.told.push({ kind, index, what, at: performance.now() });
-  window.viewer = mountViewer(root, { views, ...options, onPainted: note("painted"), onError: note("error") });
+  const told = {
+    onPainted: note("painted"),
+    onError: note("error"),
+    onUnreadable: note("unreadable"),
+    onReady: (info) => note("ready")(0, info),
+    onWhole: () => note("whole")(0),
+  };
+  window.viewer = mountViewer(root, { views, ...options, ...told });
 };
 
 const canvasOf = (place) => document.querySelectorAll(".viewer-canvas")[place];
@@ -29,6 +36,9 @@ window.levels = (place) => {
   for (let i = 0; i < out.length; i += 8192) text += String.fromCharCode(...out.subarray(i, i + 8192));
   return [width, height, btoa(text)];
 };
+
+/** The addresses of the images that are in memory or on their way. */
+window.kept = () => window.viewer.kept();
 
 window.viewer_size = () => document.querySelector(".viewer-stage").getBoundingClientRect();
 
