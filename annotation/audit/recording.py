@@ -9,10 +9,11 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
+from annotation.kept_queries import KeptQuery
 from annotation.models import AuditEvent, User
 
 FIRST = "0" * 64
-_NEWEST = AuditEvent.objects.order_by("-id").values_list("sha256", flat=True)[:1]
+_NEWEST = KeptQuery(lambda: AuditEvent.objects.order_by("-id").values_list("sha256")[:1])
 LOCK = 7_203_111  # PostgreSQL advisory lock: one writer of the chain at a time; SQLite has one writer anyway
 
 
@@ -33,7 +34,7 @@ def record(
     if connection.vendor == "postgresql":
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
-    previous = next(iter(_NEWEST.all()), FIRST)
+    (previous,) = _NEWEST.first() or (FIRST,)
     event = AuditEvent(
         at=at,
         actor=actor,

@@ -19,6 +19,7 @@ from annotation.ingest import storage
 from annotation.models import Assignment, Image, Membership, Rendition, User
 from annotation.permissions import is_coordinator
 
+Names = dict[int, dict[str, str]]  # how the renditions of an image are called, by kind
 SERVED = (RenditionKind.PREVIEW, RenditionKind.FULL)
 
 
@@ -128,13 +129,18 @@ def _keep_gzip(rendition: Rendition, content: bytes, *, at: datetime) -> None:
         storage.remove([name])
 
 
-def image_descriptors(images: Iterable[Image], *, route: str = "rendition") -> list[dict[str, Any]]:
+def image_descriptors(
+    images: Iterable[Image], *, route: str = "rendition", names: Names | None = None
+) -> list[dict[str, Any]]:
     """What the viewer needs to show these images, in their order: plain JSON, no identifier of the source.
 
-    An image without renditions (pending, being searched, in quarantine, removed) is left out. Prefetch
-    ``renditions``; otherwise each image costs a query.
+    An image without renditions (pending, being searched, in quarantine, removed) is left out. Give the ``names`` of
+    the renditions or prefetch ``renditions``; otherwise each image costs a query.
     """
-    return [_descriptor(image, route) for image in images if _is_shown(image, route)]
+    shown = [image for image in images if _is_shown(image, route)]
+    if names is None:
+        names = {image.pk: {rendition.kind: rendition.name for rendition in image.renditions.all()} for image in shown}
+    return [_descriptor(image, names[image.pk], route) for image in shown]
 
 
 def _is_shown(image: Image, route: str) -> bool:
@@ -142,8 +148,7 @@ def _is_shown(image: Image, route: str) -> bool:
     return image.state == state and image.display is not None
 
 
-def _descriptor(image: Image, route: str) -> dict[str, Any]:
-    names = {rendition.kind: rendition.name for rendition in image.renditions.all()}
+def _descriptor(image: Image, names: dict[str, str], route: str) -> dict[str, Any]:
     return {
         **(image.display or {}),
         "id": image.public_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annotation.enums import AssignmentState, RoundState
+from annotation.kept_queries import KeptQuery
 from annotation.models import Assignment, ReviewDraft, User
 
 # What acts and the case page need of an assignment, in one row. Built once: building costs more than asking.
@@ -14,7 +15,7 @@ _COLUMNS = (
     *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "draft__data", "draft__sequence"),
 )
 CASES = Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft").only(*_COLUMNS)
-_HELD = CASES.select_for_update(of=("self",))
+_HELD = KeptQuery(lambda pk: CASES.filter(pk=pk).select_for_update(of=("self",)), int)
 
 
 class NotTheReviewer(Exception):
@@ -31,7 +32,9 @@ def hold_assignment(assignment: Assignment, *, actor: User) -> Assignment:
     Raises NotTheReviewer and RoundNotOpen. Must run inside a transaction; whatever the caller's row says about its
     state is not believed.
     """
-    held = _HELD.get(pk=assignment.pk)
+    held = _HELD.first(assignment.pk)
+    if held is None:
+        raise Assignment.DoesNotExist(f"assignment {assignment.pk} is gone")
     if held.reviewer_id != actor.pk or held.state == AssignmentState.WITHDRAWN:
         raise NotTheReviewer(f"assignment {held.public_id} is not with this person")
     if held.round.state != RoundState.OPEN:

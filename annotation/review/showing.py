@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from django.db.models import Prefetch, QuerySet
-
 from annotation.enums import (
     AssignmentState,
     Difficulty,
@@ -19,7 +17,8 @@ from annotation.enums import (
     Task,
     ViewPosition,
 )
-from annotation.ingest.serving import image_descriptors
+from annotation.ingest.serving import Names, image_descriptors
+from annotation.kept_queries import KeptQuery
 from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
 from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.form import Blind, following_flags
@@ -34,16 +33,27 @@ MOST_AGE = 90  # 90 stands for 90 or older
 _NAMES = Assignment.objects.select_related("round").only(
     "public_id", "reviewer_id", "state", "round__slug", "round__state"
 )
-# Images of a case and what the viewer needs of them; removed ones are gone.
-_IMAGES = (
-    Image.objects.exclude(state=ImageState.REMOVED)
-    .only(
-        *("public_id", "exam_id", "position", "state", "view_position", "laterality"),
-        *("display", "simulated", "attribution", "licence"),
-    )
-    .order_by("position", "pk")
-    .prefetch_related(Prefetch("renditions", Rendition.objects.only("image_id", "kind", "name")))
+_OWN = KeptQuery(lambda user, name: CASES.filter(reviewer=user, public_id=name), int, str)
+_NAMED = KeptQuery(lambda user, name: _NAMES.filter(reviewer=user, public_id=name), int, str)
+# Images of this case and of those ahead, and what the viewer needs of them; removed ones are gone.
+_EXAMS = (int,) * (1 + N_AHEAD)
+_IMAGES = KeptQuery(
+    lambda *exams: (
+        Image.objects.exclude(state=ImageState.REMOVED)
+        .filter(exam_id__in=exams)
+        .only(
+            *("public_id", "exam_id", "position", "state", "view_position", "laterality"),
+            *("display", "simulated", "attribution", "licence"),
+        )
+        .order_by("position", "pk")
+    ),
+    *_EXAMS,
 )
+_RENDITIONS = KeptQuery(
+    lambda *exams: Rendition.objects.filter(image__exam_id__in=exams).values_list("image_id", "kind", "name"), *_EXAMS
+)
+_TRUTH = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk), int)
+_WITH_REPORT = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).select_related("report"), int)
 
 
 @dataclass(frozen=True)
@@ -110,19 +120,19 @@ class ShownCase:
 
 def own_assignment(user: User, public_id: str) -> Assignment:
     """The assignment by its name in addresses, if it is this person's. Raises Assignment.DoesNotExist."""
-    return _shown(CASES, user, public_id)
+    return _shown(_OWN, user, public_id)
 
 
 def named_assignment(user: User, public_id: str) -> Assignment:
     """The same without what the page shows: for an act, which takes hold of the stored row itself."""
-    return _shown(_NAMES, user, public_id)
+    return _shown(_NAMED, user, public_id)
 
 
-def _shown(rows: QuerySet[Assignment], user: User, public_id: str) -> Assignment:
-    assignment = rows.get(reviewer=user, public_id=public_id)
-    if assignment.state == AssignmentState.WITHDRAWN or assignment.round.state == RoundState.DRAFT:
+def _shown(rows: KeptQuery[Assignment], user: User, public_id: str) -> Assignment:
+    found = rows.first(user.pk, public_id)
+    if found is None or found.state == AssignmentState.WITHDRAWN or found.round.state == RoundState.DRAFT:
         raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
-    return assignment
+    return found
 
 
 def standing_of(assignment: Assignment, *, submitted: bool) -> Standing:
@@ -147,6 +157,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     own = stored_blind(answer) if answer is not None and Part.OWN_ANSWER in parts else None
     revision, exam = assignment.revision, assignment.revision.question.exam
     next_exam_ids = _exams_ahead(assignment, ahead, viewer) if standing.round_open else []
+    names = _names(exam.pk, *next_exam_ids)
     images, *next_images = _images(exam.pk, *next_exam_ids)
     draft = getattr(assignment, "draft", None)
     truth = _truth(assignment, parts, own)
@@ -167,8 +178,8 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         age_is_open=exam.age_years is not None and exam.age_years >= MOST_AGE,
         sex=next((sex for sex in Sex if sex == exam.sex), Sex.UNKNOWN),
         views=[_view(image) for image in images],
-        descriptors=_descriptors(images),
-        next_descriptors=[_descriptors(of_one) for of_one in next_images],
+        descriptors=image_descriptors(images, names=names),
+        next_descriptors=[image_descriptors(of_one, names=names) for of_one in next_images],
         missing=[
             ShownImage(_view(image).label, next(s.label for s in ImageState if s == image.state))
             for image in images
@@ -196,8 +207,7 @@ def _truth(assignment: Assignment, parts: frozenset[Part], own: Blind | None) ->
     """Key, explanation, report and what follows from them. The table is not asked before it may be seen."""
     if Part.KEY not in parts:
         return {}
-    rows = AnswerKey.objects.filter(pk=assignment.revision_id)
-    row = (rows.select_related("report") if Part.REPORT in parts else rows).get()
+    row = (_WITH_REPORT if Part.REPORT in parts else _TRUTH)(assignment.revision_id)[0]
     truth: dict[str, Any] = {
         "key": row.key,
         "explanation": row.explanation,
@@ -228,14 +238,22 @@ def _exams_ahead(assignment: Assignment, ahead: Sequence[Assignment] | None, vie
 
 
 def _images(*exam_ids: int) -> list[list[Image]]:
-    """The images of each of these exams, in one query."""
-    images = list(_IMAGES.filter(exam_id__in=set(exam_ids)))
+    """The images of each of these exams, of which there are at most one and N_AHEAD."""
+    images = _IMAGES(*_filled(exam_ids))
     return [[image for image in images if image.exam_id == exam_id] for exam_id in exam_ids]
 
 
-def _descriptors(images: list[Image]) -> Descriptors:
-    """What the viewer needs for the images that may be seen."""
-    return image_descriptors(image for image in images if image.state == ImageState.AVAILABLE)
+def _names(*exam_ids: int) -> Names:
+    """How the renditions of their images are called."""
+    names: Names = {}
+    for image_id, kind, name in _RENDITIONS(*_filled(exam_ids)):
+        names.setdefault(image_id, {})[kind] = name
+    return names
+
+
+def _filled(exam_ids: Sequence[int]) -> list[int]:
+    """As many as the queries take; the first one may stand there several times."""
+    return [*exam_ids, *[exam_ids[0]] * (len(_EXAMS) - len(exam_ids))]
 
 
 def _view(image: Image) -> ViewPosition:

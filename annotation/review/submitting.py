@@ -9,11 +9,15 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Flag, ImageState, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
+from annotation.kept_queries import KeptQuery
 from annotation.models import AnswerKey, Assignment, Image, Review, User
 from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.form import Ground, Judgement, Problem, check_judgement, standing_flags
 from annotation.review.holding import drop_draft, hold_assignment
 from annotation.review.transitions import Act, state_after
+
+_KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
+_NEWEST = KeptQuery(lambda pk: Review.objects.filter(assignment=pk).order_by("-version")[:1], int)
 
 
 class JudgementRefused(Exception):
@@ -64,7 +68,7 @@ def ground_of(assignment: Assignment) -> Ground:
     answer = stored_answer(assignment)
     if answer is None and assignment.round.steps == RoundSteps.FULL:
         raise BlindAnswerMissing(f"assignment {assignment.public_id} has no blind answer")
-    key = AnswerKey.objects.values_list("key", flat=True).get(pk=assignment.revision_id)
+    ((key,),) = _KEY(assignment.revision_id)
     return Ground(
         blind=stored_blind(answer) if answer is not None else None,
         key=key,
@@ -76,7 +80,7 @@ def newest_review(assignment: Assignment) -> Review | None:
     """None until the assignment is submitted: the first version and that state are stored together."""
     if assignment.state != AssignmentState.SUBMITTED:
         return None
-    return Review.objects.filter(assignment=assignment).order_by("-version").first()
+    return _NEWEST.first(assignment.pk)
 
 
 @transaction.atomic

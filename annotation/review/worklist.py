@@ -4,24 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from django.db import connection
 from django.db.models import Count, Q, QuerySet
 
 from annotation.enums import AssignmentState, RoundState
+from annotation.kept_queries import KeptQuery
 from annotation.models import Assignment, ReviewRound, Revision, User
 from annotation.review.holding import CASES
 from annotation.review.transitions import IN_TURN, UNFINISHED
 
 N_AHEAD = 2  # cases that a page fetches and decodes before they are needed
 
-_AHEAD = CASES.filter(state__in=IN_TURN).order_by("position")
-_SKIPPED = CASES.filter(state=AssignmentState.SKIPPED).order_by("skipped_at", "position")
-_EXAM = ("pk", "revision__question__exam_id")
-_AHEAD_EXAMS = Assignment.objects.filter(state__in=IN_TURN).order_by("position").values_list(*_EXAM)
-_SKIPPED_EXAMS = (
-    Assignment.objects.filter(state=AssignmentState.SKIPPED).order_by("skipped_at", "position").values_list(*_EXAM)
-)
+Row = TypeVar("Row")
+
+
+def _in_turn(rows: QuerySet[Assignment, Row], user: int, review_round: int) -> QuerySet[Assignment, Row]:
+    return rows.filter(state__in=IN_TURN, reviewer=user, round=review_round).order_by("position")[:_AT_MOST]
+
+
+def _skipped(rows: QuerySet[Assignment, Row], user: int, review_round: int) -> QuerySet[Assignment, Row]:
+    mine = rows.filter(state=AssignmentState.SKIPPED, reviewer=user, round=review_round)
+    return mine.order_by("skipped_at", "position")[:_AT_MOST]
+
+
+_AT_MOST = N_AHEAD + 2  # the one to open, those to prepare, and the one that is left, which may stand first
+_CASES_IN_TURN: KeptQuery[Assignment] = KeptQuery(lambda *mine: _in_turn(CASES, *mine), int, int)
+_CASES_SKIPPED: KeptQuery[Assignment] = KeptQuery(lambda *mine: _skipped(CASES, *mine), int, int)
+_EXAMS = Assignment.objects.values_list("pk", "revision__question__exam_id")
+_EXAMS_IN_TURN: KeptQuery[tuple[int, int]] = KeptQuery(lambda *mine: _in_turn(_EXAMS, *mine), int, int)
+_EXAMS_SKIPPED: KeptQuery[tuple[int, int]] = KeptQuery(lambda *mine: _skipped(_EXAMS, *mine), int, int)
 # By hand: the database needs a tenth of the time that it takes to build this query from models.
 _PROGRESS = f"""
     SELECT SUM(CASE WHEN position <= %s THEN 1 ELSE 0 END),
@@ -61,22 +74,24 @@ def next_assignment(user: User, review_round: ReviewRound, *, leaving: Assignmen
 def next_assignments(
     user: User, review_round: ReviewRound, *, leaving: Assignment | None = None, most: int
 ) -> list[Assignment]:
-    """The next unfinished questions in this person's order, the skipped ones last. The rows are as CASES loads them."""
+    """The next unfinished questions in this person's order, the skipped ones last. The rows are as CASES loads them.
+
+    There are never more than one and N_AHEAD.
+    """
     found: list[Assignment] = []
-    for rows in (_AHEAD, _SKIPPED):
+    for rows in (_CASES_IN_TURN, _CASES_SKIPPED):
         if len(found) < most:
-            first = rows.filter(reviewer=user, round=review_round)[: most + 1]
+            first = rows(user.pk, review_round.pk)
             found += [assignment for assignment in first if leaving is None or assignment.pk != leaving.pk]
     return found[:most]
 
 
 def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, most: int) -> list[int]:
-    """The exams of the questions that come next, in their order; questions may share one."""
+    """The exams of the questions that come next, in their order; questions may share one. Never more than N_AHEAD."""
     found: list[int] = []
-    for rows in (_AHEAD_EXAMS, _SKIPPED_EXAMS):
+    for rows in (_EXAMS_IN_TURN, _EXAMS_SKIPPED):
         if len(found) < most:
-            first: list[tuple[int, int]] = list(rows.filter(reviewer=user, round=review_round)[: most + 1])
-            found += [exam_id for pk, exam_id in first if pk != leaving.pk]
+            found += [exam_id for pk, exam_id in rows(user.pk, review_round.pk) if pk != leaving.pk]
     return found[:most]
 
 
