@@ -39,28 +39,41 @@ export const TEXT = {
   flip: "Flip",
   flipTitle: "Flip left to right",
   reset: "Reset",
-  resetTitle: "Back to how the case opened (R)",
-  maximise: "One view",
-  maximiseTitle: "This view alone and back (. or double-click)",
+  resetTitle: "Window, zoom and flip as the case opened (R)",
+  link: "Link",
+  linkTitle: "Window, zoom and pan of all views together (S)",
+  line: "Line",
+  lineTitle: "Measure a line (L)",
+  ratio: "CTR",
+  ratioTitle: "Cardiothoracic ratio (Q)",
+  back: "‹",
+  backTitle: "The views before (Page up)",
+  next: "›",
+  nextTitle: "The next views (Page down)",
+  layoutAll: "All views",
+  layoutSome: "{from}–{to} of {all}",
+  layoutOne: "{from} of {all}",
+  layoutTitle: "How many views at a time: all, two, one (P); this one alone and back (. or double-click)",
   wide: "Full screen",
   wideTitle: "This view over the page and back (F); answer keys stay live",
+  lineHint: "Drag along what you measure. Delete removes, Esc leaves.",
+  lineFull: "No room for another line. Delete removes, Esc leaves.",
+  heartHint: "1: drag across the heart at its widest. Esc leaves.",
+  thoraxHint: "2: drag across the chest at its widest, inside the ribs. Esc leaves.",
+  ratioDone: "Drag the ends to correct. Delete removes, Esc leaves.",
+  ratioValue: "CTR {value}",
+  heart: "heart",
+  thorax: "chest",
 };
 
 export const PRESETS = ["full", "lungs", "mediastinum", "contrast"];
 
-/** For the page's list of keys: [keys, name of the text]. */
-export const KEYS = [
-  ["Shift+1", "fullTitle"],
-  ["Shift+2", "lungsTitle"],
-  ["Shift+3", "mediastinumTitle"],
-  ["Shift+4", "contrastTitle"],
-  ["I", "invertTitle"],
-  ["=", "fitTitle"],
-  ["Z", "actualTitle"],
-  ["R", "resetTitle"],
-  [".", "maximiseTitle"],
-  ["F", "wideTitle"],
-];
+/** The tool to which an act belongs; a round may hide tools, and then their acts have neither button nor key. */
+const TOOL_OF = {
+  range: "presets", scanner: "presets", fit: "zoom", actual: "zoom", zoom: "zoom",
+  maximise: "layout", layout: "layout", page: "layout",
+};
+export const toolOf = (act) => TOOL_OF[act] ?? act;
 
 const TYPING =
   'textarea, select, [contenteditable]:not([contenteditable="false"]), dialog, [role="dialog"], ' +
@@ -90,13 +103,17 @@ export function actOfKey(event, onView) {
   if (key === "-") return ["zoom", 0.8];
   if (event.repeat) return null;
   if (onView && key.startsWith("Arrow")) return ["move", key === "ArrowRight" || key === "ArrowDown" ? 1 : -1];
-  if (key === "Escape") return ["leave"];
-  const acts = { i: "invert", "=": "fit", z: "actual", r: "reset", ".": "maximise", f: "wide", n: "again", w: "unreadable" };
-  return key in acts ? [acts[key]] : null;
+  const acts = {
+    i: ["invert"], "=": ["fit"], z: ["actual"], r: ["reset"], f: ["wide"],
+    ".": ["maximise"], p: ["layout"], PageUp: ["page", -1], PageDown: ["page", 1],
+    n: ["again"], w: ["unreadable"], s: ["link"], l: ["line"], q: ["ratio"],
+    Delete: ["remove"], Backspace: ["remove"], Escape: ["leave"],
+  };
+  return acts[key] ?? null;
 }
 
-/** The toolbar: one tab stop, arrows move inside it. Returns { node, update(state) }. */
-export function buildToolbar(text, act) {
+/** The toolbar: one tab stop, arrows move inside it; `can(tool)` says what it has. Returns { node, update(state) }. */
+export function buildToolbar(text, act, can) {
   const node = document.createElement("div");
   node.className = "viewer-toolbar";
   node.setAttribute("role", "toolbar");
@@ -105,7 +122,7 @@ export function buildToolbar(text, act) {
   const add = (name, ...what) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.className = "viewer-button";
+    button.className = `viewer-button viewer-button-${name}`;
     button.textContent = text[name];
     button.title = text[`${name}Title`];
     button.tabIndex = -1;
@@ -114,14 +131,16 @@ export function buildToolbar(text, act) {
     buttons[name] = button;
   };
   const groups = [
-    () => add("drag", "drag"),
-    () => ["scanner", ...PRESETS].forEach((name) => (name === "scanner" ? add(name, name) : add(name, "range", name))),
-    () => ["invert", "flip"].forEach((name) => add(name, name)),
-    () => ["fit", "actual", "reset"].forEach((name) => add(name, name)),
-    () => ["maximise", "wide"].forEach((name) => add(name, name)),
+    [["drag", "drag"]],
+    [["scanner", "scanner"], ...PRESETS.map((name) => [name, "range", name])],
+    [["invert", "invert"], ["flip", "flip"]],
+    [["fit", "fit"], ["actual", "actual"], ["reset", "reset"]],
+    [["link", "link"], ["line", "line"], ["ratio", "ratio"]],
+    [["back", "page", -1], ["layout", "layout"], ["next", "page", 1], ["wide", "wide"]],
   ];
-  for (const group of groups) {
-    group();
+  const isThere = ([, name]) => (name === "drag" ? can("window") && can("zoom") : can(toolOf(name)));
+  for (const group of groups.map((all) => all.filter(isThere)).filter((left) => left.length)) {
+    for (const button of group) add(...button);
     node.lastChild.classList.add("viewer-group-end");
   }
   const all = Object.values(buttons);
@@ -130,30 +149,43 @@ export function buildToolbar(text, act) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const open = all.filter((button) => !button.disabled && !button.hidden);
+    const open = all.filter((button) => !button.disabled);
     const next = open[(open.indexOf(document.activeElement) + step + open.length) % open.length];
     for (const button of all) button.tabIndex = button === next ? 0 : -1;
     next.focus();
   });
+  const change = (name, key, value) => {
+    if (buttons[name] && buttons[name][key] !== value) buttons[name][key] = value;
+  };
   const press = (name, on) => {
     const value = String(Boolean(on));
-    if (buttons[name].getAttribute("aria-pressed") !== value) buttons[name].setAttribute("aria-pressed", value);
+    if (buttons[name] && buttons[name].getAttribute("aria-pressed") !== value) buttons[name].setAttribute("aria-pressed", value);
   };
-  const update = ({ pane, primary, alone, wide, many, scanner }) => {
-    buttons.drag.textContent = primary === "window" ? text.dragWindow : text.drag;
+  const update = ({ pane, primary, tool, linked, from, to, n, wide, scanner }) => {
+    change("drag", "textContent", primary === "window" ? text.dragWindow : text.drag);
     for (const name of PRESETS) {
       press(name, pane?.view && pane.state.window.source === name);
-      buttons[name].disabled = !pane?.view?.presets?.[name];
+      change(name, "disabled", !pane?.view?.presets?.[name]);
     }
     press("scanner", pane?.view && pane.state.window.source === "scanner");
-    buttons.scanner.disabled = !scanner;
+    change("scanner", "disabled", !scanner);
     press("invert", pane?.state?.invert);
     press("flip", pane?.state?.flip);
     press("fit", pane?.state?.zoom === null);
     press("actual", pane?.state?.zoom === 1);
-    press("maximise", alone);
-    buttons.maximise.disabled = !many;
+    press("line", tool === "line");
+    press("ratio", tool === "ratio");
+    press("link", linked);
+    change("link", "disabled", n < 2);
+    change("layout", "disabled", n < 2);
+    change("layout", "textContent", layoutText(text, from, to, n));
+    for (const name of ["back", "next"]) change(name, "disabled", to - from === n);
     press("wide", wide);
   };
   return { node, update };
+}
+
+function layoutText(text, from, to, n) {
+  const kind = to - from === n ? text.layoutAll : to - from === 1 ? text.layoutOne : text.layoutSome;
+  return kind.replace("{from}", from + 1).replace("{to}", to).replace("{all}", n);
 }

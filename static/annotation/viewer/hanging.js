@@ -49,3 +49,21 @@ export function rectangles(views, order, width, height) {
   const h = Math.max(1, Math.floor((height - GAP * (rows - 1)) / rows));
   return order.map((_, i) => [(i % columns) * (w + GAP), Math.floor(i / columns) * (h + GAP), w, h]);
 }
+
+/** How many views at a time the layout key steps through: all (0), two, one. */
+export function layoutSteps(n) {
+  return [0, 2, 1].filter((size) => size < n);
+}
+
+/** Where the page of `size` views starts that shows the view at `place`; it turns only if that view is not on it. */
+export function pageWith(from, place, size, n) {
+  if (!size || size >= n) return 0;
+  const start = place >= from && place < from + size ? from : Math.floor(Math.max(place, 0) / size) * size;
+  return Math.min(start, n - size);
+}
+
+/** Where the next page starts (step 1) or the one before (step -1); the last page is full, and round it goes. */
+export function nextPage(from, step, size, n) {
+  if (step > 0) return from + size >= n ? 0 : Math.min(from + size, n - size);
+  return from === 0 ? n - size : Math.max(from - size, 0);
+}

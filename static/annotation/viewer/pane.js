@@ -2,6 +2,7 @@
 
 import { buildTable, defaultWindow, leastWidth, rangeWindow, scannerWindows } from "./grey.js";
 import { fitZoom, scaledSize } from "./hanging.js";
+import { Overlay } from "./overlay.js";
 
 const MOST_ZOOM = 16;
 const AT_REST = 150; // ms without movement
@@ -16,8 +17,8 @@ function element(name, className, parent, attributes = {}) {
 
 export class Pane {
   /**
-   * `viewer` gives: text, backend, primary, schedule(pane), activate(pane), toggleMaximised(pane), retry(pane),
-   * isUnreadable(pane), toggleUnreadable(pane).
+   * `viewer` gives: text, backend, primary, tool, active, can(tool), placeOf(pane), schedule(pane), activate(pane),
+   * together(pane), toggleMaximised(pane), retry(pane), isUnreadable(pane), toggleUnreadable(pane).
    */
   constructor(stage, viewer) {
     this.viewer = viewer;
@@ -25,10 +26,12 @@ export class Pane {
     this.surface = element("div", "viewer-view", this.box, { role: "img", tabindex: "0" });
     this.canvas = element("canvas", "viewer-canvas", this.surface);
     this.renewContext(false);
+    this.overlay = new Overlay(this);
     this.tags = {};
-    for (const corner of ["position", "badge", "notes", "window"]) {
+    for (const corner of ["position", "badge", "hint", "notes", "window"]) {
       this.tags[corner] = element("div", `viewer-tag viewer-tag-${corner}`, this.surface);
     }
+    this.tags.hint.setAttribute("role", "status");
     this.error = element("div", "viewer-error", this.box, { role: "status" });
     this.errorText = element("p", "", this.error);
     this.again = element("button", "viewer-button", this.error, { type: "button" });
@@ -59,13 +62,16 @@ export class Pane {
     this.kept = this.table = null;
     this.careful = 0;
     this.stopMoving();
+    this.overlay.chosen = null;
+    this.state = { measures: [] };
     this.rest();
     if (state) Object.assign(this.state, structuredClone(state));
   }
 
-  /** Back to how the case opened. */
+  /** Back to how the case opened; what was measured stays. */
   rest() {
-    this.state = { window: defaultWindow(this.view), zoom: null, center: [0.5, 0.5], invert: false, flip: false };
+    const { measures } = this.state;
+    this.state = { window: defaultWindow(this.view), zoom: null, center: [0.5, 0.5], invert: false, flip: false, measures };
   }
 
   clear() {
@@ -113,6 +119,7 @@ export class Pane {
       this.paintPreview();
       this.level = this.entry.preview ? "preview" : "none";
     }
+    this.overlay.draw();
     this.writeTags();
     return this.level;
   }
@@ -144,8 +151,9 @@ export class Pane {
     const notes = [view.caption];
     if (!view.scanner_window) notes.unshift(view.eight_bit ? text.eightBit : text.noWindow);
     const { center, width } = state.window;
-    write(tags.position, position);
+    write(tags.position, [position, this.viewer.placeOf(this)].filter(Boolean).join(" · "));
     write(tags.badge, state.flip ? text.flipped : "");
+    write(tags.hint, this.overlay.hint());
     write(tags.notes, notes.filter(Boolean).join("\n"));
     write(tags.window, entry.data ? `L ${short(center, width)} · W ${short(width, width)}` : "");
     const label = text.viewLabel.replace("{position}", position).replace("{number}", this.index + 1);
@@ -268,10 +276,12 @@ export class Pane {
       "wheel",
       (event) => {
         event.preventDefault();
+        if (!this.viewer.can("zoom")) return;
         const lines = event.deltaMode === 1 ? 33 : 1;
-        const { left, top } = surface.getBoundingClientRect();
-        const [x, y] = [(event.clientX - left) * this.ratio, (event.clientY - top) * this.ratio];
-        this.zoomBy(Math.exp(-event.deltaY * lines * 0.0015), x, y);
+        const { left, top, width, height } = surface.getBoundingClientRect();
+        const factor = Math.exp(-event.deltaY * lines * 0.0015);
+        const [x, y] = [(event.clientX - left) / width, (event.clientY - top) / height];
+        for (const pane of this.viewer.together(this)) pane.zoomBy(factor, x * pane.canvas.width, y * pane.canvas.height);
       },
       { passive: false },
     );
@@ -280,23 +290,35 @@ export class Pane {
   press(event) {
     if (event.button > 2 || !event.isPrimary || !this.view) return;
     this.viewer.activate(this);
-    const other = event.button === 2 || event.altKey || event.shiftKey;
-    const window = event.button !== 1 && other !== (this.viewer.primary === "window");
-    const start = { ...this.state };
+    const gesture = this.overlay.press(event) ?? this.gesture(event);
+    if (!gesture) return;
     const { surface } = this;
-    const move = (e) => {
-      const [dx, dy] = [e.clientX - event.clientX, e.clientY - event.clientY];
-      if (window) this.dragWindow(start, dx, dy);
-      else if (dx || dy) this.pan(start, dx * this.ratio, dy * this.ratio);
-    };
     const end = () => {
       for (const [type, listener] of Object.entries(listeners)) surface.removeEventListener(type, listener);
       surface.classList.remove("viewer-dragging");
+      gesture.end();
     };
-    const listeners = { pointermove: move, pointerup: end, pointercancel: end };
+    const listeners = { pointermove: gesture.move, pointerup: end, pointercancel: end };
     for (const [type, listener] of Object.entries(listeners)) surface.addEventListener(type, listener);
     surface.setPointerCapture(event.pointerId);
     surface.classList.add("viewer-dragging");
+  }
+
+  /** Pan or window, as button and setting say and the tools allow; linked views make the same movement. */
+  gesture(event) {
+    const { viewer } = this;
+    const other = event.button === 2 || event.altKey || event.shiftKey;
+    const wanted = event.button !== 1 && other !== (viewer.primary === "window") ? "window" : "zoom";
+    if (!viewer.can(wanted)) return null;
+    const starts = viewer.together(this).map((pane) => [pane, { ...pane.state }]);
+    const move = (e) => {
+      const [dx, dy] = [e.clientX - event.clientX, e.clientY - event.clientY];
+      for (const [pane, start] of starts) {
+        if (wanted === "window") pane.dragWindow(start, dx, dy);
+        else if (dx || dy) pane.pan(start, dx * this.ratio, dy * this.ratio);
+      }
+    };
+    return { move, end: () => {} };
   }
 }
 

@@ -3,16 +3,17 @@
 //   const viewer = mountViewer(element, { views, onPainted(index, level), onReady(info), onError(index, message) });
 //   viewer.prepare(nextViews, thoseAfter); viewer.isReady(nextViews); viewer.show(nextViews);
 //   viewer.state(); viewer.missing(); viewer.destroy();
+//   const state = viewer.state(); viewer.show(views, state); // a case as it was left
 
-import { actOfKey, buildToolbar, TEXT } from "./controls.js";
+import { actOfKey, buildToolbar, TEXT, toolOf } from "./controls.js";
 import { Canvas2D } from "./canvas2d.js";
 import { scannerWindows } from "./grey.js";
-import { fitZoom, hangingOrder, rectangles, scaledSize } from "./hanging.js";
+import { fitZoom, hangingOrder, layoutSteps, nextPage, pageWith, rectangles, scaledSize } from "./hanging.js";
 import { ImageCache } from "./loader.js";
 import { Pane } from "./pane.js";
 import { afterNextFrame, afterThisFrame, Readiness } from "./readiness.js";
 
-export { KEYS, TEXT } from "./controls.js";
+export { TEXT } from "./controls.js";
 
 const WIDE = "viewer-wide";
 
@@ -21,18 +22,22 @@ class Viewer {
     this.root = root;
     this.options = options;
     this.text = { ...TEXT, ...document.getElementById("viewer-words")?.dataset, ...options.text };
-    this.primary = options.primary === "window" ? "window" : "pan";
+    this.hidden = new Set(options.hidden); // tools that this round does without
+    this.primary = options.primary === "window" || !this.can("zoom") ? "window" : "pan";
     this.panes = [];
     this.hung = []; // panes of this case, in hanging order
     this.active = null;
-    this.alone = false;
+    this.perPage = 0; // views at a time; 0: all
+    this.from = 0; // place of the first view on screen
+    this.linked = false;
+    this.tool = null; // "line" or "ratio" while the left button draws
     this.wide = false;
     this.dirty = new Set();
     this.turn = 0;
     root.classList.add("viewer");
     this.stage = document.createElement("div");
     this.stage.className = "viewer-stage";
-    this.toolbar = buildToolbar(this.text, (...act) => this.act(...act));
+    this.toolbar = buildToolbar(this.text, (...act) => this.act(...act), (tool) => this.can(tool));
     root.replaceChildren(this.stage, this.toolbar.node);
     const workerUrl = options.worker ?? root.dataset.worker ?? new URL("./worker.js", import.meta.url);
     this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry), options.previews);
@@ -80,11 +85,15 @@ class Viewer {
 
   // Cases. -----------------------------------------------------------------------------------------
 
-  /** Put a case on screen. Prepared images are painted at once; others appear as they come. */
-  show(views, states = [], isTurn = false) {
+  /**
+   * Put a case on screen: all its views, each as state() says that it was left. Prepared images are painted at once,
+   * others as they come.
+   */
+  show(views, state = {}, isTurn = false) {
     this.turn++;
     this.views = views;
-    this.alone = false;
+    this.perPage = this.several = 0;
+    this.tool = null;
     this.setWide(false);
     const order = hangingOrder(views);
     while (this.panes.length < views.length) this.panes.push(new Pane(this.stage, this));
@@ -92,7 +101,7 @@ class Viewer {
     this.hung = order.map((index, place) => {
       const pane = this.panes[place];
       pane.entry?.listeners.delete(pane.listener);
-      pane.hang(views[index], entries[index], index, states[index]);
+      pane.hang(views[index], entries[index], index, state.views?.[index]);
       const { turn } = this;
       pane.listener = () => turn === this.turn && this.schedule(pane);
       entries[index].listeners.add(pane.listener);
@@ -131,11 +140,17 @@ class Viewer {
     return views.every((view) => this.cache.entries.get(view.full)?.data);
   }
 
-  /** Per view, in the order given to show(): window, zoom (null: fit), center, invert, flip. */
+  /**
+   * How the case stands, small and plain: `views` in the order given to show(), each with window, zoom (null: fit),
+   * center, invert, flip and measures; views at a time (0: all), the active one, what is linked, hidden and on top, and
+   * the browser's window in CSS pixels with its pixel ratio.
+   */
   state() {
-    const states = [];
-    for (const pane of this.hung) states[pane.index] = structuredClone(pane.state);
-    return states;
+    const views = [];
+    for (const pane of this.hung) views[pane.index] = structuredClone(pane.state);
+    const { perPage, linked, wide, hidden, active } = this;
+    const browser = { width: innerWidth, height: innerHeight, ratio: devicePixelRatio };
+    return { views, layout: wide ? this.before : perPage, active: active?.index ?? null, linked, wide, hidden: [...hidden], browser };
   }
 
   destroy() {
@@ -213,7 +228,7 @@ class Viewer {
     const measured = this.measure();
     this.measured = JSON.stringify(measured);
     const { ratio, offset, width, height } = measured;
-    const shown = this.alone && this.active ? [this.active] : this.hung;
+    const shown = this.onScreen();
     const places = rectangles(shown.map((pane) => pane.view), shown.map((_, i) => i), width, height);
     for (const pane of this.panes) pane.box.hidden = !shown.includes(pane);
     shown.forEach((pane, i) => {
@@ -222,6 +237,19 @@ class Viewer {
       this.dirty.add(pane);
     });
     this.paint();
+  }
+
+  /** The views on screen: all, or the page on which the active one is. */
+  onScreen() {
+    const { hung, perPage } = this;
+    this.from = pageWith(this.from, hung.indexOf(this.active), perPage, hung.length);
+    return perPage ? hung.slice(this.from, this.from + perPage) : hung;
+  }
+
+  /** "2 / 4" while not all views are on screen. */
+  placeOf(pane) {
+    const n = this.hung.length;
+    return this.perPage && this.perPage < n ? `${this.hung.indexOf(pane) + 1} / ${n}` : "";
   }
 
   setWide(on) {
@@ -269,36 +297,54 @@ class Viewer {
   updateToolbar() {
     const pane = this.active;
     const scanner = Boolean(pane?.view) && scannerWindows(pane.view).length > 0;
-    const { primary, alone, wide, hung } = this;
-    this.toolbar.update({ pane, primary, alone, wide, many: hung.length > 1, scanner });
+    const { primary, tool, linked, wide, hung, from, perPage } = this;
+    const n = hung.length;
+    const to = perPage ? Math.min(from + perPage, n) : n;
+    this.toolbar.update({ pane, primary, tool, linked, from, to, n, wide, scanner });
   }
 
   // Acts: what keys and buttons do. ----------------------------------------------------------------
 
   activate(pane) {
     this.active = pane;
+    if (this.tool) for (const other of this.hung) other.writeTags();
     for (const other of this.panes) other.box.classList.toggle("viewer-on", other === pane && this.hung.length > 1);
     this.updateToolbar();
   }
 
+  can(tool) {
+    return !this.hidden.has(tool);
+  }
+
+  /** The views that one act changes. */
+  together(pane) {
+    return this.linked && this.can("link") ? this.hung : [pane];
+  }
+
   act(name, argument) {
     const pane = this.active;
-    if (!pane?.view) return;
+    if (!pane?.view || !this.can(toolOf(name))) return;
+    const each = (change) => this.together(pane).forEach(change);
     const acts = {
       again: () => this.retry(this.failing()),
-      kept: () => [...viewer.cache.entries.keys()],
-    unreadable: () => this.toggleUnreadable(this.failing()),
-      range: () => pane.setRange(argument),
-      scanner: () => pane.nextScannerWindow(),
+      unreadable: () => this.toggleUnreadable(this.failing()),
+      range: () => each((one) => one.setRange(argument)),
+      scanner: () => each((one) => one.nextScannerWindow()),
       invert: () => this.invert(!pane.state.invert),
       flip: () => pane.change({ flip: !pane.state.flip }),
-      fit: () => pane.fit(),
-      actual: () => pane.zoomTo(1),
-      zoom: () => pane.zoomBy(argument),
-      reset: () => pane.reset(),
+      fit: () => each((one) => one.fit()),
+      actual: () => each((one) => one.zoomTo(1)),
+      zoom: () => each((one) => one.zoomBy(argument)),
+      reset: () => each((one) => one.reset()),
+      link: () => this.link(!this.linked),
+      line: () => this.takeTool("line"),
+      ratio: () => this.takeTool("ratio"),
+      remove: () => pane.overlay.remove(),
       maximise: () => this.toggleMaximised(pane),
+      layout: () => this.stepLayout(),
+      page: () => this.turnPage(argument),
       wide: () => this.toggleWide(!this.wide),
-      leave: () => (this.wide ? this.toggleWide(false) : this.alone && this.toggleMaximised(pane)),
+      leave: () => this.leave(),
       move: () => this.move(argument),
       drag: () => {
         this.primary = this.primary === "pan" ? "window" : "pan";
@@ -312,27 +358,86 @@ class Viewer {
     for (const pane of this.hung) pane.change({ invert: on });
   }
 
-  move(step) {
-    const n = this.hung.length;
-    const next = this.hung[(this.hung.indexOf(this.active) + step + n) % n];
-    this.activate(next);
-    if (this.alone) this.layOut();
-    next.surface.focus();
+  /** From now on; nothing jumps when it is turned on. */
+  link(on) {
+    this.linked = on && this.hung.length > 1;
+    this.updateToolbar();
   }
 
-  toggleMaximised(pane) {
-    if (this.hung.length < 2 && !this.alone) return;
-    this.alone = !this.alone;
-    this.activate(pane);
+  /** The same tool again puts it away. */
+  takeTool(tool) {
+    this.tool = this.tool === tool ? null : tool;
+    for (const pane of this.hung) pane.writeTags();
+    this.updateToolbar();
+  }
+
+  isAnythingToLeave() {
+    return Boolean(this.tool || this.wide || this.perPage);
+  }
+
+  /** One thing at a time: the tool in hand, full screen, the views that are away. */
+  leave() {
+    if (this.tool) this.takeTool(this.tool);
+    else if (this.wide) this.toggleWide(false);
+    else this.setLayout(0);
+  }
+
+  /** To the next view, turning to its page. */
+  move(step) {
+    const { hung, from } = this;
+    this.activate(hung[(hung.indexOf(this.active) + step + hung.length) % hung.length]);
+    this.onScreen();
+    if (this.from !== from) this.layOut();
+    this.active.surface.focus();
+  }
+
+  turnPage(step) {
+    const { hung, perPage } = this;
+    if (!perPage || perPage >= hung.length) return;
+    const focused = document.activeElement?.closest?.(".viewer-view");
+    this.from = nextPage(this.from, step, perPage, hung.length);
+    this.activate(hung[this.from]);
     this.layOut();
+    if (focused && this.stage.contains(focused)) this.active.surface.focus();
+  }
+
+  setLayout(perPage) {
+    this.perPage = perPage;
+    this.from = Infinity; // whatever page the active view is on now
+    this.layOut();
+  }
+
+  stepLayout() {
+    const steps = layoutSteps(this.hung.length);
+    this.setLayout(steps[(steps.indexOf(this.perPage) + 1) % steps.length]);
+  }
+
+  /** One view alone, and back to as many as before. */
+  toggleMaximised(pane) {
+    if (this.hung.length < 2 || !this.can("layout")) return;
+    this.activate(pane);
+    if (this.perPage !== 1) this.several = this.perPage;
+    this.setLayout(this.perPage === 1 ? this.several : 1);
   }
 
   /** One view over the whole page; the page's own keys go on working under it. */
   toggleWide(on) {
-    if (on) this.aloneBefore = this.alone;
+    if (on) this.before = this.perPage;
     this.setWide(on);
-    this.alone = on ? this.hung.length > 1 : this.aloneBefore;
-    this.layOut();
+    this.setLayout(on ? Number(this.hung.length > 1) : this.before);
+  }
+
+  /** Keys that have nothing to do here are left to the page. */
+  isMine(name) {
+    const n = this.hung.length;
+    const idle = {
+      leave: !this.isAnythingToLeave(),
+      again: !this.failing(),
+      unreadable: !this.failing(),
+      page: !this.perPage || this.perPage >= n,
+      remove: !this.active?.state?.measures?.length,
+    };
+    return n > 0 && this.can(toolOf(name)) && !idle[name];
   }
 
   listen() {
@@ -340,8 +445,7 @@ class Viewer {
     const { signal } = this.abort;
     document.addEventListener("keydown", (event) => {
       const act = actOfKey(event, event.target.closest?.(".viewer-view") && this.root.contains(event.target));
-      if (!act || (act[0] === "leave" && !this.wide && !this.alone)) return;
-      if (["again", "unreadable"].includes(act[0]) && !this.failing()) return;
+      if (!act || !this.isMine(...act)) return;
       event.preventDefault();
       this.act(...act);
     }, { signal });
@@ -352,8 +456,8 @@ class Viewer {
 }
 
 /**
- * Mount a viewer in `root`. Options: views, text, backend, primary, worker, previews (false: never a first look),
- * veiled (true: the page shows nothing of a case until it is whole), onPainted, onReady, onWhole, onUnreadable, onError.
+ * Mount a viewer in `root`. Options: views, hidden (names of tools), text, backend, primary, worker, previews
+ * (false: never a first look), veiled (true: the page shows nothing of a case until it is whole), onPainted, onReady, onWhole, onUnreadable, onError.
  *
  * onReady({ at, views, unreadable }): all views of the case are on screen at full depth, in a frame that was handed to
  * the screen, but those of which the person says that they cannot be read; at is that moment on the page's clock, views
@@ -365,7 +469,7 @@ class Viewer {
 export function mountViewer(root, options = {}) {
   const viewer = new Viewer(root, options);
   return {
-    show: (views, states) => viewer.show(views, states),
+    show: (views, state) => viewer.show(views, state),
     turnTo: (views) => viewer.turnTo(views),
     prepare: (...cases) => viewer.prepare(...cases),
     isReady: (views) => viewer.isReady(views),

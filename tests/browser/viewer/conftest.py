@@ -95,7 +95,7 @@ class Looker:
         return [box for box in boxes if box]
 
     def state(self) -> list[dict[str, Any]]:
-        states: list[dict[str, Any]] = self.page.evaluate("() => viewer.state()")
+        states: list[dict[str, Any]] = self.page.evaluate("() => viewer.state().views")
         return states
 
     def levels(self, place: int = 0) -> Greys:

@@ -338,7 +338,7 @@ def test_state_can_be_stored_and_restored(look: Looker, stage: Stage) -> None:
     stored = look.state()
     picture = look.levels()
     look.press("r", "i")
-    look.page.evaluate("([views, states]) => viewer.show(views, states)", [views, stored])
+    look.page.evaluate("([views, stored]) => viewer.show(views, { views: stored })", [views, stored])
     look.settle()
     assert look.state() == stored
     assert np.array_equal(look.levels(), picture)
