@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from functools import lru_cache
-
-_number_at_end = re.compile(r"_[0-9]{1,4}\Z").search
 
 
 def identifier_digest(kind: str, value: str) -> int:
@@ -16,8 +13,9 @@ def identifier_digest(kind: str, value: str) -> int:
     whose keys differ in that number, stand together in the index; the other 40 are of kind and value. Values with
     equal digests are told apart by the value.
     """
-    found = _number_at_end(value)
-    stem = value[: found.start()] if found else value
+    stem, line, number = value.rpartition("_")
+    if not (line and 0 < len(number) < 5 and number.isdigit() and number.isascii()):
+        stem = value
     whole = hashlib.sha256(f"{kind}\n{value}".encode("utf-8", "surrogatepass")).digest()
     return int.from_bytes(_digest_of_stem(stem) + whole[:5], "big", signed=True)
 

@@ -72,8 +72,8 @@ def read_batches(stream: BinaryIO, rules: RecordRules, root: str, *, size: int =
 
     The ids read so far are remembered by their 64-bit hashes: 50 MB for 600,000 questions.
     """
-    reader = ObjectReader(stream)
     records = RecordReader(rules)
+    reader = ObjectReader(stream, quick=records.read_plain)
     entries = iter(reader)
     seen: set[int] = set()
     ended = False
@@ -81,7 +81,10 @@ def read_batches(stream: BinaryIO, rules: RecordRules, root: str, *, size: int =
         building = _Building(root, seen)
         try:
             for entry in entries:
-                building.add(entry.key, *records.read(entry))
+                if type(entry.value) is QuestionRecord:
+                    building.add(entry.key, entry.value, [])
+                else:
+                    building.add(entry.key, *records.read(entry))
                 if building.n_read == size:
                     break
             else:
@@ -133,8 +136,8 @@ class _Building:
                     record.stem,
                     "[" + ",".join(map(encode_basestring, record.options)) + "]",
                 ),
-                *(record.answer, record.explanation, record.task.value),
-                *(record.category, record.subcategory, record.question_class, record.difficulty.value),
+                *(record.answer, record.explanation, record.task._value_),
+                *(record.category, record.subcategory, record.question_class, record.difficulty._value_),
                 *(record.extra, record.content_sha256),
             )
         )

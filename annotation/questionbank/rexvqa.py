@@ -13,7 +13,6 @@ other names. Its split is published without answers: there, and only there, key 
 from __future__ import annotations
 
 import hashlib
-import marshal
 import re
 from typing import Any
 
@@ -21,7 +20,7 @@ from annotation.enums import Difficulty, Task
 from annotation.questionbank import fields as reading
 from annotation.questionbank.checking import FieldCheck, encode_json
 from annotation.questionbank.examfields import EXAM_FIELDS, ExamReader
-from annotation.questionbank.plain import MAX_REMEMBERED, USUAL_TASK_NAMES, further_texts, read_plain
+from annotation.questionbank.plain import MAX_FURTHER, USUAL_TASK_NAMES, PlainReader
 from annotation.questionbank.records import (
     MAX_NAME_CHARS,
     MAX_TEXT_CHARS,
@@ -53,16 +52,14 @@ _untidy = re.compile(r"\s\s|\A\s|\s\Z|[^\S \n]").search  # white space that make
 
 
 class RecordReader:
-    """Reads the entries of one file, in their order. The only state is the exam of the record before.
+    """Reads the entries of one file, in their order. The only state is the exam of the record before."""
 
-    ``plain=False`` reads every record carefully; the result is the same.
-    """
-
-    def __init__(self, rules: RecordRules, *, plain: bool = True) -> None:
+    def __init__(self, rules: RecordRules) -> None:
         self._rules = rules
         self._exams = ExamReader(rules.folder)
-        self._plain = plain
-        self._further: dict[tuple[str, ...], tuple[str, ...] | None] = {}  # by the names of a record
+        self._plain = PlainReader(rules, self._exams)
+        self._learnt: set[str] = set()  # further fields seen
+        self.read_plain = self._plain.read
 
     def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[Problem]]:
         """The record of one entry, or None and every problem that it has."""
@@ -70,29 +67,19 @@ class RecordReader:
         if type(value) is not dict:
             fault = Fault("", "schema", "A question must be an object of fields, in braces.")
             return None, [Problem(key, *each) for each in (*faults, fault)]
-        if self._plain and not faults:
-            record = self._read_plain(key, value)
-            if record is not None:
-                return record, []
         check = _QuestionCheck(faults)
         record = check.read(key, value, self._rules, self._exams)
         if check.problems:
             return None, [Problem(key, *each) for each in check.problems]
+        self._learn(value)
         return record, []
 
-    def _read_plain(self, key: str, value: dict[str, Any]) -> QuestionRecord | None:
-        names = tuple(value)
-        try:
-            further = self._further[names]
-        except KeyError:
-            usual = _other_names.isdisjoint(names)
-            further = tuple(sorted(set(names) - _read_here)) if usual else None
-            if len(self._further) < MAX_REMEMBERED:
-                self._further[names] = further
-        exam = self._exams.read(value)[0]
-        if further is None or exam is None:
-            return None
-        return read_plain(key, value, further, exam, self._rules)
+    def _learn(self, value: dict[str, Any]) -> None:
+        """The short way is told of the further fields of a good record: the next ones will have them too."""
+        names = value.keys() - _read_here - self._learnt
+        if names and len(self._learnt) < MAX_FURTHER and _other_names.isdisjoint(value):
+            self._learnt |= names
+            self._plain.learn(list(names))
 
 
 class _QuestionCheck(FieldCheck):
@@ -229,23 +216,10 @@ class _QuestionCheck(FieldCheck):
     def _extra(self, value: dict[str, Any], form: dict[str, Any], exam_extra: str) -> str:
         """JSON text of what the columns do not give back: further fields, and the form of those that they do."""
         names = value.keys() - _read_here
-        fields = self._further(tuple([(name, value[name]) for name in sorted(names)])) if names else "{}"
+        fields = self.further_fields({name: value[name] for name in names}) if names else "{}"
         if self.problems:  # what was refused may not be writable
             return ""
         return f'{{"exam":{exam_extra},"fields":{fields},"form":{_form_text(form) if form else "{}"}}}'
-
-    def _further(self, members: tuple[tuple[str, Any], ...]) -> str:
-        """JSON text of further fields; few are texts of their own, so the last ones are remembered."""
-        try:
-            told = marshal.dumps(members, 2)
-        except ValueError:  # a refused number
-            return self.further_fields(dict(members))
-        text = further_texts.get(told)
-        if text is None:
-            text = self.further_fields(dict(members))
-            if text and len(further_texts) < MAX_REMEMBERED:
-                further_texts[told] = text
-        return text
 
 
 def _form_text(form: dict[str, Any]) -> str:

@@ -24,8 +24,11 @@ MAX_ENTRY_CHARS = 1_000_000
 MAX_KEY_CHARS = 255
 
 Scan = Callable[[str, int], tuple[Any, int]]
+Quick = Callable[[str, str], Any]  # name and text of an entry to its value; None for "read it carefully"
 
 _skip_space = re.compile(r"[ \t\n\r]*").match
+_begins = re.compile(r'[ \t\n\r]*"([^"\\\x00-\x1f]+)"[ \t\n\r]*:[ \t\n\r]*(?={)').match
+_ends = re.compile(r"[ \t\n\r]*[,}]").match
 
 
 class Fault(NamedTuple):
@@ -69,12 +72,15 @@ class _Rejected:
 class ObjectReader:
     """Iterate over the entries of the one JSON object in ``stream`` (binary, read once, never seeked).
 
-    ``bytes_read`` tells how far the reading has come. A leading byte order mark is skipped.
+    ``bytes_read`` tells how far the reading has come. A leading byte order mark is skipped. ``quick`` is given name
+    and text of an entry that looks like one plain object: what it makes of it becomes the value, unless that is
+    None; then, and whenever the guess at the end of the object was wrong, the entry is parsed here.
     """
 
-    def __init__(self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS) -> None:
+    def __init__(self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS, quick: Quick | None = None) -> None:
         self.bytes_read = 0
         self._stream = stream
+        self._quick = quick
         self._max_entry_chars = max_entry_chars
         self._decode = codecs.getincrementaldecoder("utf-8-sig")(errors="strict").decode
         self._buffer = ""
@@ -130,6 +136,10 @@ class ObjectReader:
     def _next_entry(self) -> tuple[Entry, bool]:
         """Parse the entry at the buffer's position, reading more until it is whole."""
         while True:
+            if self._quick is not None:
+                read = self._read_quickly(self._quick)
+                if read is not None:
+                    return read
             self._repeated.clear()
             self._spoiled = False
             try:
@@ -150,6 +160,23 @@ class ObjectReader:
                 raise self._too_large()
             if not self._refill():
                 raise self._unreadable("syntax", f"The file is not JSON: {_lowered(fault)}", at=self._at + offset)
+
+    def _read_quickly(self, quick: Quick) -> tuple[Entry, bool] | None:
+        """The entry up to the first brace that closes, where that makes it whole and usual."""
+        begins = _begins(self._buffer, self._at)
+        if begins is None:
+            return None
+        end = self._buffer.find("}", begins.end()) + 1
+        ends = _ends(self._buffer, end) if end else None
+        if ends is None or ends.end() - self._at > self._max_entry_chars:
+            return None
+        key = begins[1]
+        value = quick(key, self._buffer[begins.end() : end])
+        if value is None:
+            return None
+        self._last_key = key[:80] if key.isascii() else ""
+        self._at = ends.end()
+        return Entry(key, value, ()), ends[0][-1] == ","
 
     def _parse_entry(self, scan: Scan) -> tuple[str, Any, int]:
         """Name, value and the position of the comma or brace that follows.

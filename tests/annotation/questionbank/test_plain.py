@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 from typing import Any
 
 import pytest
@@ -9,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.enums import Difficulty
-from annotation.questionbank.records import RecordRules
+from annotation.questionbank.records import QuestionRecord, RecordRules
 from annotation.questionbank.rexvqa import RecordReader
-from annotation.questionbank.strictjson import Entry
+from annotation.questionbank.strictjson import Entry, ObjectReader
 from tests.annotation.questionbank.files import make_record
 
 TEXTS = st.sampled_from(
@@ -38,8 +40,18 @@ RULES = (
 
 
 def both_ways(records: list[tuple[str, dict[str, Any]]], rules: RecordRules) -> list[Any]:
-    readers = RecordReader(rules), RecordReader(rules, plain=False)
-    return [[reader.read(Entry(key, record, ())) for key, record in records] for reader in readers]
+    """What a file of these records gives with the short way, and what the careful way gives alone."""
+    texts = [(key, json.dumps(record, ensure_ascii=place % 2 == 0)) for place, (key, record) in enumerate(records)]
+    quick, careful = RecordReader(rules), RecordReader(rules)
+    return [
+        [(plain, []) if (plain := quick.read_plain(key, t)) else quick.read(entry_of(key, t)) for key, t in texts],
+        [careful.read(entry_of(key, text)) for key, text in texts],
+    ]
+
+
+def entry_of(key: str, text: str) -> Entry:
+    (entry,) = ObjectReader(io.BytesIO(f'{{"any": {text}}}'.encode("utf-8", "surrogatepass")))
+    return entry._replace(key=key)
 
 
 @given(
@@ -70,3 +82,66 @@ def test_lines_within_an_option_do_not_hide_its_double(options: list[str]) -> No
     for ((read, problems),) in both_ways([("q1", record)], RecordRules()):
         assert read is None
         assert [problem.code for problem in problems] == ["duplicate_options"]
+
+
+NAMES_OF_KIND: dict[str, Any] = {"subcategory": "Small", "class": "Respiratory System"}
+USUAL = make_record(2, code=1, Indication="Cough", **NAMES_OF_KIND)
+FIRST = {**USUAL, "Indication": '"Cough"; {fever}?'}
+
+
+def read_text(text: str, *, quickly: bool) -> list[Any]:
+    records = RecordReader(RecordRules())
+    content = f'{{"q1": {json.dumps(USUAL)}, "q2": {text}, "q3": {json.dumps(USUAL)}}}'.encode()
+    entries = ObjectReader(io.BytesIO(content), quick=records.read_plain if quickly else None)
+    return [(one.value, []) if isinstance(one.value, QuestionRecord) else records.read(one) for one in entries]
+
+
+@pytest.mark.parametrize("record", [USUAL, {**USUAL, "difficulty": "hard"}, {**USUAL, "difficulty": None}, FIRST])
+@pytest.mark.parametrize("escaped", [True, False])
+@pytest.mark.parametrize("separators", [None, (",", ":"), (" , ", "\n :\t")])
+def test_a_usual_record_goes_the_short_way(
+    record: dict[str, Any], escaped: bool, separators: tuple[str, str] | None
+) -> None:
+    text = json.dumps({**record, "category": "Épanchement"}, ensure_ascii=escaped, separators=separators)
+    reader = RecordReader(RecordRules())
+    first, _none = reader.read(entry_of("q1", text))  # tells it of the further fields
+    assert first is not None
+    assert reader.read_plain("q1", text) == first
+    assert read_text(text, quickly=True) == read_text(text, quickly=False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ('"question": ', '"question": "First?", "question": ', "duplicate_field"),
+        ('"question": ', '"question" : "First?", "question": ', "duplicate_field"),
+        ('"question": ', '"qu\\u0065stion": "First?", "question": ', "duplicate_field"),
+        ('"Findings": ', '"Findings": null, "Findings": ', "duplicate_field"),
+        ('"code": ', '"code": 1, "code": ', "duplicate_field"),
+        ('"code": 1', '"code": {"x": 1, "x": 1}', "duplicate_field"),
+        ('"code": 1', '"code": 1e999', "not_finite"),
+        ('"code": 1', '"code": ' + 5000 * "9", "number_too_long"),
+        ('"code": 1', '"code": [[[[[[[[[[1]]]]]]]]]]', "too_deep"),
+        ("Cough", "Co\\u0000ugh", "nul_character"),
+        ("Cough", "Co\\ud800ugh", "lone_surrogate"),
+        ("Is there", "Is\\u0000there", "nul_character"),
+        ("Is there", "\\udc00", "lone_surrogate"),
+        ('"B"', '"E"', "key_outside_options"),
+    ],
+)
+def test_a_fault_is_found_though_the_record_before_was_usual(old: str, new: str, code: str) -> None:
+    usual = json.dumps(USUAL)
+    assert old in usual
+    first, (refused, problems), third = read_text(usual.replace(old, new, 1), quickly=True)
+    assert refused is None
+    assert [problem.code for problem in problems] == [code]
+    assert first[0] is not None
+    assert third[0] is not None
+    assert read_text(usual.replace(old, new, 1), quickly=True) == read_text(usual.replace(old, new, 1), quickly=False)
+
+
+@pytest.mark.parametrize("new", ["Cough \\\\", 'Co\\"ugh\\\\', "}, {", "\\ud83d\\ude00", "Co\\/ugh"])
+def test_texts_that_look_like_json_change_nothing(new: str) -> None:
+    text = json.dumps(USUAL).replace("Cough", new)
+    assert read_text(text, quickly=True) == read_text(text, quickly=False)
+    assert all(record for record, _problems in read_text(text, quickly=True))
