@@ -1,4 +1,4 @@
-"""Banks are archived and brought back; an administrator deletes one while nothing refers to it."""
+"""An administrator deletes a bank while nothing refers to it."""
 
 from __future__ import annotations
 
@@ -28,23 +28,6 @@ from annotation.questionbank.sweeping import sweep_import
 
 class BankInUse(Exception):
     """Something refers to the bank; the sentence says what."""
-
-
-@transaction.atomic
-def archive_bank(bank: QuestionBank, *, actor: User, at: datetime) -> None:
-    """Out of the lists and not offered for new samples; what was made from it goes on."""
-    if bank.archived_at is None:
-        bank.archived_at = at
-        bank.save(update_fields=["archived_at"])
-        record("bank.archived", actor=actor, at=at, subject=bank)
-
-
-@transaction.atomic
-def bring_back_bank(bank: QuestionBank, *, actor: User, at: datetime) -> None:
-    if bank.archived_at is not None:
-        bank.archived_at = None
-        bank.save(update_fields=["archived_at"])
-        record("bank.brought_back", actor=actor, at=at, subject=bank)
 
 
 def check_unused(bank: QuestionBank) -> None:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.archiving import archive
 from annotation.audit.recording import record
 from annotation.enums import RoundState, RoundSteps
 from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SamplingPlan, User
@@ -159,23 +160,11 @@ def _check_transition(review_round: ReviewRound, to: RoundState) -> None:
 
 @transaction.atomic
 def archive_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
-    """Out of the lists; everything stays readable. Archiving twice changes nothing. Raises RoundRefused while open."""
+    """Out of the lists; everything stays readable. Raises RoundRefused while open."""
     hold_round(review_round)
     if review_round.state == RoundState.OPEN:
         raise RoundRefused(_("The round is open: close it before you archive it."))
-    if review_round.archived_at is None:
-        review_round.archived_at = at
-        review_round.save(update_fields=["archived_at"])
-        record("round.archived", actor=actor, at=at, subject=review_round)
-
-
-@transaction.atomic
-def bring_back_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
-    hold_round(review_round)
-    if review_round.archived_at is not None:
-        review_round.archived_at = None
-        review_round.save(update_fields=["archived_at"])
-        record("round.brought_back", actor=actor, at=at, subject=review_round)
+    archive(review_round, actor=actor, at=at)
 
 
 @transaction.atomic

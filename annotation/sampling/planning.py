@@ -152,23 +152,6 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime) ->
 
 
 @transaction.atomic
-def archive_sample(plan: SamplingPlan, *, actor: User, at: datetime) -> None:
-    """Out of the lists and not offered for new rounds; its rounds go on. Archiving twice changes nothing."""
-    if plan.archived_at is None:
-        plan.archived_at = at
-        plan.save(update_fields=["archived_at"])
-        record("sample.archived", actor=actor, at=at, subject=plan)
-
-
-@transaction.atomic
-def bring_back_sample(plan: SamplingPlan, *, actor: User, at: datetime) -> None:
-    if plan.archived_at is not None:
-        plan.archived_at = None
-        plan.save(update_fields=["archived_at"])
-        record("sample.brought_back", actor=actor, at=at, subject=plan)
-
-
-@transaction.atomic
 def delete_sample(plan: SamplingPlan, *, actor: User, at: datetime) -> None:
     """Raises SampleRefused while a round was made from it."""
     n_rounds = plan.rounds.count()

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.archiving import archive, bring_back
 from annotation.decorators import AuthenticatedRequest, role_required
 from annotation.enums import ImageState, ImportState, Role, RoundState
 from annotation.forms.bank import SearchForm
@@ -22,7 +23,7 @@ from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
 from annotation.permissions import is_administrator, is_coordinator
 from annotation.questionbank.answers import truth_of
-from annotation.questionbank.keeping import BankInUse, archive_bank, begin_deletion, bring_back_bank, check_unused
+from annotation.questionbank.keeping import BankInUse, begin_deletion, check_unused
 from annotation.questionbank.listing import categories_of, n_questions, published_imports, questions_page
 
 
@@ -141,13 +142,13 @@ def _closed_reviews(one: Question) -> list[Review]:
 @role_required(Role.COORDINATOR)
 @require_POST
 def bank_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, archive_bank, _("The bank is archived."))
+    return _changed(request, slug, archive, _("The bank is archived."))
 
 
 @role_required(Role.COORDINATOR)
 @require_POST
 def bank_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, bring_back_bank, _("The bank is back in use."))
+    return _changed(request, slug, bring_back, _("The bank is back in use."))
 
 
 @role_required(Role.ADMINISTRATOR)

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from annotation.archiving import bring_back
 from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role
 from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm
@@ -89,7 +90,7 @@ def round_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def round_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     review_round = coordinated_round(request.user, slug)
-    acts.bring_back_round(review_round, actor=request.user, at=timezone.now())
+    bring_back(review_round, actor=request.user, at=timezone.now())
     messages.success(request, _("The round is back."))
     return redirect("round", slug)
 

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.archiving import archive, bring_back
 from annotation.decorators import AuthenticatedRequest, role_required
 from annotation.enums import Role
 from annotation.forms.sampling import DrawForm, StoreForm
@@ -22,8 +23,6 @@ from annotation.permissions import is_administrator, is_coordinator
 from annotation.sampling.planning import (
     Draw,
     SampleRefused,
-    archive_sample,
-    bring_back_sample,
     default_name,
     delete_sample,
     draw_sample,
@@ -153,13 +152,13 @@ def _changed(
 @role_required(Role.COORDINATOR)
 @require_POST
 def sample_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, archive_sample, _("The sample is archived."), ("samples",))
+    return _changed(request, slug, archive, _("The sample is archived."), ("samples",))
 
 
 @role_required(Role.COORDINATOR)
 @require_POST
 def sample_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, bring_back_sample, _("The sample is back."), ("sample", slug))
+    return _changed(request, slug, bring_back, _("The sample is back."), ("sample", slug))
 
 
 @role_required(Role.ADMINISTRATOR)

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
+from annotation.archiving import archive, bring_back
 from annotation.digests import image_path_digest
 from annotation.enums import IdentifierKind, ImageState, ImportState
 from annotation.models import (
@@ -27,7 +28,7 @@ from annotation.questionbank import batches, importing, reading_child, storing, 
 from annotation.questionbank.comparing import Counts
 from annotation.questionbank.difficulties import DifficultiesUnreadable
 from annotation.questionbank.importing import ImportRunning
-from annotation.questionbank.keeping import BankInUse, archive_bank, bring_back_bank, delete_bank
+from annotation.questionbank.keeping import BankInUse, delete_bank
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db
@@ -449,9 +450,9 @@ def test_banks_are_archived_brought_back_and_deleted(tmp_path: Path, cora: User,
     run_import(write_file(tmp_path, ten_records()))
     run_import(write_file(tmp_path, ten_records(category="Heart")))
     bank = QuestionBank.objects.get()
-    archive_bank(bank, actor=cora, at=NOON)
+    archive(bank, actor=cora, at=NOON)
     assert bank.archived_at == NOON
-    bring_back_bank(bank, actor=cora, at=NOON)
+    bring_back(bank, actor=cora, at=NOON)
     assert not QuestionBank.objects.filter(archived_at__isnull=False).exists()
     delete_bank(bank, actor=ada, at=NOON)
     assert n_rows() == EMPTY

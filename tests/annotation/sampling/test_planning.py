@@ -10,13 +10,12 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
+from annotation.archiving import archive, bring_back
 from annotation.enums import ImportState
 from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
 from annotation.review.rounds import create_round
 from annotation.sampling.planning import (
     SampleRefused,
-    archive_sample,
-    bring_back_sample,
     delete_sample,
     draw_sample,
     preview_sample,
@@ -105,9 +104,9 @@ def test_a_name_is_used_once_and_an_address_gets_a_number(bank: QuestionBank, co
 
 def test_archiving_deleting_and_what_refers(bank: QuestionBank, cora: User, ada: User, noon: datetime) -> None:
     plan = draw_sample(bank, actor=cora, at=noon)
-    archive_sample(plan, actor=cora, at=noon)
+    archive(plan, actor=cora, at=noon)
     assert plan.archived_at == noon
-    bring_back_sample(plan, actor=cora, at=noon)
+    bring_back(plan, actor=cora, at=noon)
     review_round = create_round(plan, name="R", reviewers=[], actor=cora, at=noon)
     with pytest.raises(SampleRefused, match="round was made"):
         delete_sample(plan, actor=ada, at=noon)

@@ -8,9 +8,10 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.archiving import archive
 from annotation.models import QuestionBank, SamplingPlan, User
 from annotation.review.rounds import create_round
-from annotation.sampling.planning import archive_sample, draw_sample
+from annotation.sampling.planning import draw_sample
 from tests.annotation.review.cases import make_bank, make_revision
 
 LONG = "Which finding on the frontal radiograph best explains the symptoms of this patient? " * 40
@@ -130,7 +131,7 @@ def test_archived_samples_stand_apart(coordinator: Client, plan: SamplingPlan, c
     assert list(coordinator.get("/samples/?archived").context["page"]) == [plan]
     coordinator.post("/samples/sample/bring-back/")
     assert list(coordinator.get("/samples/").context["page"]) == [plan]
-    archive_sample(plan, actor=cora, at=noon)
+    archive(plan, actor=cora, at=noon)
 
 
 def test_deleting_is_refused_while_a_round_refers(
