@@ -1,12 +1,12 @@
 // The case page: one viewer that stays, and a question that changes under it.
 
-import { mountViewer } from "../viewer/viewer.js";
 import { BlindStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
 import { clearProblems, focusField, press, showProblem, valuesOf } from "./fields.js";
 import { JudgementStep } from "./judgement.js";
 import { isForPage, isTyping, letterOf } from "./keys.js";
-import { bodyOf, request, send } from "./sending.js";
+import { Screen } from "./screen.js";
+import { bodyOf, jsonIn, request, send } from "./sending.js";
 
 const PARTS = ["case-head", "case-note", "case-panel", "case-data"];
 const byId = (id) => document.getElementById(id);
@@ -15,8 +15,12 @@ const jsonOf = (id) => JSON.parse(byId(id).textContent);
 class CasePage {
   constructor() {
     this.words = byId("case-words").dataset;
-    const onPainted = (index, level) => performance.mark(`view ${index} ${level}`); // for who measures the page
-    this.viewer = mountViewer(byId("viewer"), { views: jsonOf("case-views"), onPainted });
+    this.screen = new Screen(jsonOf("case-views"), this.words, {
+      onShown: () => this.isWaitSaid && this.message(""),
+      onChange: () => this.renew(),
+      onReveal: () => this.step.begin(),
+    });
+    this.viewer = this.screen.viewer;
     this.drafts = new Drafts((state) => this.say(state));
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("input", (event) => this.onInput(event));
@@ -27,6 +31,7 @@ class CasePage {
     addEventListener("pageshow", (event) => event.persisted && this.load(location.href));
     history.replaceState({}, "", this.data.url);
     this.begin();
+    this.screen.arriveQuestion();
   }
 
   get data() {
@@ -47,13 +52,15 @@ class CasePage {
     this.step.onInput(null);
     this.renew();
     this.step.begin();
+    if (this.screen.takeEarly()) this.message(this.words.early);
     this.viewer.prepare(...jsonOf("next-cases"));
   }
 
-  /** Submit is quiet until everything that is needed is there. */
+  /** Submit is quiet until everything that is needed is there and every image has been seen. */
   renew() {
     const go = byId("case-go");
-    if (go) go.setAttribute("aria-disabled", String(this.step.missing().length > 0 || Boolean(this.busy)));
+    const isQuiet = this.busy || !this.screen.isSeen || this.step.missing().length > 0;
+    if (go) go.setAttribute("aria-disabled", String(Boolean(isQuiet)));
   }
 
   // Words. -----------------------------------------------------------------------------------------
@@ -69,11 +76,13 @@ class CasePage {
     const place = byId("case-message");
     place.textContent = text;
     place.hidden = !text;
+    this.isWaitSaid = false;
   }
 
   // Events. ----------------------------------------------------------------------------------------
 
   onKey(event) {
+    if (this.screen.isAway) return; // there is no question on screen that a key could be meant for
     if (!isForPage(event)) {
       const isSend = event.key === "Enter" && (event.ctrlKey || event.metaKey) && !document.querySelector("dialog[open]");
       if (isSend && !event.repeat) this.take(event, () => this.submit());
@@ -111,6 +120,7 @@ class CasePage {
   onInput(event) {
     if (!this.form.contains(event.target)) return;
     clearProblems(this.form);
+    this.message("");
     this.step.onInput(event.target);
     if (event.target.value === "identifies" && event.target.checked) this.askWhichImage();
     this.drafts.changed();
@@ -144,7 +154,7 @@ class CasePage {
   // Steps. -----------------------------------------------------------------------------------------
 
   async submit() {
-    if (this.busy || this.data.roundOpen !== "yes") return;
+    if (this.screen.isAway || this.data.roundOpen !== "yes") return;
     const missing = this.step.missing();
     if (missing.length) {
       clearProblems(this.form);
@@ -153,39 +163,59 @@ class CasePage {
       focusField(this.form, field);
       return;
     }
-    await this.post(this.form.action, valuesOf(this.form), this.form);
+    if (!this.screen.isSeen) {
+      this.message(this.screen.waitingFor());
+      this.isWaitSaid = true;
+      return;
+    }
+    const [next] = this.data.step === "judge" ? jsonOf("next-cases") : [];
+    await this.post(this.form.action, valuesOf(this.form), this.form, next);
   }
 
   async skip() {
     const dialog = byId("skip-dialog");
     const values = valuesOf(dialog.querySelector("form"));
-    if (await this.post(this.data.skipUrl, values, dialog)) dialog.close();
+    if (!(await this.post(this.data.skipUrl, values, dialog))) return;
+    dialog.close();
+    this.step.begin();
   }
 
-  /** Send a step; on success the next part or the next case is on the page, otherwise the problems are. */
-  async post(url, values, root) {
+  /**
+   * Send a step. On success the next part or the next case is on the page, otherwise the problems are. The images of
+   * `next` are shown meanwhile; the case comes back, and waits, when the server does not answer or refuses.
+   */
+  async post(url, values, root, next) {
     if (this.busy) return false;
     this.busy = true;
-    this.renew();
     this.drafts.stop();
+    this.screen.leave(next);
+    const tell = (state) => {
+      this.screen.comeBack?.();
+      this.say(state);
+    };
     try {
-      const answer = await send(url, () => bodyOf(values), { tell: (state) => this.say(state) });
-      return await this.receive(answer, root);
+      const answer = await send(url, () => bodyOf(values), { tell });
+      if (!answer.ok) this.screen.comeBack?.();
+      return this.receive(answer, root);
     } finally {
       this.busy = false;
+      this.screen.release();
       this.renew();
+      if (this.wanted) this.load(this.wanted);
     }
   }
 
-  async receive(answer, root) {
+  receive(answer, root) {
     if (answer.ok) {
       this.drafts.forget();
       const elsewhere = answer.headers.get("HX-Redirect");
+      if (this.wanted) return true; // the person went elsewhere meanwhile
       if (elsewhere) location.assign(elsewhere);
-      else this.turn(await answer.text(), answer.headers.get("HX-Push-Url"));
+      else this.turn(answer.said, answer.headers.get("HX-Push-Url"));
       return true;
     }
-    const said = await answer.json().catch(() => ({}));
+    const said = jsonIn(answer);
+    this.screen.hold(false);
     clearProblems(root);
     const problems = (said.problems ?? []).filter(({ field, message }) => showProblem(root, field, message));
     if (problems.length) {
@@ -196,25 +226,32 @@ class CasePage {
     return false;
   }
 
+  /** Show the case of an address; a step that is on its way is waited for, so that two cases never cross. */
   async load(url) {
+    this.wanted = url;
+    if (this.busy) return;
+    this.busy = true;
+    this.drafts.flush();
     this.drafts.stop();
-    const answer = await request(url).catch(() => null);
-    if (answer?.ok) this.turn(await answer.text(), null);
-    else location.reload();
+    this.screen.leave();
+    const html = await request(url).then((answer) => (answer.ok ? answer.text() : null)).catch(() => null);
+    this.busy = false;
+    if (this.wanted !== url) return void this.load(this.wanted);
+    this.wanted = null;
+    if (html === null) return void location.reload();
+    this.turn(html, null);
+    this.screen.release();
+    this.renew();
   }
 
   /** Put the new parts on the page. The viewer stays; it changes its images only when the case changes. */
   turn(html, url) {
     const before = this.data.assignment;
-    const viewsBefore = byId("case-views").textContent;
     const parts = new DOMParser().parseFromString(html, "text/html");
     for (const id of PARTS) byId(id).replaceWith(document.adoptNode(parts.getElementById(id)));
-    if (this.data.assignment !== before || byId("case-views").textContent !== viewsBefore) {
-      performance.clearMarks();
-      this.viewer.show(jsonOf("case-views"));
-    }
     this.cover(false);
     if (url && url !== location.pathname) history.pushState({}, "", url);
+    this.screen.arrive(jsonOf("case-views"), this.data.assignment !== before);
     this.begin();
   }
 
@@ -233,7 +270,7 @@ class CasePage {
     const answer = await send(url, () => new URLSearchParams(), { tell: (state) => this.say(state) });
     if (asked !== this.data.assignment) return;
     if (!answer.ok) return void this.receive(answer, this.form);
-    const parts = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const parts = new DOMParser().parseFromString(answer.said, "text/html");
     byId("case-report").replaceWith(document.adoptNode(parts.getElementById("case-report")));
     this.step.reportOpened();
     byId("case-report").focus();
@@ -284,10 +321,10 @@ class CasePage {
     }
     const answer = await send(this.data.identifiesUrl, () => bodyOf(values), { tell: (state) => this.say(state) });
     if (answer.ok) {
-      const parts = new DOMParser().parseFromString(await answer.text(), "text/html");
+      const parts = new DOMParser().parseFromString(answer.said, "text/html");
       for (const id of ["case-note", "case-data"]) byId(id).replaceWith(document.adoptNode(parts.getElementById(id)));
-      this.viewer.show(jsonOf("case-views"));
-    } else this.message((await answer.json().catch(() => ({}))).message ?? this.words.refused);
+      this.screen.arrive(jsonOf("case-views"), true);
+    } else this.message(jsonIn(answer).message ?? this.words.refused);
     dialog.close("sent");
   }
 

@@ -1,9 +1,10 @@
 // Drafts save themselves within a second; what is not acknowledged yet also stays in this tab over a reload.
 
 import { setValues, valuesOf } from "./fields.js";
-import { bodyOf, send } from "./sending.js";
+import { bodyOf, jsonIn, send } from "./sending.js";
 
 const QUIET_MS = 400;
+const MOST_MS = 800; // after the first change, though the typing goes on
 
 export class Drafts {
   constructor(tell) {
@@ -54,10 +55,11 @@ export class Drafts {
   changed() {
     this.sequence += 1;
     this.keep(false);
+    if (!this.waiting) this.since = performance.now();
     this.waiting = true;
     this.tell("saving");
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => this.save(), QUIET_MS);
+    this.timer = setTimeout(() => this.save(), Math.min(QUIET_MS, this.since + MOST_MS - performance.now()));
   }
 
   body() {
@@ -72,7 +74,7 @@ export class Drafts {
       return this.body();
     };
     const answer = await send(this.url, now, { tell: this.tell, signal: abort.signal });
-    const newer = answer?.status === 409 ? (await answer.json().catch(() => ({}))).sequence : undefined;
+    const newer = answer?.status === 409 ? jsonIn(answer).sequence : undefined;
     if (this.sending !== abort) return; // the case has turned meanwhile
     this.sending = null;
     if (!answer) return;

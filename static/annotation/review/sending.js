@@ -34,8 +34,17 @@ export function bodyOf(values) {
 /** Whether an answer says "not now" rather than "no": worth sending again. */
 const isPassing = (status) => status >= 500 || status === 429 || status === 401 || status === 403 || status === 408;
 
+/** What a refusal says, field by field or as a sentence. */
+export function jsonIn(answer) {
+  try {
+    return JSON.parse(answer.said);
+  } catch {
+    return {};
+  }
+}
+
 /**
- * Send until the server answers. ``bodyNow`` gives the body of each attempt, so that a later one carries what was
+ * Send until the server answers; what it says is in ``said``, whole. ``bodyNow`` gives the body of each attempt, so that a later one carries what was
  * typed meanwhile. Calls tell("trying" | "expired") before each further attempt; stops with null when
  * ``signal`` is aborted.
  */
@@ -44,7 +53,7 @@ export async function send(url, bodyNow, { tell, signal } = {}) {
     let status = 0;
     try {
       const answer = await request(url, bodyNow(), { signal });
-      if (!isPassing(answer.status)) return answer;
+      if (!isPassing(answer.status)) return Object.assign(answer, { said: await answer.text() });
       status = answer.status;
     } catch (error) {
       if (signal?.aborted) return null;

@@ -38,7 +38,10 @@ export class Pane {
     this.again.textContent = viewer.text.again;
     this.again.addEventListener("click", () => viewer.retry(this));
     this.unreadable = element("button", "viewer-button", this.error, { type: "button" });
-    this.unreadable.addEventListener("click", () => viewer.toggleUnreadable(this));
+    this.unreadable.addEventListener("click", () => {
+      viewer.toggleUnreadable(this);
+      this.surface.focus(); // the next Enter is for the answer
+    });
     this.listen();
   }
 

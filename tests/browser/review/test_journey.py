@@ -34,8 +34,15 @@ def checked(page: Page) -> dict[str, list[str]]:
     return found
 
 
+def commit(page: Page, key: str = "Enter") -> None:
+    """As soon as it can be: everything is chosen, and every image is on screen."""
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    press(page, key)
+
+
 def answer(page: Page, *keys: str) -> None:
-    press(page, *keys, "Enter")
+    press(page, *keys)
+    commit(page)
     expect(page.locator(JUDGE)).to_be_visible()
 
 

@@ -100,7 +100,8 @@ def prepare(look: Looker, *cases: list[Descriptor]) -> None:
 
 
 def in_memory(look: Looker) -> list[str]:
-    return look.page.evaluate("() => kept()")
+    kept: list[str] = look.page.evaluate("() => kept()")
+    return kept
 
 
 def addresses(*cases: list[Descriptor]) -> set[str]:

@@ -1,0 +1,184 @@
+// What of a case is on screen. The page's root says it in data-showing:
+//   "case"     the question beside its images;
+//   "turning"  the images of the next case beside an empty panel: its question is on its way from the server;
+//   "loading"  nothing yet. Where the root has data-reading, a case appears as a whole, in one frame, at full depth.
+// Images of one case never stand beside the question of another one.
+
+import { afterNextFrame, afterThisFrame } from "../viewer/readiness.js";
+import { mountViewer } from "../viewer/viewer.js";
+import { digitOf, isForPage, letterOf } from "./keys.js";
+
+const QUESTION = ["case-head", "case-panel"];
+const byId = (id) => document.getElementById(id);
+
+export class Screen {
+  /**
+   * `onShown({ at, views, unreadable })`: question and images of a case stand on screen, once for each case; see
+   * onReady of the viewer. `onChange()`: what is missing has changed. `onReveal()`: the form can take the focus.
+   */
+  constructor(views, words, { onShown, onChange, onReveal }) {
+    Object.assign(this, { words, onShown, onChange, onReveal });
+    this.root = byId("content");
+    this.reading = "reading" in this.root.dataset;
+    this.isHere = true; // the question on the page is the one of the images
+    this.isHeld = false;
+    this.views = views;
+    this.viewer = mountViewer(byId("viewer"), {
+      views,
+      veiled: this.reading,
+      previews: !this.reading,
+      onPainted: (index, level) => performance.mark(`view ${index} ${level}`), // for who measures the page
+      onReady: (info) => {
+        this.images = info;
+        this.check();
+      },
+      onWhole: () => this.reveal(),
+      onUnreadable: () => this.check(),
+      onError: () => this.changed(),
+    });
+    addEventListener("keydown", (event) => this.noteEarlyKey(event));
+  }
+
+  get isAway() {
+    return this.isHeld || this.root.dataset.showing !== "case";
+  }
+
+  /** Whether everything that can be read has been on screen, and what cannot be read was said. */
+  get isSeen() {
+    const { loading, failed } = this.viewer.missing();
+    return this.isTold && !loading.length && !failed.length;
+  }
+
+  /** The names of the images that the person says cannot be read. */
+  unreadable() {
+    return this.viewer.unreadable().map((index) => this.views[index].id);
+  }
+
+  // A turn. ------------------------------------------------------------------------------------------
+
+  /** A step is on its way to the server: nothing can be entered, and the images of the next case come at once. */
+  leave(next) {
+    this.focused = document.activeElement;
+    this.hold(true);
+    if (!next) return;
+    const { views, isTold } = this;
+    this.root.dataset.showing = this.reading ? "loading" : "turning";
+    this.isHere = false;
+    this.isAhead = true;
+    this.expectImages(next);
+    const back = this.viewer.turnTo(next);
+    this.comeBack = () => {
+      this.comeBack = null;
+      this.isAhead = false;
+      this.expectImages(views);
+      this.isTold = isTold;
+      back();
+      this.arriveQuestion();
+    };
+    this.changed();
+  }
+
+  /** The answer of the server is there; what is on the page now can be used. */
+  release() {
+    this.hold(false);
+    if (this.focused?.isConnected && document.activeElement === document.body) this.focused.focus({ preventScroll: true });
+    this.focused = null;
+  }
+
+  /** The question of a case is on the page. `isOther`: of another case than before, though it may show the same images. */
+  arrive(views, isOther) {
+    const isSame = JSON.stringify(views) === JSON.stringify(this.views);
+    const stays = isSame && (this.isAhead || !isOther);
+    this.isAhead = false;
+    this.comeBack = null;
+    if (!stays) {
+      if (this.reading) this.root.dataset.showing = "loading";
+      this.expectImages(views);
+      this.viewer.show(views);
+    }
+    this.arriveQuestion();
+  }
+
+  expectImages(views) {
+    performance.clearMarks();
+    this.views = views;
+    this.images = null;
+    this.isTold = false;
+    this.question = null;
+  }
+
+  arriveQuestion() {
+    this.isHere = true;
+    if (this.reading) this.reveal();
+    else {
+      this.root.dataset.showing = "case";
+      this.tellQuestion(afterNextFrame);
+    }
+    this.changed();
+  }
+
+  tellQuestion(after) {
+    const question = (this.question = {});
+    after(() => {
+      if (question !== this.question) return;
+      question.isShown = true;
+      this.check();
+    });
+  }
+
+  /** Lift the veil when question and images are all there: one frame shows everything. */
+  reveal() {
+    requestAnimationFrame(() => {
+      if (this.root.dataset.showing === "case" || !this.isHere || !this.viewer.isWhole()) return;
+      this.root.dataset.showing = "case";
+      this.tellQuestion(afterThisFrame);
+      this.viewer.unveil();
+      this.onReveal();
+    });
+  }
+
+  check() {
+    if (this.question?.isShown && this.images && !this.isTold) {
+      this.isTold = true;
+      performance.mark("case shown");
+      this.onShown(this.images);
+    }
+    this.changed();
+  }
+
+  hold(on) {
+    this.isHeld = on;
+    for (const id of QUESTION) byId(id).inert = on;
+  }
+
+  // Words. -------------------------------------------------------------------------------------------
+
+  /** What keeps the case from being whole, as a sentence; empty when nothing does. */
+  waitingFor() {
+    const { loading, failed } = this.viewer.missing();
+    if (failed.length) return this.words.imageFailed;
+    if (this.root.dataset.showing === "loading") return this.words.loading;
+    if (loading.length) return this.words.imageLoading;
+    return this.root.dataset.showing === "turning" ? this.words.turning : "";
+  }
+
+  changed() {
+    const place = byId("case-wait");
+    const text = this.waitingFor();
+    if (place.textContent !== text) place.textContent = text;
+    this.onChange();
+  }
+
+  // Keys that came too early. ------------------------------------------------------------------------
+
+  noteEarlyKey(event) {
+    if (this.isAway && !event.repeat && isForPage(event) && (digitOf(event) || letterOf(event))) this.wasEarly = true;
+  }
+
+  /** Whether a key was pressed while there was no question on screen that it could be meant for. */
+  takeEarly() {
+    const { wasEarly } = this;
+    this.wasEarly = false;
+    return Boolean(wasEarly);
+  }
+}
