@@ -165,3 +165,22 @@ class Flag(Word):
     GIVES_AWAY = "gives_away", _("wording gives the answer away")
     IDENTIFIES = "identifies", _("identifying text visible")
     OTHER = "other", _("other")
+
+
+class EventKind(Word):
+    """What the clock of a case tells; see annotation/timing/durations.py for what is made of it."""
+
+    OPENED = "opened", _("opened")  # written by the server
+    PAINTED = "painted", _("painted")  # question and all images on screen in one frame, at full depth
+    SELECTED = "selected", _("selected")
+    CHANGED = "changed", _("changed")
+    HIDDEN = "hidden", _("hidden")
+    VISIBLE = "visible", _("visible")
+    BLURRED = "blurred", _("blurred")
+    FOCUSED = "focused", _("focused")
+    PAUSED = "paused", _("paused")
+    RESUMED = "resumed", _("resumed")
+    HEARTBEAT = "heartbeat", _("heartbeat")
+    QUIET = "quiet", _("quiet")  # no input for a minute
+    TOOL = "tool", _("tool")  # how often each was used since the last heartbeat
+    SUBMITTED = "submitted", _("submitted")

@@ -112,6 +112,7 @@ urlpatterns = [
     path("review/<str:public_id>/answer/", review_acts.review_answer, name="review-answer"),
     path("review/<str:public_id>/report/", review_acts.review_report, name="review-report"),
     path("review/<str:public_id>/draft/", review_acts.review_draft, name="review-draft"),
+    path("review/<str:public_id>/events/", review_acts.review_events, name="review-events"),
     path("review/<str:public_id>/submit/", review_acts.review_submit, name="review-submit"),
     path("review/<str:public_id>/skip/", review_acts.review_skip, name="review-skip"),
     path("review/<str:public_id>/identifies/", review_acts.review_identifies, name="review-identifies"),

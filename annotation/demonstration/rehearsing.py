@@ -150,6 +150,7 @@ def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: date
             difficulty=blind.difficulty,
             actor=reviewer,
             at=at + timedelta(seconds=40),
+            simulated=True,
         )
     opened = open_report(assignment, actor=reviewer, at=at + timedelta(seconds=70))
     said = judgement(question, blind, rng)

@@ -6,6 +6,7 @@ from annotation.models.people import Invitation, Membership, User
 from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision
 from annotation.models.review import Assignment, BlindAnswer, Review, ReviewDraft, ReviewRound
 from annotation.models.sampling import SampledQuestion, SamplingPlan
+from annotation.models.timing import ReviewEvent
 
 __all__ = [
     "AnswerKey",
@@ -24,6 +25,7 @@ __all__ = [
     "Report",
     "Review",
     "ReviewDraft",
+    "ReviewEvent",
     "ReviewRound",
     "Revision",
     "SampledQuestion",

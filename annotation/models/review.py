@@ -7,6 +7,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import AssignmentState, Difficulty, OptionLetter, RoundState, RoundSteps, Verdict
 from annotation.models.fields import PublicIdField, WordField
+from annotation.models.timing import Timed
 
 
 class ReviewRound(models.Model):
@@ -66,7 +67,7 @@ class Assignment(models.Model):
         return f"assignment {self.public_id}"
 
 
-class BlindAnswer(models.Model):
+class BlindAnswer(Timed):
     """Step 1, final once stored: what the reviewer answered before the key was shown."""
 
     assignment = models.OneToOneField(Assignment, on_delete=models.PROTECT, related_name="blind_answer")
@@ -91,7 +92,7 @@ class ReviewDraft(models.Model):
         return f"draft of assignment {self.assignment_id}"
 
 
-class Review(models.Model):
+class Review(Timed):
     """Steps 2 and 3 as submitted. A change is a new version; the newest one counts, the old ones stay."""
 
     assignment = models.ForeignKey(Assignment, on_delete=models.PROTECT, related_name="reviews")

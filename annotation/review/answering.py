@@ -13,6 +13,9 @@ from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.form import Blind, Problem, check_blind, make_blind
 from annotation.review.holding import drop_draft, hold_assignment
 from annotation.review.transitions import Act, state_after
+from annotation.review.visibility import Step
+from annotation.review.witnessing import keep_events, note_opening, simulated_time, time_of, witness
+from annotation.timing.parsing import NO_TRACE, Trace
 
 
 class BlindAnswerRefused(Exception):
@@ -42,19 +45,29 @@ class KeyNotShownYet(Exception):
 def mark_opened(assignment: Assignment, *, at: datetime) -> None:
     """Store the first time that the reviewer saw the case; later times change nothing."""
     if assignment.opened_at is None:
-        Assignment.objects.filter(pk=assignment.pk, opened_at__isnull=True).update(opened_at=at)
+        with transaction.atomic(savepoint=False):
+            if Assignment.objects.filter(pk=assignment.pk, opened_at__isnull=True).update(opened_at=at):
+                note_opening(assignment, at=at)
         assignment.opened_at = at
 
 
 @transaction.atomic
 def answer_blind(
-    assignment: Assignment, *, best: str, defensible: Iterable[str], difficulty: str, actor: User, at: datetime
+    assignment: Assignment,
+    *,
+    best: str,
+    defensible: Iterable[str],
+    difficulty: str,
+    actor: User,
+    at: datetime,
+    trace: Trace = NO_TRACE,
+    simulated: bool = False,
 ) -> BlindAnswer:
     """Store step 1; from now on key and explanation may be shown, as on the ``assignment`` of what is returned.
 
     ``best`` is a letter, or empty when no option is defensible. The same answer again returns the stored one; another
-    raises BlindAnswerIsFinal. Raises BlindAnswerRefused, StepNotAsked, NotTheReviewer, RoundNotOpen,
-    TransitionRefused.
+    raises BlindAnswerIsFinal. A ``simulated`` answer has no time. Raises BlindAnswerRefused, StepNotAsked,
+    NotTheReviewer, RoundNotOpen, TransitionRefused.
     """
     blind = make_blind(best, defensible, difficulty)
     if problems := check_blind(blind):
@@ -66,7 +79,10 @@ def answer_blind(
     if stored is not None:
         if stored_blind(stored) != blind:
             raise BlindAnswerIsFinal(stored)
+        keep_events(held, trace, at=at)
         return stored
+    seen = witness(held, trace, at=at)
+    time = simulated_time() if simulated else time_of(held, seen, step=Step.BLIND, at=at)
     held.state = state_after(held.state, Act.ANSWER, steps=held.round.steps)
     held.opened_at = held.opened_at or at
     held.save(update_fields=["state", "opened_at"])
@@ -76,6 +92,9 @@ def answer_blind(
         defensible=list(blind.defensible),
         difficulty=blind.difficulty,
         answered_at=at,
+        unreadable=sorted(trace.unreadable),
+        viewport=trace.viewport,
+        **time,
     )
     drop_draft(held)  # it held step 1
     record("review.answered", actor=actor, at=at, subject=held)

@@ -13,6 +13,8 @@ from annotation.review.answering import stored_answer
 from annotation.review.form import TEXT_LIMIT
 from annotation.review.holding import hold_assignment
 from annotation.review.submitting import newest_review
+from annotation.review.witnessing import keep_events
+from annotation.timing.parsing import NO_TRACE, Trace
 
 STEP_ONE_FIELDS = frozenset({"best", "defensible", "difficulty"})
 STEP_TWO_FIELDS = frozenset(
@@ -53,6 +55,7 @@ def save_draft(
     at: datetime,
     based_on: int | None = None,
     sequence: int = 0,
+    trace: Trace = NO_TRACE,
 ) -> None:
     """Keep what the form holds, whole or half done, in place of the last draft.
 
@@ -65,6 +68,7 @@ def save_draft(
     held = hold_assignment(assignment, actor=actor)
     if based_on is not None and based_on != n_stored(held):
         raise DraftOutdated(f"assignment {held.public_id} has moved on")
+    keep_events(held, trace, at=at)
     drafts = ReviewDraft.objects.filter(assignment=held)
     if drafts.filter(sequence__lte=sequence).update(data=kept, saved_at=at, sequence=sequence):
         return

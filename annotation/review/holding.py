@@ -12,7 +12,8 @@ _COLUMNS = (
     *("round__name", "round__slug", "round__state", "round__steps", "round__simulated"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
-    *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "draft__data", "draft__sequence"),
+    *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "blind_answer__unreadable"),
+    *("draft__data", "draft__sequence"),
 )
 CASES = Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft").only(*_COLUMNS)
 _HELD = KeptQuery(lambda pk: CASES.filter(pk=pk).select_for_update(of=("self",)), int)

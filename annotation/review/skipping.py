@@ -10,6 +10,8 @@ from annotation.audit.recording import record
 from annotation.models import Assignment, User
 from annotation.review.holding import hold_assignment
 from annotation.review.transitions import Act, state_after
+from annotation.review.witnessing import keep_events
+from annotation.timing.parsing import NO_TRACE, Trace
 
 REASON_LIMIT = 300
 
@@ -19,7 +21,7 @@ class ReasonNeeded(Exception):
 
 
 @transaction.atomic
-def skip(assignment: Assignment, reason: str, *, actor: User, at: datetime) -> Assignment:
+def skip(assignment: Assignment, reason: str, *, actor: User, at: datetime, trace: Trace = NO_TRACE) -> Assignment:
     """Put the question aside. A blind answer and a draft that were stored stay.
 
     Raises ReasonNeeded, NotTheReviewer, RoundNotOpen, and TransitionRefused for a question that is submitted.
@@ -32,6 +34,7 @@ def skip(assignment: Assignment, reason: str, *, actor: User, at: datetime) -> A
     held.skip_reason = words
     held.skipped_at = at
     held.save(update_fields=["state", "skip_reason", "skipped_at"])
+    keep_events(held, trace, at=at)
     record("review.skipped", actor=actor, at=at, subject=held)
     assignment.state, assignment.skip_reason, assignment.skipped_at = held.state, words, at
     return held

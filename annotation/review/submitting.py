@@ -15,6 +15,9 @@ from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.form import Ground, Judgement, Problem, check_judgement, standing_flags
 from annotation.review.holding import drop_draft, hold_assignment
 from annotation.review.transitions import Act, state_after
+from annotation.review.visibility import Step
+from annotation.review.witnessing import simulated_time, time_of, witness
+from annotation.timing.parsing import NO_TRACE, Trace
 
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
 _NEWEST = KeptQuery(lambda pk: Review.objects.filter(assignment=pk).order_by("-version")[:1], int)
@@ -34,24 +37,35 @@ class BlindAnswerMissing(Exception):
 
 @transaction.atomic
 def submit_review(
-    assignment: Assignment, judgement: Judgement, *, actor: User, at: datetime, simulated: bool = False
+    assignment: Assignment,
+    judgement: Judgement,
+    *,
+    actor: User,
+    at: datetime,
+    trace: Trace = NO_TRACE,
+    simulated: bool = False,
 ) -> Review:
     """Store steps 2 and 3 as a new version; the draft goes, older versions stay.
 
     The same judgement again returns the stored version. "Identifying text visible" also sends the images of the exam
-    to quarantine, unless one of them is there already. Raises JudgementRefused, BlindAnswerMissing, NotTheReviewer,
-    RoundNotOpen, TransitionRefused.
+    to quarantine, unless one of them is there already. A ``simulated`` review has no time. Raises JudgementRefused,
+    BlindAnswerMissing, NotTheReviewer, RoundNotOpen, TransitionRefused.
     """
     held = hold_assignment(assignment, actor=actor)
     following = state_after(held.state, Act.SUBMIT, steps=held.round.steps)
     ground = ground_of(held)
     if problems := check_judgement(judgement, ground):
         raise JudgementRefused(problems)
+    seen = witness(held, trace, at=at)
+    unreadable = _unreadable(held, trace)
     newest = newest_review(held)
     review = _review(held, judgement, ground, version=newest.version + 1 if newest else 1, simulated=simulated, at=at)
     drop_draft(held)
     if newest is not None and _says(newest) == _says(review):
         return newest
+    time = simulated_time() if simulated else time_of(held, seen, step=Step.JUDGE, at=at)
+    for column, value in {**time, "unreadable": unreadable, "viewport": trace.viewport}.items():
+        setattr(review, column, value)
     review.save(force_insert=True)
     held.state = following
     held.opened_at = held.opened_at or at
@@ -125,6 +139,12 @@ def _review(
         simulated=simulated,
         submitted_at=at,
     )
+
+
+def _unreadable(held: Assignment, trace: Trace) -> list[str]:
+    """The images that the reviewer could not read, at this step or at the one before."""
+    answer = stored_answer(held)
+    return sorted({*trace.unreadable, *(answer.unreadable if answer is not None else ())})
 
 
 def _says(review: Review) -> tuple[object, ...]:

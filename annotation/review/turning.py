@@ -14,6 +14,7 @@ from annotation.review.form import Judgement
 from annotation.review.skipping import skip
 from annotation.review.submitting import submit_review
 from annotation.review.worklist import N_AHEAD, next_assignments
+from annotation.timing.parsing import NO_TRACE, Trace
 
 
 @dataclass(frozen=True)
@@ -25,16 +26,18 @@ class Turn:
 
 
 @transaction.atomic
-def submit_and_turn(assignment: Assignment, judgement: Judgement, *, actor: User, at: datetime) -> Turn:
+def submit_and_turn(
+    assignment: Assignment, judgement: Judgement, *, actor: User, at: datetime, trace: Trace = NO_TRACE
+) -> Turn:
     """See submit_review, which says what is raised; then nothing is opened."""
-    submit_review(assignment, judgement, actor=actor, at=at)
+    submit_review(assignment, judgement, actor=actor, at=at, trace=trace)
     return _open_next(assignment, actor=actor, at=at)
 
 
 @transaction.atomic
-def skip_and_turn(assignment: Assignment, reason: str, *, actor: User, at: datetime) -> Turn:
+def skip_and_turn(assignment: Assignment, reason: str, *, actor: User, at: datetime, trace: Trace = NO_TRACE) -> Turn:
     """See skip, which says what is raised; then nothing is opened."""
-    skip(assignment, reason, actor=actor, at=at)
+    skip(assignment, reason, actor=actor, at=at, trace=trace)
     return _open_next(assignment, actor=actor, at=at)
 
 

@@ -15,6 +15,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
@@ -43,14 +44,16 @@ from annotation.review.skipping import ReasonNeeded
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, hide_identifying_images
 from annotation.review.transitions import TransitionRefused
 from annotation.review.turning import Turn, skip_and_turn, submit_and_turn
+from annotation.review.witnessing import NoSuchImage, NotSeen, TooManyEvents, record_events
 from annotation.review.worklist import categories_of
+from annotation.timing.parsing import Trace, TraceRefused, parse_events, parse_viewport
 from annotation.views.review import case_page, named_or_404, own_assignment_or_404
 
 Act = Callable[..., HttpResponse]
 
 
 def answers_refusals(view: Act) -> Act:
-    """Turn what an act refuses into 409 and the sentence that the reviewer reads."""
+    """Turn what an act refuses into 409, or 422 for nonsense, and the sentence that the reviewer reads."""
 
     @wraps(view)
     def answering(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
@@ -66,6 +69,15 @@ def answers_refusals(view: Act) -> Act:
             return conflict(request, public_id, _("Answer the question blind first."))
         except (TransitionRefused, StepNotAsked):
             return conflict(request, public_id, _("This question has moved on. Load the page again."))
+        except NotSeen as unseen:
+            return conflict(request, public_id, unseen_sentence(len(unseen.images)))
+        except NoSuchImage:
+            return conflict(request, public_id, _("There is no such image in this case."), status=422)
+        except TooManyEvents:
+            sentence = _("The clock of this case has told too much; nothing more is stored.")
+            return conflict(request, public_id, sentence, status=422)
+        except TraceRefused as refusal:
+            return conflict(request, public_id, _(str(refusal)), status=422)
 
     return answering
 
@@ -86,6 +98,7 @@ def review_answer(request: AuthenticatedRequest, public_id: str) -> HttpResponse
         difficulty=blind.difficulty,
         actor=request.user,
         at=timezone.now(),
+        trace=trace_of(request),
     )
     return stay(request, stored.assignment)
 
@@ -118,6 +131,7 @@ def review_draft(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
             at=timezone.now(),
             based_on=count_in(request, "based_on"),
             sequence=count_in(request, "sequence") or 0,
+            trace=trace_of(request),
         )
     except DraftRefused:
         return JsonResponse({"message": _("This draft could not be read; it was not saved.")}, status=400)
@@ -132,11 +146,25 @@ def review_draft(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 @require_POST
 @never_cache
 @answers_refusals
+def review_events(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Store what the clock of the page tells. 204 when it is stored; the same events again change nothing."""
+    assignment = named_or_404(request, public_id)
+    record_events(assignment, trace_of(request), actor=request.user, at=timezone.now())
+    return HttpResponse(status=204)
+
+
+@person_required
+@require_POST
+@never_cache
+@answers_refusals
 def review_submit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Store the judgement and show the next case."""
     assignment = named_or_404(request, public_id)
     try:
-        following = submit_and_turn(assignment, parse_judgement(lists(request)), actor=request.user, at=timezone.now())
+        judgement = parse_judgement(lists(request))
+        following = submit_and_turn(
+            assignment, judgement, actor=request.user, at=timezone.now(), trace=trace_of(request)
+        )
     except JudgementRefused as refusal:
         return refused(request, public_id, refusal.problems)
     return turn(request, assignment, following)
@@ -150,7 +178,8 @@ def review_skip(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Put the question aside and show the next case."""
     assignment = named_or_404(request, public_id)
     try:
-        following = skip_and_turn(assignment, request.POST.get("reason", ""), actor=request.user, at=timezone.now())
+        reason = request.POST.get("reason", "")
+        following = skip_and_turn(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
     except ReasonNeeded:
         sentence = _("Give a reason, of at most 300 characters.")
         return refused(request, public_id, [Problem("reason", "missing", sentence)])
@@ -197,9 +226,27 @@ def count_in(request: HttpRequest, name: str) -> int | None:
     return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
 
 
+def trace_of(request: HttpRequest) -> Trace:
+    """What the page tells beside the form; raises TraceRefused."""
+    return Trace(
+        page=request.POST.get("page", ""),
+        events=parse_events(request.POST.get("page", ""), request.POST.get("events", "")),
+        unreadable=tuple(sorted(set(request.POST.getlist("unreadable")))),
+        viewport=parse_viewport(request.POST.get("viewport", "")),
+    )
+
+
+def unseen_sentence(n: int) -> str:
+    return ngettext(
+        "An image of this case has not been on screen yet. Wait for it, try it again, or say that it cannot be read.",
+        "Images of this case have not been on screen yet. Wait for them, try again, or say that they cannot be read.",
+        n,
+    )
+
+
 def form_values(request: HttpRequest) -> dict[str, str | list[str]]:
     """The fields of the form as sent: lists where the form has several values, else the last value."""
-    leave_out = {"csrfmiddlewaretoken", "based_on", "sequence"}
+    leave_out = {"csrfmiddlewaretoken", "based_on", "sequence", "page", "events", "unreadable", "viewport"}
     return {
         name: values if name in MANY else values[-1] for name, values in lists(request).items() if name not in leave_out
     }
@@ -234,9 +281,9 @@ def refused(request: AuthenticatedRequest, public_id: str, problems: list[Proble
     return case_page(request, own_assignment_or_404(request, public_id), problems=problems, sent=known, status=422)
 
 
-def conflict(request: HttpRequest, public_id: str, sentence: str) -> HttpResponse:
-    """409 with the sentence; nothing was stored."""
+def conflict(request: HttpRequest, public_id: str, sentence: str, *, status: int = 409) -> HttpResponse:
+    """409 or 422 with the sentence; nothing was stored."""
     if is_fragment(request):
-        return JsonResponse({"message": sentence}, status=409)
+        return JsonResponse({"message": sentence}, status=status)
     context = {"title": _("Not stored"), "message": sentence}
-    return render(request, "annotation/error.html", context, status=409)
+    return render(request, "annotation/error.html", context, status=status)

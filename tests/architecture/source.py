@@ -19,6 +19,8 @@ KERNEL_PATTERNS = (
     "annotation/review/transitions.py",
     "annotation/review/visibility.py",
     "annotation/review/form.py",
+    "annotation/timing/durations.py",
+    "annotation/timing/parsing.py",
     "annotation/quality/schema.py",
 )
 EDGES = ("views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms

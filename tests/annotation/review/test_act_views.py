@@ -20,7 +20,10 @@ from tests.annotation.review.cases import as_post, assignments_of, good_judgemen
 pytestmark = pytest.mark.django_db
 HX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
 BLIND = {"best": "B", "defensible": ["D"], "difficulty": "medium"}
-ACTS = ["review-answer", "review-report", "review-draft", "review-submit", "review-skip", "review-identifies"]
+ACTS = [
+    *("review-answer", "review-report", "review-draft", "review-events", "review-submit", "review-skip"),
+    "review-identifies",
+]
 
 
 @pytest.fixture
@@ -182,9 +185,9 @@ def test_query_counts_of_answering_and_submitting(
     browser_of_rita: Client, mine: list[Assignment], django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     lock = connection.vendor == "postgresql"  # of the audit chain; SQLite has one writer anyway
-    with django_assert_max_num_queries(16 + lock):
+    with django_assert_max_num_queries(17 + lock):
         browser_of_rita.post(to("review-answer", mine[0]), BLIND, **HX)
-    with django_assert_max_num_queries(20 + lock):
+    with django_assert_max_num_queries(22 + lock):
         browser_of_rita.post(to("review-submit", mine[0]), as_post(good_judgement(comment="x")), **HX)
 
 

@@ -86,7 +86,7 @@ def test_step_one_is_the_same_bytes_whatever_the_truth_is(client: Client, rita: 
 def test_step_one_does_not_ask_the_table_of_keys(
     browser_of_rita: Client, first: Assignment, django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
-    with django_assert_max_num_queries(8) as queries:
+    with django_assert_max_num_queries(9) as queries:
         browser_of_rita.get(page(first))
     assert not [
         q["sql"] for q in queries.captured_queries if "answerkey" in q["sql"] or "annotation_report" in q["sql"]

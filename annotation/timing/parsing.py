@@ -1,0 +1,132 @@
+"""The events of a clock as a page sends them: read strictly, bounded, refused as a whole with one sentence. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from annotation.enums import EventKind
+
+MOST_EVENTS = 2_000  # in one request: more than two hours of heartbeats
+MOST_CHARACTERS = 1_000_000  # of one request
+MOST_DETAILS = 1_000  # characters of one event's details
+MOST_VIEWPORT = 64_000
+MOST_SEQUENCE = 2**31 - 1  # what its column holds
+MOST_MS = 1e14  # both clocks; wall clocks reach it in the year 5138
+FROM_PAGES = frozenset(EventKind) - {EventKind.OPENED}
+_PAGE = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_FIELDS = frozenset({"sequence", "kind", "client_ms", "wall_ms", "details"})
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
+
+
+class TraceRefused(ValueError):
+    """What a page sent is not what a clock tells; the sentence says why. Nothing of it may be stored."""
+
+
+@dataclass(frozen=True)
+class SentEvent:
+    """One event. ``client_ms`` is monotonic and starts anew with each page; ``wall_ms`` counts from 1970."""
+
+    sequence: int
+    kind: EventKind
+    client_ms: float
+    wall_ms: float | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """What a page says beside an answer: its events, images that cannot be read, and how the views were set."""
+
+    page: str = ""
+    events: tuple[SentEvent, ...] = ()
+    unreadable: tuple[str, ...] = ()  # public ids of images
+    viewport: list[Any] | None = None
+
+
+NO_TRACE = Trace()
+
+
+def parse_events(page: str, text: str) -> tuple[SentEvent, ...]:
+    """The events of one page; none for an empty text. Raises TraceRefused."""
+    if not text:
+        return ()
+    if not _PAGE.fullmatch(page):
+        raise TraceRefused(_("The events do not name their page."))
+    rows = _json(text, MOST_CHARACTERS)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise TraceRefused(_("The events are not a list of events."))
+    if len(rows) > MOST_EVENTS:
+        raise TraceRefused(_("These are too many events for one request."))
+    return tuple(_event(row) for row in rows)
+
+
+def parse_viewport(text: str) -> list[Any] | None:
+    """How each view was set at submission; None for an empty text. Raises TraceRefused."""
+    if not text:
+        return None
+    views = _json(text, MOST_VIEWPORT)
+    if not isinstance(views, list) or not all(view is None or isinstance(view, dict) for view in views):
+        raise TraceRefused(_("The settings of the views are not a list."))
+    return views
+
+
+def _event(row: dict[str, Any]) -> SentEvent:
+    if not row.keys() <= _FIELDS:
+        raise TraceRefused(_("An event has a field that events do not have."))
+    kind = row.get("kind")
+    if not isinstance(kind, str) or kind not in FROM_PAGES:
+        raise TraceRefused(_("An event is of a kind that pages do not send."))
+    sequence = row.get("sequence")
+    if type(sequence) is not int or not 0 <= sequence <= MOST_SEQUENCE:
+        raise TraceRefused(_("An event has no number."))
+    details = row.get("details", {})
+    if not isinstance(details, dict) or len(json.dumps(details)) > MOST_DETAILS:
+        raise TraceRefused(_("The details of an event are too long, or no object."))
+    wall = row.get("wall_ms")
+    return SentEvent(
+        sequence=sequence,
+        kind=EventKind(kind),
+        client_ms=_ms(row.get("client_ms")),
+        wall_ms=None if wall is None else _ms(wall),
+        details=details,
+    )
+
+
+def _ms(value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
+        raise TraceRefused(_("An event has no time."))
+    return float(value)
+
+
+def _json(text: str, most: int) -> Any:
+    """JSON that every database holds: no NaN or infinity, no NUL, no half of a surrogate pair."""
+    unreadable = TraceRefused(_("What came with the answer cannot be read."))
+    if len(text) > most:
+        raise unreadable
+    try:
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite)
+        json.dumps(value, ensure_ascii=False).encode()
+    except (ValueError, RecursionError):
+        raise unreadable from None
+    if "\x00" in text or "\\u0000" in text:
+        raise unreadable
+    return value
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+def _finite(digits: str) -> float:
+    if not math.isfinite(value := float(digits)):
+        raise ValueError(f"{digits[:20]} is too large")
+    return value

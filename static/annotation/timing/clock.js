@@ -1,0 +1,256 @@
+// The clock of a case: what was on screen and when, as events that the server stores; it never computes a duration.
+//
+//   const clock = new Clock();                     // one for each page
+//   clock.begin(assignmentId, eventsUrl);          // the case that is on the page now; the same case again is no event
+//   clock.mark("painted", { views: [publicId] });  // after the frame that shows all of them at full depth
+//   clock.mark("selected", { option: "B" });       // a choice; "changed": any other change of the form, { field }
+//   clock.mark("tool", { tool: "zoom" });          // counted, told with the next heartbeat
+//   clock.mark("submitted", { step: "blind" });    // or "judge"; just before the fields of that POST are taken
+//   const fields = clock.fields();                 // [["page", id], ["events", json]] for any POST of this case
+//   clock.acknowledged(fields);                    // that POST succeeded; without an argument: the fields taken last
+//   clock.stop();
+//
+// Visibility, focus, the heartbeat and quiet are the clock's own. Events stay here and in this tab's storage until the
+// server has them; sending one twice does no harm, because page and sequence name it.
+
+import { request } from "../review/sending.js";
+
+const HEARTBEAT_MS = 5_000;
+const QUIET_MS = 60_000;
+const BEATS_PER_POST = 3; // a request of its own every 15 s at most
+const CHANGE_MS = 1_000; // typing is one change in this time
+const MOST_EVENTS = 1_000; // in one request
+const MOST_KEEPALIVE = 60_000; // characters; browsers refuse more than 64 kB while a page goes
+const PLACE = "case-clock";
+const INPUT = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"];
+
+/** A random name in the form of a UUID; randomUUID() is missing where a page came without https. */
+function randomName() {
+  if (crypto.randomUUID) return crypto.randomUUID();
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const digits = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, "$1-$2-$3-$4-$5");
+}
+
+export class Clock {
+  /** Options for tests: `post(url, body, options)` in place of the request, `storage` in place of sessionStorage. */
+  constructor({ post = request, storage } = {}) {
+    this.page = randomName();
+    this.sequence = 0;
+    this.post = post;
+    this.storage = storage;
+    this.cases = new Map(); // assignment -> what this page knows of it; several once the page turns
+    this.left = this.kept(); // batches of an earlier load of this tab that the server never acknowledged
+    this.current = null;
+    this.handed = new WeakMap();
+    this.beats = 0;
+    this.listen();
+    if (this.left.length) this.sendAll();
+  }
+
+  // What the page says. ----------------------------------------------------------------------------
+
+  begin(assignment, url) {
+    if (this.current?.assignment === assignment) {
+      this.current.url = url;
+      return;
+    }
+    this.leave();
+    const known = this.cases.get(assignment);
+    const now = known ?? { assignment, url, page: this.page, events: [], hidden: false, blurred: false };
+    now.url = url;
+    this.cases.set(assignment, now);
+    this.current = now;
+    this.input = performance.now();
+    this.isQuiet = false;
+    if (known) this.mark("resumed");
+    this.tellState();
+    this.mark("heartbeat");
+  }
+
+  mark(kind, details) {
+    if (!this.current) return;
+    if (kind === "tool") {
+      const tools = (this.current.tools ??= {});
+      tools[details.tool] = (tools[details.tool] ?? 0) + 1;
+    } else if (kind !== "changed" || this.isNewChange(details)) this.write(kind, details);
+  }
+
+  fields() {
+    if (!this.current) return [];
+    this.writeTools();
+    const events = bounded(this.current.events);
+    const fields = [["page", this.page], ["events", JSON.stringify(events)]];
+    this.handed.set(fields, { of: this.current, events });
+    this.lastHanded = fields;
+    return fields;
+  }
+
+  acknowledged(fields = this.lastHanded) {
+    const handed = this.handed.get(fields);
+    if (!handed) return;
+    this.forget(handed.of, handed.events);
+  }
+
+  /** The page goes away: hand over what the server does not have; what gets lost is sent by the next load. */
+  flush() {
+    if (this.current && !this.current.hidden) {
+      this.current.hidden = true;
+      this.write("hidden");
+    }
+    for (const batch of this.batches()) {
+      let { events } = batch;
+      while (JSON.stringify(events).length > MOST_KEEPALIVE) events = events.slice(0, Math.floor(events.length / 2));
+      this.post(batch.url, bodyOf(batch.page, events), { keepalive: true }).catch(() => {});
+    }
+  }
+
+  stop() {
+    this.abort.abort();
+    clearInterval(this.timer);
+    this.current = null;
+  }
+
+  // What the clock sees by itself. -------------------------------------------------------------------
+
+  listen() {
+    this.abort = new AbortController();
+    const { signal } = this.abort;
+    document.addEventListener("visibilitychange", () => this.tellState(), { signal });
+    addEventListener("blur", () => this.tellState(), { signal });
+    addEventListener("focus", () => this.tellState(), { signal });
+    addEventListener("pagehide", () => this.flush(), { signal });
+    addEventListener("pageshow", (event) => event.persisted && this.tellState(), { signal });
+    const onInput = () => {
+      this.input = performance.now();
+      this.isQuiet = false;
+    };
+    for (const name of INPUT) addEventListener(name, onInput, { signal, capture: true, passive: true });
+    this.timer = setInterval(() => this.beat(), HEARTBEAT_MS);
+  }
+
+  /** Say what changed in visibility and focus since this case was last told. */
+  tellState() {
+    const { current } = this;
+    if (!current) return;
+    if (document.hidden !== current.hidden) {
+      current.hidden = document.hidden;
+      this.write(current.hidden ? "hidden" : "visible");
+    }
+    if (document.hasFocus() === current.blurred) {
+      current.blurred = !current.blurred;
+      this.write(current.blurred ? "blurred" : "focused");
+    }
+  }
+
+  beat() {
+    if (this.current && !document.hidden) {
+      this.writeTools();
+      this.write("heartbeat");
+      if (!this.isQuiet && performance.now() - this.input >= QUIET_MS) {
+        this.isQuiet = true;
+        this.write("quiet");
+      }
+    }
+    this.beats += 1;
+    if (this.beats % BEATS_PER_POST === 0) this.sendAll();
+  }
+
+  /** Another case comes on the page. Where the server has everything, "resumed" alone will say that it was away. */
+  leave() {
+    if (this.current?.events.length) {
+      this.writeTools();
+      this.write("paused", { left: true });
+    }
+    this.current = null;
+  }
+
+  isNewChange(details) {
+    const { current } = this;
+    const change = JSON.stringify(details ?? {});
+    const now = performance.now();
+    if (current.change === change && now - current.changedAt < CHANGE_MS) return false;
+    Object.assign(current, { change, changedAt: now });
+    return true;
+  }
+
+  writeTools() {
+    const { tools } = this.current;
+    if (!tools) return;
+    this.current.tools = null;
+    this.write("tool", tools);
+  }
+
+  write(kind, details) {
+    const event = { sequence: this.sequence++, kind, client_ms: performance.now(), wall_ms: Date.now() };
+    if (details) event.details = details;
+    this.current.events.push(event);
+    this.keep();
+  }
+
+  // Until the server has it. ------------------------------------------------------------------------
+
+  batches() {
+    return [...this.left, ...this.cases.values()].filter((batch) => batch.events.length);
+  }
+
+  async sendAll() {
+    if (this.sending) return;
+    this.sending = true;
+    try {
+      for (const batch of this.batches()) await this.send(batch);
+    } finally {
+      this.sending = false;
+    }
+  }
+
+  async send(batch) {
+    const events = bounded(batch.events);
+    const answer = await this.post(batch.url, bodyOf(batch.page, events)).catch(() => null);
+    if (!answer || isPassing(answer.status)) return;
+    this.forget(batch, events); // stored, or refused for good: the round is closed, the case is somebody else's
+  }
+
+  forget(batch, events) {
+    const sent = new Set(events.map((event) => event.sequence));
+    batch.events = batch.events.filter((event) => !sent.has(event.sequence));
+    this.left = this.left.filter((old) => old.events.length);
+    this.keep();
+  }
+
+  keep() {
+    const batches = this.batches().map(({ assignment, url, page, events }) => ({ assignment, url, page, events }));
+    try {
+      const place = this.storage ?? sessionStorage;
+      if (batches.length) place.setItem(PLACE, JSON.stringify(batches));
+      else place.removeItem(PLACE);
+    } catch {
+      // A browser without storage, or with a full one, keeps the events on the page only.
+    }
+  }
+
+  kept() {
+    try {
+      return JSON.parse((this.storage ?? sessionStorage).getItem(PLACE)) ?? [];
+    } catch {
+      return [];
+    }
+  }
+}
+
+/** As many as one request may carry: everything but heartbeats first, then the oldest heartbeats. */
+function bounded(events) {
+  if (events.length <= MOST_EVENTS) return [...events];
+  const others = events.filter((event) => event.kind !== "heartbeat").slice(-MOST_EVENTS);
+  const beats = events.filter((event) => event.kind === "heartbeat").slice(0, MOST_EVENTS - others.length);
+  return [...others, ...beats];
+}
+
+function bodyOf(page, events) {
+  return new URLSearchParams([["page", page], ["events", JSON.stringify(events)]]);
+}
+
+/** "Not now" rather than "no": kept and sent again. */
+const isPassing = (status) => status >= 500 || [401, 403, 408, 429].includes(status);

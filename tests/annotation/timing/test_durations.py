@@ -1,0 +1,224 @@
+"""From events to active time: the rule, its edges, and what holds for any events in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.enums import EventKind as K
+from annotation.timing.durations import RULE, ClockEvent, Durations, TimeFlag, durations, is_counted
+
+WALL = 1_790_000_000_000.0
+Told = tuple[K, float]
+
+
+def page_of(*told: Told, page: str = "a", wall: float | None = WALL, first: int = 0) -> list[ClockEvent]:
+    """Events of one page, each at its second; ``wall`` is the time of day at second 0, None for no wall clock."""
+    return [
+        ClockEvent(page, first + n, kind, at * 1000, None if wall is None else wall + at * 1000)
+        for n, (kind, at) in enumerate(told)
+    ]
+
+
+def beats(start: float, end: float) -> list[Told]:
+    return [(K.HEARTBEAT, at) for at in range(int(start), int(end), 5)]
+
+
+def reading(*extra: Told, start: float = 1, end: float = 31) -> list[Told]:
+    """Painted, heartbeats, submitted, and what is said between them, in order of time."""
+    return sorted([(K.PAINTED, start), *beats(start + 4, end), *extra, (K.SUBMITTED, end)], key=lambda one: one[1])
+
+
+def measured(*told: Told, **options: Any) -> Durations:
+    return durations(page_of(*told), **options)
+
+
+def test_from_painted_to_submitted() -> None:
+    found = measured((K.HEARTBEAT, 0), *reading())
+    assert (found.active_ms, found.elapsed_ms, found.n_sittings) == (30_000, 30_000, 1)
+    assert (found.flags, found.rule) == ((), RULE)
+
+
+def test_only_the_first_painted_starts_the_clock_and_the_last_commit_ends_it() -> None:
+    found = measured(*reading((K.PAINTED, 10), (K.SUBMITTED, 12)))
+    assert found.active_ms == 30_000
+
+
+@pytest.mark.parametrize(
+    ("extra", "active", "flags"),
+    [
+        ([(K.HIDDEN, 6), (K.VISIBLE, 16)], 20_000, {TimeFlag.HIDDEN}),
+        ([(K.PAUSED, 6), (K.RESUMED, 16)], 20_000, {TimeFlag.PAUSED}),
+        ([(K.HIDDEN, 6), (K.PAUSED, 8), (K.VISIBLE, 12), (K.RESUMED, 16)], 20_000, {TimeFlag.HIDDEN, TimeFlag.PAUSED}),
+        ([(K.HIDDEN, 20)], 19_000, {TimeFlag.HIDDEN}),
+        ([(K.BLURRED, 6), (K.FOCUSED, 16)], 30_000, {TimeFlag.BLURRED}),
+        ([(K.QUIET, 20)], 30_000, {TimeFlag.QUIET}),
+        ([(K.TOOL, 3), (K.SELECTED, 4), (K.CHANGED, 5)], 30_000, set()),
+    ],
+)
+def test_what_is_subtracted_and_what_is_only_noted(extra: list[Told], active: int, flags: set[TimeFlag]) -> None:
+    found = measured(*reading(*extra))
+    assert found.active_ms == active
+    assert found.elapsed_ms == 30_000
+    assert set(found.flags) == flags
+
+
+def test_what_came_before_painted_counts_for_nothing() -> None:
+    found = measured((K.HIDDEN, 0), (K.VISIBLE, 0.5), (K.QUIET, 0.6), (K.HEARTBEAT, 0.7), *reading())
+    assert (found.active_ms, found.flags) == (30_000, ())
+
+
+def test_a_page_opened_in_the_background_is_hidden_from_the_start() -> None:
+    found = measured((K.HIDDEN, 0), *reading((K.VISIBLE, 11)))
+    assert found.active_ms == 20_000
+
+
+@pytest.mark.parametrize(("gap", "active"), [(15.0, 19_000), (15.001, 4_000)])
+def test_more_than_fifteen_seconds_without_an_event_are_absence(gap: float, active: int) -> None:
+    found = measured((K.PAINTED, 1), (K.HEARTBEAT, 5), (K.SUBMITTED, 5 + gap))
+    assert found.active_ms == active
+    assert found.elapsed_ms == 4_000 + gap * 1000
+    assert (TimeFlag.ABSENT in found.flags) == (gap > 15)
+
+
+def test_sleep_that_stops_the_monotonic_clock_is_seen_on_the_wall_clock() -> None:
+    events = page_of(*reading())
+    slept = [replace(e, wall_ms=(e.wall_ms or 0) + (3_600_000 if e.client_ms > 15_000 else 0)) for e in events]
+    found = durations(slept)
+    assert found.active_ms == 25_000  # the heartbeat before the sleep was 5 s before the next one
+    assert found.elapsed_ms == 3_630_000
+    assert found.flags == (TimeFlag.ABSENT,)
+
+
+def test_a_quick_reload_is_one_sitting_and_its_gap_counts() -> None:
+    before = page_of((K.PAINTED, 1), (K.HEARTBEAT, 6), (K.HIDDEN, 8))
+    after = page_of((K.PAINTED, 2), (K.HEARTBEAT, 5), (K.SUBMITTED, 10), page="b", wall=WALL + 9_000)
+    found = durations(before + after)
+    assert (found.active_ms, found.elapsed_ms, found.n_sittings) == (18_000, 18_000, 1)
+    assert found.flags == (TimeFlag.RELOADED,)
+
+
+def test_another_sitting_is_counted_and_flagged() -> None:
+    before = page_of((K.PAINTED, 1), (K.HEARTBEAT, 6), (K.HIDDEN, 8))
+    after = page_of((K.PAINTED, 2), (K.HEARTBEAT, 5), (K.SUBMITTED, 10), page="b", wall=WALL + 86_400_000)
+    found = durations(before + after)
+    assert (found.active_ms, found.n_sittings) == (7_000 + 8_000, 2)
+    assert found.elapsed_ms == 86_400_000 + 9_000
+    assert set(found.flags) == {TimeFlag.RELOADED, TimeFlag.RESUMED, TimeFlag.ABSENT}
+    assert not is_counted(found.active_ms, found.flags)
+
+
+def test_two_tabs_are_not_counted_twice() -> None:
+    one = page_of(*reading(end=31))
+    two = page_of(*reading((K.HIDDEN, 11), (K.VISIBLE, 16), start=2, end=31), page="b")
+    found = durations(one + two)
+    assert (found.active_ms, found.elapsed_ms) == (30_000, 30_000)
+
+
+def test_leaving_for_another_case_of_the_page_is_away_although_the_pause_was_not_told() -> None:
+    found = measured((K.PAINTED, 0), (K.SUBMITTED, 4), (K.RESUMED, 14), (K.SUBMITTED, 20))
+    assert (found.active_ms, found.elapsed_ms) == (10_000, 20_000)
+    assert found.flags == (TimeFlag.PAUSED,)
+
+
+def test_a_step_takes_its_own_commit() -> None:
+    events = page_of((K.PAINTED, 0), *beats(4, 10), (K.SUBMITTED, 10), *beats(14, 30), (K.SUBMITTED, 30))
+    first, last = [e.key for e in events if e.kind == K.SUBMITTED]
+    assert durations(events, commits={first}).active_ms == 10_000
+    assert durations(events, commits={last}).active_ms == 30_000
+    assert durations(events, commits=()).flags == (TimeFlag.NOT_COMMITTED,)
+
+
+@pytest.mark.parametrize(
+    ("told", "why"),
+    [
+        ([], TimeFlag.NOT_PAINTED),
+        ([(K.SUBMITTED, 3)], TimeFlag.NOT_PAINTED),
+        ([(K.SUBMITTED, 3), (K.PAINTED, 4)], TimeFlag.NOT_PAINTED),
+        ([(K.PAINTED, 4)], TimeFlag.NOT_COMMITTED),
+    ],
+)
+def test_no_time_has_its_reason(told: Sequence[Told], why: TimeFlag) -> None:
+    found = measured(*told)
+    assert (found.active_ms, found.elapsed_ms, found.n_sittings, found.flags) == (None, None, None, (why,))
+
+
+def test_two_loads_without_a_wall_clock_cannot_be_joined() -> None:
+    events = page_of(*reading()) + page_of(*reading(), page="b", wall=None)
+    assert durations(events).flags == (TimeFlag.NO_WALL_CLOCK,)
+    assert durations(page_of(*reading(), wall=None)).active_ms == 30_000
+
+
+def test_a_clock_that_runs_backwards_is_flagged_and_not_repaired() -> None:
+    events = page_of(*reading())
+    on_the_wall = [replace(e, wall_ms=(e.wall_ms or 0) - (60_000 if e.client_ms > 15_000 else 0)) for e in events]
+    monotonic = [replace(e, client_ms=e.client_ms - (9_000 if e.client_ms > 15_000 else 0)) for e in events]
+    for broken in (on_the_wall, monotonic):
+        found = durations(broken)
+        assert TimeFlag.CLOCK_BACKWARDS in found.flags
+        assert found.active_ms is not None
+        assert not is_counted(found.active_ms, found.flags)
+
+
+def test_the_server_bounds_the_active_time() -> None:
+    assert measured(*reading(), server_elapsed_ms=30_000).flags == ()
+    found = measured(*reading(), server_elapsed_ms=29_999)
+    assert (found.active_ms, found.flags) == (30_000, (TimeFlag.ABOVE_SERVER,))
+
+
+# --- any events -----------------------------------------------------------------------------------
+events_of_pages = st.lists(
+    st.builds(
+        ClockEvent,
+        page=st.sampled_from(["a", "b", "c"]),
+        sequence=st.integers(0, 12),
+        kind=st.sampled_from([*K, K.PAINTED, K.SUBMITTED, K.HEARTBEAT, K.HEARTBEAT]),
+        client_ms=st.floats(0, 100_000),
+        wall_ms=st.none() | st.floats(WALL, WALL + 200_000),
+    ),
+    max_size=40,
+    unique_by=lambda event: event.key,
+)
+
+
+@given(events_of_pages)
+def test_active_lies_between_nothing_and_elapsed(events: list[ClockEvent]) -> None:
+    found = durations(events, server_elapsed_ms=50_000)
+    if found.active_ms is None:
+        assert (found.elapsed_ms, len(found.flags)) == (None, 1)
+    else:
+        assert found.elapsed_ms is not None
+        assert 0 <= found.active_ms <= found.elapsed_ms
+        assert (TimeFlag.ABOVE_SERVER in found.flags) == (found.active_ms > 50_000)
+
+
+@given(events_of_pages, st.data())
+def test_order_of_arrival_and_second_copies_change_nothing(events: list[ClockEvent], data: st.DataObject) -> None:
+    again = data.draw(st.lists(st.sampled_from(events), max_size=10)) if events else []
+    mixed = data.draw(st.permutations(events + again))
+    assert durations(mixed) == durations(events)
+
+
+spans = st.lists(st.tuples(st.integers(1, 299), st.integers(1, 299)), max_size=6)
+
+
+@given(hidden=spans, paused=spans)
+def test_overlapping_spans_are_subtracted_once(hidden: list[tuple[int, int]], paused: list[tuple[int, int]]) -> None:
+    """Against a count of the seconds during which anything was away, one page per second grid of 300 s."""
+    away = [False] * 300
+    told: list[tuple[float, int, K]] = [(at, 0, K.HEARTBEAT) for at in range(1, 300)]
+    for begins, ends, chosen in ((K.HIDDEN, K.VISIBLE, hidden), (K.PAUSED, K.RESUMED, paused)):
+        is_off = [any(min(one) <= second < max(one) for one in chosen) for second in range(301)]
+        for second in range(1, 300):
+            away[second] = away[second] or is_off[second]
+            if is_off[second] and not is_off[second - 1]:
+                told.append((second, 1, begins))
+            if is_off[second - 1] and not is_off[second]:
+                told.append((second, 1, ends))
+    events = [(K.PAINTED, 0.0), *((kind, float(at)) for at, _, kind in sorted(told)), (K.SUBMITTED, 300.0)]
+    assert measured(*events).active_ms == 1000 * (300 - sum(away))

@@ -1,0 +1,101 @@
+"""What pages send to the clock of the server, read strictly."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from annotation.timing.parsing import (
+    MOST_DETAILS,
+    MOST_EVENTS,
+    MOST_VIEWPORT,
+    TraceRefused,
+    parse_events,
+    parse_viewport,
+)
+
+PAGE = "0f8fad5b-d9cb-469f-a165-70867728950e"
+GOOD: dict[str, Any] = {"sequence": 3, "kind": "painted", "client_ms": 12.5, "wall_ms": 1_790_000_000_000}
+
+
+def test_good_events_come_through() -> None:
+    [event] = parse_events(PAGE, json.dumps([{**GOOD, "details": {"views": ["x"]}}]))
+    assert (event.sequence, event.kind, event.client_ms) == (3, "painted", 12.5)
+    assert (event.wall_ms, event.details) == (1_790_000_000_000.0, {"views": ["x"]})
+    assert parse_events("", "") == ()
+    assert parse_events(PAGE, "[]") == ()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "opened"},  # the server writes it
+        {"kind": "scrolled"},
+        {"kind": None},
+        {"kind": ["painted"]},
+        {"sequence": -1},
+        {"sequence": 1.0},
+        {"sequence": True},
+        {"sequence": 2**31},
+        {"client_ms": None},
+        {"client_ms": "1"},
+        {"client_ms": -0.1},
+        {"client_ms": 1e15},
+        {"client_ms": True},
+        {"wall_ms": "noon"},
+        {"details": []},
+        {"details": {"x": "y" * MOST_DETAILS}},
+        {"details": {"x": "\x00"}},
+        {"extra": 1},
+    ],
+)
+def test_one_bad_event_refuses_all(change: dict[str, Any]) -> None:
+    with pytest.raises(TraceRefused):
+        parse_events(PAGE, json.dumps([GOOD, {**GOOD, **change}]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "null",
+        "[1]",
+        "[",
+        "[" * 100_000,
+        '[{"sequence":1,"kind":"quiet","client_ms":NaN}]',
+        '[{"sequence":1,"kind":"quiet","client_ms":1e999}]',
+        '[{"sequence":1,"kind":"quiet","client_ms":1,"details":{"a":"\\ud800"}}]',
+        json.dumps([GOOD] * (MOST_EVENTS + 1)),
+        " " * 1_000_001,
+    ],
+)
+def test_what_is_not_a_list_of_events_is_refused(text: str) -> None:
+    with pytest.raises(TraceRefused):
+        parse_events(PAGE, text)
+
+
+@pytest.mark.parametrize("page", ["", "server", PAGE.upper(), PAGE + "0", PAGE + "\n"])
+def test_events_name_their_page(page: str) -> None:
+    with pytest.raises(TraceRefused):
+        parse_events(page, json.dumps([GOOD]))
+
+
+def test_a_viewport_is_a_list_of_views() -> None:
+    assert parse_viewport("") is None
+    assert parse_viewport('[{"zoom":null,"center":[0.5,0.5]},null]') == [{"zoom": None, "center": [0.5, 0.5]}, None]
+    for bad in ("{}", "[1]", "[NaN]", json.dumps([{"x": "y" * MOST_VIEWPORT}])):
+        with pytest.raises(TraceRefused):
+            parse_viewport(bad)
+
+
+@given(st.text(max_size=60) | st.recursive(st.none() | st.floats() | st.text(max_size=4), st.lists).map(json.dumps))
+def test_nothing_else_is_ever_raised(text: str) -> None:
+    for parse in (lambda: parse_events(PAGE, text), lambda: parse_viewport(text)):
+        try:
+            parse()
+        except TraceRefused:
+            continue
