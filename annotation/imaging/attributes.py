@@ -9,13 +9,14 @@ from __future__ import annotations
 import math
 import re
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.enums import Sex, ViewPosition
-from annotation.imaging.elements import MODALITY_LUT_SEQUENCE, VOI_LUT_SEQUENCE, DicomFile, Items
+from annotation.imaging.elements import MODALITY_LUT_SEQUENCE, VOI_LUT_SEQUENCE, DicomFile
 from annotation.imaging.refusals import ImageRefused
 
 VIEW_POSITIONS: dict[str, ViewPosition] = {
@@ -32,6 +33,7 @@ VOI_FUNCTIONS = frozenset({"LINEAR", "LINEAR_EXACT", "SIGMOID"})
 CALIBRATED = frozenset({"GEOMETRY", "FIDUCIAL"})
 _UID = re.compile(r"(?=.{1,64}$)\d+(\.\d+)*")
 _MAX_WINDOWS = 8
+_MAX_VOI_LUTS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +69,7 @@ class Attributes:
     modality_lut: LookupTable | None = None
     windows: tuple[Window, ...] = ()
     voi_function: str = "LINEAR"
-    voi_lut: LookupTable | None = None
+    voi_luts: tuple[LookupTable, ...] = ()  # alternatives, the first one opens
     padding: tuple[int, int] | None = None  # stored values, lowest and highest
     spacing: tuple[float, float] | None = None  # mm between rows, between columns
     spacing_calibrated: bool = False
@@ -91,7 +93,8 @@ def read_attributes(file: DicomFile, *, bits_stored: int, signed: bool) -> tuple
     warnings: list[str] = []
     slope, intercept = _rescale(file, warnings)
     windows, function = _windows(file, warnings)
-    modality_lut = _lookup_table(file.sequences.get(MODALITY_LUT_SEQUENCE), signed=signed)
+    modality_lut = _modality_lut(file, signed=signed)
+    lowest = min(end * slope + intercept for end in stored_range(bits_stored, signed=signed))
     spacing, calibrated, aspect = _spacing(file)
     attributes = Attributes(
         modality=code(file, 0x00080060),
@@ -108,7 +111,7 @@ def read_attributes(file: DicomFile, *, bits_stored: int, signed: bool) -> tuple
         modality_lut=modality_lut,
         windows=windows,
         voi_function=function,
-        voi_lut=_voi_lut(file, signed=signed or intercept < 0, warnings=warnings),
+        voi_luts=_voi_luts(file, signed=modality_lut is None and lowest < 0, warnings=warnings),
         padding=_padding(file, signed=signed),
         spacing=spacing,
         spacing_calibrated=calibrated,
@@ -198,11 +201,14 @@ def _windows(file: DicomFile, warnings: list[str]) -> tuple[tuple[Window, ...], 
     return tuple(dict.fromkeys(windows))[:_MAX_WINDOWS], function
 
 
-def _lookup_table(items: Items | None, *, signed: bool) -> LookupTable | None:
-    """The first table of a LUT sequence (PS3.3 C.11.1). Its descriptor must fit its data."""
-    if not items or 0x00283006 not in items[0]:
-        return None
-    descriptor, data = items[0].get(0x00283002, b""), items[0][0x00283006]
+def stored_range(bits_stored: int, *, signed: bool) -> tuple[int, int]:
+    """The lowest and the highest value that so many bits can hold."""
+    return (-(1 << (bits_stored - 1)), (1 << (bits_stored - 1)) - 1) if signed else (0, (1 << bits_stored) - 1)
+
+
+def _lookup_table(item: Mapping[int, bytes], *, signed: bool) -> LookupTable:
+    """One table of a LUT sequence (PS3.3 C.11.1). Its descriptor must fit its data."""
+    descriptor, data = item.get(0x00283002, b""), item[0x00283006]
     if len(descriptor) != 6:
         raise ImageRefused("lookup_table")
     n_entries, first, bits = struct.unpack("<HhH" if signed else "<HHH", descriptor)
@@ -218,13 +224,27 @@ def _lookup_table(items: Items | None, *, signed: bool) -> LookupTable | None:
     return LookupTable(first, bits, np.minimum(table, (1 << bits) - 1))
 
 
-def _voi_lut(file: DicomFile, *, signed: bool, warnings: list[str]) -> LookupTable | None:
-    """A damaged VOI table only costs the window; a damaged modality table would cost the meaning of the pixels."""
-    try:
-        return _lookup_table(file.sequences.get(VOI_LUT_SEQUENCE), signed=signed)
-    except ImageRefused:
-        warnings.append("voi_lut")
-        return None
+def _tables(file: DicomFile, tag: int) -> list[Mapping[int, bytes]]:
+    return [item for item in file.sequences.get(tag, ()) if 0x00283006 in item]
+
+
+def _modality_lut(file: DicomFile, *, signed: bool) -> LookupTable | None:
+    tables = _tables(file, MODALITY_LUT_SEQUENCE)
+    return _lookup_table(tables[0], signed=signed) if tables else None
+
+
+def _voi_luts(file: DicomFile, *, signed: bool, warnings: list[str]) -> tuple[LookupTable, ...]:
+    """A damaged VOI table only costs a window; a damaged modality table would cost the meaning of the pixels.
+
+    `signed`: whether values after the modality step can be below zero. Their first input is then signed too.
+    """
+    luts = []
+    for item in _tables(file, VOI_LUT_SEQUENCE)[:_MAX_VOI_LUTS]:
+        try:
+            luts.append(_lookup_table(item, signed=signed))
+        except ImageRefused:
+            warnings.append("voi_lut")
+    return tuple(luts)
 
 
 def _padding(file: DicomFile, *, signed: bool) -> tuple[int, int] | None:
@@ -248,13 +268,14 @@ def _spacing(file: DicomFile) -> tuple[tuple[float, float] | None, bool, float]:
     """Spacing in mm, whether it was calibrated to the patient, and the shape of a pixel.
 
     Imager Pixel Spacing is measured at the detector. Pixel Spacing of a projection counts as calibrated only when
-    the file says how, or when it differs from the detector's (PS3.3 10.7.1.3).
+    the file says how, or when it differs from the detector's (PS3.3 10.7.1.3). Pixel Aspect Ratio is for files
+    without spacing (PS3.3 C.7.6.3.1.7): beside a spacing it is left alone.
     """
     at_detector, given = _pair(file, 0x00181164), _pair(file, 0x00280030)
     spacing = given or at_detector
     calibrated = given is not None and (
         code(file, 0x00280A02) in CALIBRATED or (at_detector is not None and at_detector != given)
     )
-    ratio = _pair(file, 0x00280034) or spacing or (1.0, 1.0)
+    ratio = spacing or _pair(file, 0x00280034) or (1.0, 1.0)
     aspect = ratio[0] / ratio[1]
     return spacing, calibrated, round(aspect, 6) if 0.1 <= aspect <= 10 else 1.0

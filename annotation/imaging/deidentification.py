@@ -12,6 +12,7 @@ import hmac
 import io
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ from annotation.enums import ViewPosition
 from annotation.imaging.attributes import LookupTable
 from annotation.imaging.reading import CR, DX_PRESENTATION, SourceImage
 
-VERSION = "allowlist-1"
+VERSION = "allowlist-2"
 METHODS = (
     "Rebuilt from decoded pixels and an allowlist",
     "UIDs replaced by keyed hashes",
@@ -100,16 +101,17 @@ ALLOWLIST: Mapping[str, Rule] = {
     "RescaleSlope": lambda s: None if s.attributes.modality_lut else _decimal(s.attributes.slope),
     "RescaleIntercept": lambda s: None if s.attributes.modality_lut else _decimal(s.attributes.intercept),
     "RescaleType": lambda s: None if s.attributes.modality_lut else "US",
-    "ModalityLUTSequence": lambda s: _lut_sequence(s.attributes.modality_lut, s, type_name="US"),
+    "ModalityLUTSequence": lambda s: _modality_lut_sequence(s),
     "WindowCenter": lambda s: _decimals(window.center for window in s.attributes.windows),
     "WindowWidth": lambda s: _decimals(window.width for window in s.attributes.windows),
     "VOILUTFunction": lambda s: s.attributes.voi_function if s.attributes.windows else None,
-    "VOILUTSequence": lambda s: _lut_sequence(s.attributes.voi_lut, s, type_name=None),
+    "VOILUTSequence": lambda s: Sequence(_lut_item(lut) for lut in s.attributes.voi_luts) or None,
     "PixelPaddingValue": lambda s: s.attributes.padding[0] if s.attributes.padding else None,
     "PixelPaddingRangeLimit": lambda s: _range_limit(s.attributes.padding),
     "PixelSpacing": lambda s: _spacing(s, calibrated=True),
     "PixelSpacingCalibrationType": lambda s: "FIDUCIAL" if s.attributes.spacing_calibrated else None,
     "ImagerPixelSpacing": lambda s: _spacing(s, calibrated=False),
+    "PixelAspectRatio": lambda s: _aspect_ratio(s),
     "LossyImageCompression": lambda s: "01" if s.attributes.lossy else "00",
 }
 
@@ -167,6 +169,14 @@ def _spacing(source: SourceImage, *, calibrated: bool) -> list[str] | None:
     return _decimals(attributes.spacing)
 
 
+def _aspect_ratio(source: SourceImage) -> list[int] | None:
+    """The shape of a pixel where no spacing says it, as a ratio of whole numbers."""
+    aspect = source.attributes.aspect
+    if source.attributes.spacing or aspect == 1:
+        return None
+    return list(Fraction(aspect).limit_denominator(1000).as_integer_ratio())
+
+
 def _decimals(values: Iterable[float]) -> list[str] | None:
     """Decimal Strings of at most 16 characters; None for an empty list."""
     return [_decimal(value) for value in values] or None
@@ -176,16 +186,23 @@ def _decimal(value: float) -> str:
     return format_number_as_ds(float(value))
 
 
-def _lut_sequence(lut: LookupTable | None, source: SourceImage, *, type_name: str | None) -> Sequence | None:
-    if lut is None:
+def _modality_lut_sequence(source: SourceImage) -> Sequence | None:
+    if source.attributes.modality_lut is None:
         return None
-    item = Dataset()
-    signed = source.pixels.dtype.kind == "i" or lut.first < 0
-    item.add_new(0x00283002, "SS" if signed else "US", [len(lut.data) % 65536, lut.first, lut.bits])
-    if type_name:
-        item.ModalityLUTType = type_name
-    item.add_new(0x00283006, "OW", lut.data.astype("<u2").tobytes())
+    item = _lut_item(source.attributes.modality_lut)
+    item.ModalityLUTType = "US"
     return Sequence([item])
+
+
+def _lut_item(lut: LookupTable) -> Dataset:
+    item = Dataset()
+    n_entries = len(lut.data) % 65536
+    if lut.first < 0:  # one representation for all three numbers, though a count is never negative
+        item.add_new(0x00283002, "SS", [n_entries - 65536 * (n_entries > 32767), lut.first, lut.bits])
+    else:
+        item.add_new(0x00283002, "US", [n_entries, lut.first, lut.bits])
+    item.add_new(0x00283006, "OW", lut.data.astype("<u2").tobytes())
+    return item
 
 
 def _code_item(value: str, meaning: str) -> Dataset:

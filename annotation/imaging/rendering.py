@@ -41,7 +41,7 @@ class Display:
     invert: bool
     windows: tuple[Window, ...]
     function: str
-    voi_lut: LookupTable | None
+    voi_luts: tuple[LookupTable, ...]  # before the windows
     padding: tuple[int, int] | None  # payload values
     spacing: tuple[float, float] | None  # mm between rows, between columns
     spacing_calibrated: bool
@@ -69,7 +69,7 @@ class Display:
                 }
                 for index, window in enumerate(self.windows)
             ],
-            "voi_lut": _table_as_json(self.voi_lut),
+            "voi_luts": [_table_as_json(table) for table in self.voi_luts],
             "padding": list(self.padding) if self.padding else None,
             "spacing": list(self.spacing) if self.spacing else None,
             "spacing_calibrated": self.spacing_calibrated,
@@ -86,9 +86,9 @@ class Display:
             slope=self.slope,
             intercept=self.intercept,
             invert=self.invert,
-            window=self.windows[0],
+            window=self.windows[0] if self.windows else None,
             function=self.function,
-            voi_lut=self.voi_lut,
+            voi_lut=self.voi_luts[0] if self.voi_luts else None,
             padding=self.padding,
         )
 
@@ -105,7 +105,7 @@ def prepare(source: SourceImage) -> tuple[Payload, Display]:
     bounds = presets(histogram(payload, bits, padding), slope=slope, intercept=intercept, invert=attributes.is_inverted)
     windows = attributes.windows
     function = attributes.voi_function
-    if not windows:
+    if not windows and not attributes.voi_luts:
         function = "LINEAR"
         as_it_is = bits <= 8 and (slope, intercept) == (1.0, 0.0)
         windows = (Window(2.0 ** (bits - 1), 2.0**bits) if as_it_is else window_of(bounds["full"]),)
@@ -119,14 +119,14 @@ def prepare(source: SourceImage) -> tuple[Payload, Display]:
         invert=attributes.is_inverted,
         windows=windows,
         function=function,
-        voi_lut=attributes.voi_lut,
+        voi_luts=attributes.voi_luts,
         padding=padding,
         spacing=attributes.spacing,
         spacing_calibrated=attributes.spacing_calibrated,
         aspect=attributes.aspect,
         presets=bounds,
         eight_bit=bits <= 8,
-        scanner_window=bool(attributes.windows or attributes.voi_lut),
+        scanner_window=bool(attributes.windows or attributes.voi_luts),
     )
     return payload, display
 
@@ -208,19 +208,21 @@ def _payload(source: SourceImage) -> tuple[Payload, int, float, float, tuple[int
 def _through_modality_lut(
     pixels: NDArray[Any], attributes: Attributes, lut: LookupTable
 ) -> tuple[Payload, int, float, float, tuple[int, int] | None]:
-    """Modality values as payload. Padding gets a value of its own above the table, if 16 bits have room for one."""
+    """Modality values as payload. Padding gets a value of its own above the table's.
+
+    Where the table uses all of 16 bits, that is the highest one, and the two highest modality values become one.
+    """
     index = np.clip(pixels.astype(np.int32) - lut.first, 0, len(lut.data) - 1)
     payload: Payload = lut.data[index]
-    if not attributes.padding or lut.bits == 16:
+    if not attributes.padding:
         return payload, lut.bits, 1.0, 0.0, None
     low, high = attributes.padding
-    marker = 1 << lut.bits
-    payload = np.where((pixels >= low) & (pixels <= high), np.uint16(marker), payload)
-    return payload, lut.bits + 1, 1.0, 0.0, (marker, marker)
+    marker = min(1 << lut.bits, 65535)
+    payload = np.minimum(payload, np.uint16(marker - 1))
+    payload[(pixels >= low) & (pixels <= high)] = marker
+    return payload, min(lut.bits + 1, 16), 1.0, 0.0, (marker, marker)
 
 
-def _table_as_json(table: LookupTable | None) -> dict[str, Any] | None:
-    if table is None:
-        return None
+def _table_as_json(table: LookupTable) -> dict[str, Any]:
     data = base64.b64encode(table.data.astype("<u2").tobytes()).decode("ascii")
     return {"first": table.first, "bits": table.bits, "data": data}

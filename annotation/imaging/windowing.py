@@ -40,8 +40,11 @@ def apply_window(values: Greys, window: Window, function: str) -> Greys:
 
 
 def apply_table(values: Greys, table: LookupTable) -> Greys:
-    """VOI LUT: output 0 to 1 of the table's bits; outside the table its first and last entry hold."""
-    index = np.clip(np.rint(values) - table.first, 0, len(table.data) - 1).astype(np.intp)
+    """VOI LUT: output 0 to 1 of the table's bits; outside the table its first and last entry hold.
+
+    Between two entries the lower one holds; the little added gives back what floating point took from a whole number.
+    """
+    index = np.clip(np.floor(values - table.first + 1e-6), 0, len(table.data) - 1).astype(np.intp)
     greys: Greys = table.data[index] / float((1 << table.bits) - 1)
     return greys
 
@@ -52,17 +55,23 @@ def grey_table(
     slope: float,
     intercept: float,
     invert: bool,
-    window: Window,
+    window: Window | None,
     function: str = "LINEAR",
     voi_lut: LookupTable | None = None,
     padding: tuple[int, int] | None = None,
 ) -> NDArray[np.uint8]:
     """Screen grey 0 to 255 of every payload value, shape (2**bits,).
 
-    A VOI table goes before a window. Padding is black, whatever the photometric interpretation.
+    A VOI table goes before a window; one of them must be given. Padding is black, whatever the photometric
+    interpretation.
     """
     values = np.arange(1 << bits, dtype=np.float64) * slope + intercept
-    shown = apply_table(values, voi_lut) if voi_lut else apply_window(values, window, function)
+    if voi_lut:
+        shown = apply_table(values, voi_lut)
+    elif window:
+        shown = apply_window(values, window, function)
+    else:
+        raise ValueError("neither a VOI table nor a window")
     if invert:
         shown = 1.0 - shown
     greys: NDArray[np.uint8] = np.rint(shown * 255.0).astype(np.uint8)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from annotation.imaging.attributes import LookupTable
     from annotation.imaging.reading import SourceImage
 
 PIXELS, FACTS = "pixels.raw", "facts.json"
@@ -35,14 +36,18 @@ def limit_cpu_of_this_file(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
+def describe_table(table: LookupTable) -> dict[str, object]:
+    return {"first": table.first, "bits": table.bits, "data": table.data.tolist()}
+
+
 def describe(source: SourceImage) -> dict[str, object]:
     """The facts beside the pixels, as JSON; look-up tables as lists of numbers."""
     from dataclasses import asdict
 
     attributes = asdict(source.attributes)
-    for name in ("modality_lut", "voi_lut"):
-        table = getattr(source.attributes, name)
-        attributes[name] = table and {"first": table.first, "bits": table.bits, "data": table.data.tolist()}
+    modality = source.attributes.modality_lut
+    attributes["modality_lut"] = modality and describe_table(modality)
+    attributes["voi_luts"] = [describe_table(table) for table in source.attributes.voi_luts]
     return {
         "kind": source.kind,
         "shape": source.pixels.shape,

@@ -187,8 +187,8 @@ def source_from(facts: dict[str, Any], pixels_file: Path) -> SourceImage:
     values.update(
         view_position=ViewPosition(values["view_position"]),
         sex=Sex(values["sex"]),
-        modality_lut=_table(values["modality_lut"]),
-        voi_lut=_table(values["voi_lut"]),
+        modality_lut=_table(values["modality_lut"]) if values["modality_lut"] else None,
+        voi_luts=tuple(_table(table) for table in values["voi_luts"]),
         windows=tuple(Window(**window) for window in values["windows"]),
         patient_orientation=tuple(values["patient_orientation"]),
         padding=tuple(values["padding"]) if values["padding"] else None,
@@ -203,7 +203,5 @@ def source_from(facts: dict[str, Any], pixels_file: Path) -> SourceImage:
     )
 
 
-def _table(facts: dict[str, Any] | None) -> LookupTable | None:
-    if facts is None:
-        return None
+def _table(facts: dict[str, Any]) -> LookupTable:
     return LookupTable(int(facts["first"]), int(facts["bits"]), np.asarray(facts["data"], np.uint16))

@@ -24,15 +24,15 @@ export function rangeWindow([low, high], source) {
   return { center: (low + high) / 2, width: Math.max(high - low, 1e-6), function: "LINEAR_EXACT", source };
 }
 
-/** The windows of the descriptor, in the order of the pipeline: VOI table before VOI windows. */
+/** The windows of the descriptor, in the order of the pipeline: VOI tables before VOI windows. */
 function givenWindows(view) {
   const source = view.scanner_window ? "scanner" : "opening";
   const windows = (view.windows || []).map((w) => ({ ...w, function: w.function || "LINEAR", source }));
-  if (view.voi_lut) {
-    const n = voiEntries(view.voi_lut).length;
-    windows.unshift({ center: view.voi_lut.first + n / 2, width: n, function: "LUT", source });
-  }
-  return windows;
+  const tables = (view.voi_luts || []).map((voi, table) => {
+    const n = voiEntries(voi).length;
+    return { center: voi.first + n / 2, width: n, function: "LUT", table, source };
+  });
+  return [...tables, ...windows];
 }
 
 /** The windows that came from the scanner; none when the server had to choose one. */
@@ -50,14 +50,18 @@ export function defaultWindow(view) {
 export const leastWidth = (window) => (window.function === "LINEAR" ? 1 : 1e-3);
 
 /** The function of a window: modality value -> 0..1. */
-function transfer(view, { center: c, width: w, function: kind }) {
+function transfer(view, { center: c, width: w, function: kind, table }) {
   if (kind === "SIGMOID") return (x) => 1 / (1 + Math.exp((-4 * (x - c)) / w));
   if (kind === "LUT") {
-    const entries = voiEntries(view.voi_lut);
-    const n = entries.length;
-    const top = 2 ** view.voi_lut.bits - 1;
-    // A dragged window stretches the table's input; the table's own shape stays.
-    return (x) => entries[Math.min(Math.max(Math.floor(((x - (c - w / 2)) * n) / w), 0), n - 1)] / top;
+    const voi = view.voi_luts[table];
+    const entries = voiEntries(voi);
+    const last = entries.length - 1;
+    const top = 2 ** voi.bits - 1;
+    // A dragged window stretches the table's input; the table's own shape stays. Between two entries the lower one
+    // holds; the little added gives back what floating point took from a whole number.
+    const first = c - w / 2;
+    const scale = entries.length / w;
+    return (x) => entries[Math.min(Math.max(Math.floor((x - first) * scale + 1e-6), 0), last)] / top;
   }
   const [mid, span] = kind === "LINEAR_EXACT" ? [c, w] : [c - 0.5, w - 1];
   const low = mid - span / 2;

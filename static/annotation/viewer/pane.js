@@ -107,8 +107,8 @@ export class Pane {
 
   /** The display levels of every stored value: the same array until window or inversion change. */
   levels() {
-    const { center, width, function: kind } = this.state.window;
-    const key = [center, width, kind, this.state.invert].join();
+    const { center, width, function: kind, table } = this.state.window;
+    const key = [center, width, kind, table, this.state.invert].join();
     if (this.table?.key !== key) this.table = { key, levels: buildTable(this.view, this.state.window, this.state.invert) };
     return this.table.levels;
   }
@@ -209,12 +209,12 @@ export class Pane {
     if (range) this.change({ window: rangeWindow(range, name) });
   }
 
-  /** The scanner's window; pressed again, the next of several. */
+  /** The scanner's table or window; pressed again, the next of several. */
   nextScannerWindow() {
     const windows = scannerWindows(this.view);
     if (!windows.length) return;
-    const { center, width } = this.state.window;
-    const now = windows.findIndex((w) => w.center === center && w.width === width);
+    const same = (w) => ["center", "width", "function", "table"].every((key) => w[key] === this.state.window[key]);
+    const now = windows.findIndex(same);
     this.change({ window: windows[(now + 1) % windows.length] });
   }
 

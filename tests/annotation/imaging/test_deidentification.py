@@ -11,6 +11,7 @@ import pytest
 from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
+from annotation.imaging.attributes import LookupTable
 from annotation.imaging.deidentification import (
     ALLOWLIST,
     VERSION,
@@ -81,12 +82,20 @@ def test_only_allowed_attributes_are_there() -> None:
     assert not made.PatientName
 
 
+def assert_same_table(table: LookupTable | None, expected: LookupTable) -> None:
+    assert table is not None
+    assert (table.first, table.bits) == (expected.first, expected.bits)
+    assert np.array_equal(table.data, expected.data)
+
+
 @pytest.mark.parametrize(
     "values",
     [
         {},
         {"PhotometricInterpretation": "MONOCHROME1", "RescaleSlope": "0.684", "RescaleIntercept": "-3.25"},
         {"ModalityLUTSequence": lut(0, 10, CURVE), "VOILUTSequence": lut(7, 12, CURVE)},
+        {"VOILUTSequence": Sequence([*lut(-32768, 10, np.resize(CURVE, 40000), signed=True), *lut(3, 10, CURVE)])},
+        {"PixelAspectRatio": ["4", "3"]},
         {"PixelSpacing": ["0.1431", "0.1431"], "PixelSpacingCalibrationType": "GEOMETRY", "ImageLaterality": "U"},
     ],
 )
@@ -97,9 +106,11 @@ def test_the_object_reads_back_as_the_same_image(values: dict[str, Any]) -> None
     assert np.array_equal(again.pixels, chest())
     assert np.array_equal(made.pixel_array, chest())
     for name, value in vars(source.attributes).items():
-        if name.endswith("_lut") and value is not None:
-            assert np.array_equal(getattr(again.attributes, name).data, value.data)
-            assert getattr(again.attributes, name).first == value.first
+        if name == "modality_lut" and value is not None:
+            assert_same_table(again.attributes.modality_lut, value)
+        elif name == "voi_luts":
+            for table, expected in zip(again.attributes.voi_luts, value, strict=True):
+                assert_same_table(table, expected)
         else:
             assert getattr(again.attributes, name) == value, name
 

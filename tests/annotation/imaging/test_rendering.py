@@ -62,7 +62,7 @@ def test_the_description_is_plain_json() -> None:
     described = prepare(read_image(as_bytes(made)))[1].as_json()
     assert json.loads(json.dumps(described, allow_nan=False)) == described
     assert list(described) == [
-        *("width", "height", "bits", "slope", "intercept", "invert", "windows", "voi_lut", "padding"),
+        *("width", "height", "bits", "slope", "intercept", "invert", "windows", "voi_luts", "padding"),
         *("spacing", "spacing_calibrated", "aspect", "presets", "eight_bit", "scanner_window"),
     ]
     assert (described["width"], described["height"], described["bits"]) == (80, 70, 12)
@@ -86,8 +86,8 @@ def test_a_modality_table_is_applied_to_the_payload() -> None:
 
 def test_a_voi_table_travels_in_the_description() -> None:
     described = prepare(read_image(as_bytes(make_data_set(VOILUTSequence=lut(5, 10, CURVE)))))[1].as_json()
-    assert described["voi_lut"]["first"] == 5
-    assert len(described["voi_lut"]["data"]) == 4 * -(-2 * 4096 // 3)
+    assert described["voi_luts"][0]["first"] == 5
+    assert len(described["voi_luts"][0]["data"]) == 4 * -(-2 * 4096 // 3)
 
 
 def test_an_8_bit_image_without_window_is_shown_as_it_is() -> None:

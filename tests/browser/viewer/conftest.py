@@ -57,11 +57,17 @@ class Looker:
         if "backend" in options:
             self.page.locator(f"[data-viewer-backend={options['backend']}]").wait_for()
 
+    def show_painted(self, *views: Descriptor) -> None:
+        """Another case in the viewer that is there."""
+        self.page.evaluate("(views) => { window.told = []; viewer.show(views) }", list(views))
+        for index in range(len(views)):
+            self.wait_for("painted", index, "full")
+
     def wait_for(self, kind: str, index: int, what: str = "") -> dict[str, Any]:
-        """The note of that kind, when it comes; fails after ten seconds with what came instead."""
+        """The note of that kind, when it comes; fails after half a minute with what came instead."""
         note: dict[str, Any] = self.page.evaluate(
             """async ([kind, index, what]) => {
-                const end = performance.now() + 10000;
+                const end = performance.now() + 30000;
                 const fits = (n) => n.kind === kind && n.index === index && (!what || n.what === what);
                 while (!told.some(fits)) {
                     if (performance.now() > end) throw new Error("only " + JSON.stringify(told));

@@ -127,7 +127,8 @@ def test_voi_table_goes_before_a_window(look: Looker, stage: Stage, backend: str
     item.LUTData = entries.tolist()
     dataset.VOILUTSequence = [item]
     pixels = phantom(12)
-    display["voi_lut"] = {"first": -100, "bits": 12, "data": base64.b64encode(entries.astype("<u2").tobytes()).decode()}
+    data = base64.b64encode(entries.astype("<u2").tobytes()).decode()
+    display["voi_luts"] = [{"first": -100, "bits": 12, "data": data}]
     view = stage.add("table", pixels, bits=12, intercept=-500.0, **display)
     assert_equal_greys(look, view, through_pydicom(pixels, dataset, 12), backend)
 
