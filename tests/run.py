@@ -13,7 +13,8 @@ from pathlib import Path
 
 from tests.processes import ROOT, postgres_url
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FIREFOX = ("firefox-esr", "firefox")
 # Folders that hold no test of the database: once is enough.
 WITHOUT_DATABASE = ("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics")
 NO_TEST_RAN = 5  # pytest's status when the selection was empty
@@ -22,16 +23,24 @@ NO_TEST_RAN = 5  # pytest's status when the selection was empty
 def main(arguments: list[str]) -> int:
     left_out: list[str] = []
     environment = dict(os.environ)
-    browser = find_browser() or install_browser()
-    if browser:
-        environment["REXVQA_CHROMIUM"] = browser
+    words: list[str] = []
+    chromium = find_browser("REXVQA_CHROMIUM", CHROMIUM) or install("chromium", "REXVQA_CHROMIUM", CHROMIUM)
+    if chromium:
+        environment["REXVQA_CHROMIUM"] = chromium
+        firefox = find_browser("REXVQA_FIREFOX", FIREFOX) or install("firefox-esr", "REXVQA_FIREFOX", FIREFOX)
+        if firefox:
+            environment["REXVQA_FIREFOX"] = firefox
+        else:
+            words = ["-m", "not firefox"]
+            left_out.append("tests in Firefox: install firefox-esr or name one with REXVQA_FIREFOX")
     else:
+        words = ["-m", "not browser"]
         left_out.append("browser tests: install chromium (apt-get install chromium) or name one with REXVQA_CHROMIUM")
-    status = pytest("SQLite", [*browser_words(browser), *arguments], environment)
+    status = pytest("SQLite", [*words, *arguments], environment)
     server = postgres_url()
     if server:
-        words = ["-m", "not browser and not services", *(f"--ignore=tests/{folder}" for folder in WITHOUT_DATABASE)]
-        status = max(status, pytest("PostgreSQL", [*words, *arguments], {**environment, "TEST_DATABASE_URL": server}))
+        again = ["-m", "not browser and not services", *(f"--ignore=tests/{folder}" for folder in WITHOUT_DATABASE)]
+        status = max(status, pytest("PostgreSQL", [*again, *arguments], {**environment, "TEST_DATABASE_URL": server}))
     else:
         left_out.append("everything on PostgreSQL: none answers (make services, or TEST_POSTGRES_URL)")
     if not (ROOT.parent / "shared" / "data").is_dir():
@@ -40,24 +49,19 @@ def main(arguments: list[str]) -> int:
     return status
 
 
-def find_browser() -> str | None:
-    named = os.environ.get("REXVQA_CHROMIUM")
-    return named or next((path for name in BROWSERS if (path := shutil.which(name))), None)
+def find_browser(variable: str, names: tuple[str, ...]) -> str | None:
+    return os.environ.get(variable) or next((path for name in names if (path := shutil.which(name))), None)
 
 
-def install_browser() -> str | None:
-    """Chromium from Debian's packages, where this user may install them."""
+def install(package: str, variable: str, names: tuple[str, ...]) -> str | None:
+    """A browser from Debian's packages, where this user may install them."""
     if os.geteuid() != 0 or not shutil.which("apt-get"):
         return None
-    print("installing Chromium from the system's packages", flush=True)
+    print(f"installing {package} from the system's packages", flush=True)
     quiet = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
-    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", "chromium", "fonts-dejavu-core"]):
+    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", package, "fonts-dejavu-core"]):
         subprocess.run(command, check=False, **quiet)  # type: ignore[call-overload]
-    return find_browser()
-
-
-def browser_words(browser: str | None) -> list[str]:
-    return [] if browser else ["-m", "not browser"]
+    return find_browser(variable, names)
 
 
 def pytest(title: str, words: list[str], environment: dict[str, str]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Playwright, sync_playwright
 
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
@@ -32,7 +32,16 @@ def find_chromium() -> str | None:
 
 
 @pytest.fixture(scope="session")
-def browser() -> Iterator[Browser]:
+def playwright() -> Iterator[Playwright]:
+    """Playwright once for all browsers of a run."""
+    # It keeps an event loop in this thread; Django would otherwise refuse database calls of the tests.
+    os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
+    with sync_playwright() as started:
+        yield started
+
+
+@pytest.fixture(scope="session")
+def browser(playwright: Playwright) -> Iterator[Browser]:
     """One Chromium for all browser tests; each test opens a context of its own."""
     executable = find_chromium()
     if not executable or not Path(executable).exists():
@@ -41,9 +50,6 @@ def browser() -> Iterator[Browser]:
             "in the environment variable REXVQA_CHROMIUM.",
             pytrace=False,
         )
-    # Playwright keeps an event loop in this thread; Django would otherwise refuse database calls of the tests.
-    os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
-    with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
-        yield chromium
-        chromium.close()
+    chromium = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+    yield chromium
+    chromium.close()
