@@ -124,6 +124,21 @@ class RoundSteps(Word):
     OPEN = "open", _("judgement only")
 
 
+class ViewerTool(Word):
+    """What a round can do without at its images; the names are those of the viewer."""
+
+    PRESETS = "presets", _("window presets and the scanner's windows")
+    WINDOW = "window", _("window by dragging")
+    INVERT = "invert", _("invert")
+    FLIP = "flip", _("flip left to right")
+    ZOOM = "zoom", _("zoom, pan, 1:1")
+    LINK = "link", _("linked views")
+    LINE = "line", _("line")
+    RATIO = "ratio", _("cardiothoracic ratio")
+    LAYOUT = "layout", _("layout: all views, two, one")
+    WIDE = "wide", _("full screen")
+
+
 class AssignmentState(Word):
     WAITING = "waiting", _("waiting")
     ANSWERED = "answered", _("answered blind")  # step 1 is final, the key is shown

@@ -91,6 +91,7 @@ urlpatterns = [
     path("rounds/new/", rounds.round_new, name="round-new"),
     path("rounds/<slug:slug>/", rounds.round_page, name="round"),
     path("rounds/<slug:slug>/assign/", round_acts.round_assign, name="round-assign"),
+    path("rounds/<slug:slug>/viewing/", round_acts.round_viewing, name="round-viewing"),
     path("rounds/<slug:slug>/open/", round_acts.round_open, name="round-open"),
     path("rounds/<slug:slug>/close/", round_acts.round_close, name="round-close"),
     path("rounds/<slug:slug>/archive/", round_acts.round_archive, name="round-archive"),

@@ -14,11 +14,12 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
 
 from annotation.audit.recording import record
-from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Task, Verdict
+from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Task, Verdict, ViewerTool
 from annotation.exports.tables import Cell, Column, Format, Kind, write_table
 from annotation.imaging.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, ReviewRound, SampledQuestion, User
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
+from annotation.review.viewing import viewing_of
 
 TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
 LETTERS = "A, B, C, D"
@@ -45,6 +46,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("assignment_id", TEXT, "Random id of this reviewer's assignment of this question."),
     Column("reassigned", YES_NO, "Whether the question was first assigned to somebody else."),
     Column("steps", TEXT, "full: blind answer first; open: judgement only.", "full, open"),
+    Column("hidden_tools", TEXT, "Image tools that the round hides, joined by |.", _words(ViewerTool)),
+    Column("least_window", TEXT, "Smallest browser window of the round, width x height in CSS pixels; empty: none."),
     Column("opened_at", TIME, "When the reviewer first opened the question."),
     Column(
         "blind_best", TEXT, "Best option before the key was shown; empty: none is defensible, or not asked.", LETTERS
@@ -127,7 +130,14 @@ def review_rows(review_round: ReviewRound) -> Iterator[list[Cell]]:
         .order_by("assignment__revision__question__number", "assignment_id")
         .values(*_OWN, **_VALUES, key=Subquery(key), stratum=Subquery(drawn))
     )
-    fixed = {"round": review_round.slug, "bank": review_round.plan.bank.slug, "steps": review_round.steps}
+    viewing = viewing_of(review_round)
+    fixed = {
+        "round": review_round.slug,
+        "bank": review_round.plan.bank.slug,
+        "steps": review_round.steps,
+        "hidden_tools": "|".join(viewing.hidden_tools),
+        "least_window": "x".join(map(str, viewing.least_window or ())),
+    }
     pseudonyms: dict[int, str] = {}
     for row in rows.iterator(chunk_size=2000):
         person = row["reviewer"]

@@ -9,9 +9,10 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Role, RoundSteps
+from annotation.enums import Role, RoundSteps, ViewerTool
 from annotation.models import ReviewRound, SamplingPlan, User
 from annotation.review.rounds import MOST_PER_QUESTION
+from annotation.review.viewing import LEAST_WINDOW, MOST_WINDOW, Viewing, viewing_of
 from annotation.sampling.drawing import SEED_MAX
 
 if TYPE_CHECKING:
@@ -40,7 +41,55 @@ class PeopleChoice(SeveralPeople):
         return f"{obj.name} ({obj.email})"
 
 
-class RoundForm(forms.Form):
+class ViewingForm(forms.Form):
+    """Tools that a round does without, and its smallest window."""
+
+    hidden_tools = forms.TypedMultipleChoiceField(
+        label=_("Tools to hide"),
+        required=False,
+        coerce=ViewerTool,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("A hidden tool has neither a button nor a key on the case page."),
+    )
+    least_width = forms.IntegerField(
+        label=_("Smallest window: width"),
+        required=False,
+        min_value=LEAST_WINDOW[0],
+        max_value=MOST_WINDOW[0],
+    )
+    least_height = forms.IntegerField(
+        label=_("Smallest window: height"),
+        required=False,
+        min_value=LEAST_WINDOW[1],
+        max_value=MOST_WINDOW[1],
+        help_text=_("In pixels of the page, as the browser counts them. In a smaller window nothing of a case shows."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        tools = self.fields["hidden_tools"]
+        assert isinstance(tools, forms.TypedMultipleChoiceField)
+        tools.choices = [(tool.value, gettext(tool.label)) for tool in ViewerTool]
+
+    def clean(self) -> dict[str, Any]:
+        asked = super().clean() or self.cleaned_data
+        if not self.errors and (asked.get("least_width") is None) != (asked.get("least_height") is None):
+            raise forms.ValidationError(gettext("Give the smallest window a width and a height, or neither."))
+        return asked
+
+    def viewing(self) -> Viewing:
+        """What was asked for, after is_valid()."""
+        asked = self.cleaned_data
+        window = (asked["least_width"], asked["least_height"]) if asked["least_width"] is not None else None
+        return Viewing(tuple(asked["hidden_tools"]), window)
+
+    @classmethod
+    def of(cls, review_round: ReviewRound) -> ViewingForm:
+        return cls(initial=viewing_of(review_round).as_columns())
+
+
+class RoundForm(ViewingForm):
     """A new round on a stored sample."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
@@ -80,7 +129,6 @@ class RoundForm(forms.Form):
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         reviewers = self.fields["reviewers"]
         assert isinstance(reviewers, PeopleChoice)

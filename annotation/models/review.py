@@ -21,6 +21,9 @@ class ReviewRound(models.Model):
     reviewers_per_question = models.PositiveSmallIntegerField(_("reviews of each question"), default=1)
     seed = models.BigIntegerField(_("seed"), default=0)  # of the assignment and of each reviewer's order
     instructions = models.TextField(_("instructions"), blank=True)
+    hidden_tools = models.JSONField(default=list, blank=True)  # ViewerTool values that its reviewers do without
+    least_width = models.PositiveSmallIntegerField(null=True, blank=True)  # of the browser window, CSS pixels
+    least_height = models.PositiveSmallIntegerField(null=True, blank=True)
     simulated = models.BooleanField(default=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -32,6 +35,13 @@ class ReviewRound(models.Model):
 
     class Meta:
         ordering = ("-created_at",)
+        constraints = (
+            models.CheckConstraint(
+                condition=Q(least_width__isnull=True, least_height__isnull=True)
+                | Q(least_width__isnull=False, least_height__isnull=False),
+                name="round_window_whole",
+            ),
+        )
 
     def __str__(self) -> str:
         return self.name

@@ -22,6 +22,7 @@ from annotation.review.assigning import (
     store_assignments,
 )
 from annotation.review.transitions import UNFINISHED
+from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.drawing import SEED_MAX
 from annotation.slugs import free_slug
 
@@ -60,6 +61,7 @@ def create_round(
     steps: RoundSteps = RoundSteps.FULL,
     instructions: str = "",
     seed: int = 1,
+    viewing: Viewing = ORDINARY,
 ) -> ReviewRound:
     """A draft with its questions assigned; without any reviewer, one that waits for assign_round.
 
@@ -68,6 +70,7 @@ def create_round(
     """
     name = name.strip()
     check_round(plan, name, reviewers_per_question, seed)
+    check_viewing(viewing)
     planned = plan_assignments(plan.pk, reviewers, reviewers_per_question, seed) if reviewers else None
     with transaction.atomic():
         review_round = ReviewRound.objects.create(
@@ -78,11 +81,13 @@ def create_round(
             reviewers_per_question=reviewers_per_question,
             seed=seed,
             instructions=instructions.strip(),
+            **viewing.as_columns(),
             simulated=plan.bank.simulated,
             created_by=actor,
             created_at=at,
         )
-        record("round.created", actor=actor, at=at, subject=review_round, facts={"sample": plan.slug, "steps": steps})
+        facts = {"sample": plan.slug, "steps": steps, **viewing.as_columns()}
+        record("round.created", actor=actor, at=at, subject=review_round, facts=facts)
         if planned is not None:
             store_assignments(review_round, planned, actor=actor, at=at)
     return review_round

@@ -24,6 +24,7 @@ from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.form import Blind, following_flags
 from annotation.review.holding import CASES
 from annotation.review.submitting import newest_review
+from annotation.review.viewing import viewing_of
 from annotation.review.visibility import Part, Standing, Step, current_step, visible_parts
 from annotation.review.worklist import N_AHEAD, Progress, next_exams, progress_at
 
@@ -84,6 +85,8 @@ class ShownCase:
     round_slug: str
     round_open: bool
     simulated: bool
+    hidden_tools: tuple[str, ...]
+    least_window: tuple[int, int] | None
     steps: str
     step: Step
     state: str
@@ -161,6 +164,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     images, *next_images = _images(exam.pk, *next_exam_ids)
     draft = getattr(assignment, "draft", None)
     truth = _truth(assignment, parts, own)
+    viewing = viewing_of(assignment.round)
     version = review.version if review is not None else 0
     return ShownCase(
         public_id=assignment.public_id,
@@ -168,6 +172,8 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         round_slug=assignment.round.slug,
         round_open=standing.round_open,
         simulated=assignment.round.simulated,
+        hidden_tools=viewing.hidden_tools,
+        least_window=viewing.least_window,
         steps=assignment.round.steps,
         step=current_step(standing),
         state=assignment.state,

@@ -19,6 +19,7 @@ from annotation.review.answering import mark_opened
 from annotation.review.form import Problem
 from annotation.review.showing import named_assignment, own_assignment, show_case
 from annotation.review.transitions import UNFINISHED
+from annotation.review.viewing import size_text, viewing_of
 from annotation.review.worklist import counts_by_state, next_assignment, own_assignments, rounds_of
 from annotation.views.review_form import case_form
 
@@ -64,6 +65,7 @@ def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "n_all": n_all,
         "n_submitted": n_submitted,
         "n_left": n_all - n_submitted,
+        "least_window": size_text(viewing_of(review_round).least_window),
     }
     return render(request, "annotation/review/worklist.html", context)
 

@@ -13,12 +13,13 @@ from django.views.decorators.http import require_POST
 from annotation.archiving import bring_back
 from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role
-from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm
+from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
 from annotation.review.assigning import RoundRefused, assign_round
 from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
 from annotation.review.rounds import RoundNotComplete
+from annotation.review.viewing import set_viewing
 from annotation.views.rounds import coordinated_round
 
 
@@ -38,6 +39,24 @@ def round_assign(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     else:
         said = ngettext("%(n)s review is assigned.", "%(n)s reviews are assigned.", n) % {"n": n}
         messages.success(request, said)
+    return redirect("round", slug)
+
+
+@person_required
+@require_POST
+def round_viewing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Which image tools the reviewers have, and how large their window must be."""
+    review_round = coordinated_round(request.user, slug)
+    form = ViewingForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(str(word) for words in form.errors.values() for word in words))
+        return redirect("round", slug)
+    try:
+        set_viewing(review_round, form.viewing(), actor=request.user, at=timezone.now())
+    except RoundRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("Tools and window are stored; reviewers have them with their next page."))
     return redirect("round", slug)
 
 

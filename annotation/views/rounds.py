@@ -17,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.tables import Format
-from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundForm
+from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundForm, ViewingForm
 from annotation.models import AnswerKey, Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.rosters import people_of
 from annotation.permissions import is_administrator, is_coordinator, knows_round, may_coordinate, may_invite_to_round
@@ -25,6 +25,7 @@ from annotation.review.assigning import RoundRefused
 from annotation.review.outcomes import round_outcomes
 from annotation.review.rounds import create_round, has_work
 from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, standings
+from annotation.review.viewing import size_text, viewing_of
 from annotation.statistics.issues import CountingRule
 
 PER_PAGE = 25
@@ -88,6 +89,7 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
                 steps=asked["steps"],
                 instructions=asked["instructions"],
                 seed=asked["seed"],
+                viewing=form.viewing(),
                 actor=request.user,
                 at=timezone.now(),
             )
@@ -138,9 +140,13 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
         "n_questions": review_round.plan.questions.count(),
         "coordinates": coordinates,
         "may_delete": is_administrator(request.user) and not has_work(review_round),
+        "hidden_tools": viewing_of(review_round).hidden_tools,
+        "least_window": size_text(viewing_of(review_round).least_window),
     }
     if may_invite_to_round(request.user, review_round):
         context["round_people"] = people_of(review_round, timezone.now())
+    if coordinates and review_round.state != RoundState.CLOSED:
+        context["viewing_form"] = ViewingForm.of(review_round)
     if coordinates and review_round.state == RoundState.DRAFT:
         present = [one.person.pk for one in progress]
         context["reviewers_form"] = ReviewersForm(review_round, initial={"reviewers": present})

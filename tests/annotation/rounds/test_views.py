@@ -17,6 +17,7 @@ from tests.conftest import make_person
 PAGES = ["", "export/csv/", "codebook/", "reviewers/{rita}/"]
 ACTS = [
     "assign/",
+    "viewing/",
     "open/",
     "close/",
     "archive/",

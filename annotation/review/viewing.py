@@ -1,0 +1,76 @@
+"""How the images of a round are looked at: tools that its reviewers do without, and the smallest browser window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import RoundState, ViewerTool
+from annotation.models import ReviewRound, User
+from annotation.review.assigning import RoundRefused, hold_round
+
+# CSS pixels. Below the first pair a demand says nothing, above the second no ordinary screen can meet it.
+LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)
+
+
+@dataclass(frozen=True)
+class Viewing:
+    hidden_tools: tuple[ViewerTool, ...] = ()
+    least_window: tuple[int, int] | None = None  # width and height in CSS pixels
+
+    def as_columns(self) -> dict[str, Any]:
+        """In the order of the vocabulary, so that the same choice is stored the same."""
+        width, height = self.least_window or (None, None)
+        hidden = [tool.value for tool in ViewerTool if tool in self.hidden_tools]
+        return {"hidden_tools": hidden, "least_width": width, "least_height": height}
+
+
+ORDINARY = Viewing()
+
+
+def viewing_of(review_round: ReviewRound) -> Viewing:
+    hidden = tuple(tool for tool in ViewerTool if tool in review_round.hidden_tools)
+    width, height = review_round.least_width, review_round.least_height
+    return Viewing(hidden, (width, height) if width is not None and height is not None else None)
+
+
+def check_viewing(viewing: Viewing) -> None:
+    """Raises RoundRefused for a window that says nothing or that no ordinary screen has."""
+    if viewing.least_window is None:
+        return
+    bounds = zip(viewing.least_window, LEAST_WINDOW, MOST_WINDOW, strict=True)
+    if not all(least <= asked <= most for asked, least, most in bounds):
+        raise RoundRefused(
+            _("The smallest window can be %(least)s to %(most)s pixels.")
+            % {"least": size_text(LEAST_WINDOW), "most": size_text(MOST_WINDOW)}
+        )
+
+
+@transaction.atomic
+def set_viewing(review_round: ReviewRound, viewing: Viewing, *, actor: User, at: datetime) -> None:
+    """For everybody from their next page on. What it was before stays in the audit log; no change, no entry.
+
+    Raises RoundRefused for a closed round: what was reviewed was seen under the conditions that stand there.
+    """
+    check_viewing(viewing)
+    hold_round(review_round)
+    if review_round.state == RoundState.CLOSED:
+        raise RoundRefused(_("The round is closed: its tools and window stay as they were."))
+    before = viewing_of(review_round)
+    if viewing.as_columns() == before.as_columns():
+        return
+    for name, value in viewing.as_columns().items():
+        setattr(review_round, name, value)
+    review_round.save(update_fields=list(viewing.as_columns()))
+    facts = {"before": before.as_columns(), "after": viewing.as_columns()}
+    record("round.viewing_changed", actor=actor, at=at, subject=review_round, facts=facts)
+
+
+def size_text(size: tuple[int, int] | None) -> str:
+    """Width and height as people write them; empty for no size."""
+    return f"{size[0]} × {size[1]}" if size else ""

@@ -1,0 +1,157 @@
+"""Image tools that a round hides, and its smallest window: stored, shown, handed to the case page, exported."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from datetime import datetime
+
+import pytest
+from django.db import IntegrityError
+from django.test import Client
+
+from annotation.enums import RoundState, ViewerTool
+from annotation.exports.reviews import export_reviews
+from annotation.exports.tables import Format
+from annotation.models import AuditEvent, ReviewRound, User
+from annotation.review.assigning import RoundRefused
+from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.viewing import ORDINARY, Viewing, set_viewing, viewing_of
+from tests.annotation.rounds.made import make_sample, say, theirs
+
+PLAIN = Viewing((ViewerTool.RATIO, ViewerTool.LINE), (1280, 720))
+
+
+@pytest.fixture
+def draft(db: None, cora: User, rita: User, noon: datetime) -> ReviewRound:
+    return create_round(make_sample(3), name="Round", reviewers=[rita], actor=cora, at=noon)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def stored(review_round: ReviewRound) -> Viewing:
+    return viewing_of(ReviewRound.objects.get(pk=review_round.pk))
+
+
+def test_a_round_has_all_tools_and_any_window_unless_it_says_otherwise(draft: ReviewRound) -> None:
+    assert stored(draft) == ORDINARY
+
+
+def test_what_was_set_is_stored_in_one_order_and_noted(draft: ReviewRound, cora: User, noon: datetime) -> None:
+    set_viewing(draft, PLAIN, actor=cora, at=noon)
+    assert stored(draft) == Viewing((ViewerTool.LINE, ViewerTool.RATIO), (1280, 720))
+    set_viewing(draft, PLAIN, actor=cora, at=noon)
+    [event] = AuditEvent.objects.filter(act="round.viewing_changed")
+    assert event.facts["before"] == {"hidden_tools": [], "least_width": None, "least_height": None}
+    assert event.facts["after"] == {"hidden_tools": ["line", "ratio"], "least_width": 1280, "least_height": 720}
+
+
+@pytest.mark.parametrize("window", [(639, 400), (640, 399), (3841, 2160), (1280, 2161)])
+def test_a_window_that_says_nothing_or_that_nobody_has_is_refused(
+    draft: ReviewRound, cora: User, noon: datetime, window: tuple[int, int]
+) -> None:
+    with pytest.raises(RoundRefused, match="640 × 400 to 3840 × 2160"):
+        set_viewing(draft, Viewing((), window), actor=cora, at=noon)
+    with pytest.raises(RoundRefused, match="smallest window"):
+        create_round(draft.plan, name="B", reviewers=[], actor=cora, at=noon, viewing=Viewing((), window))
+    assert stored(draft) == ORDINARY
+
+
+def test_an_open_round_can_change_and_a_closed_one_cannot(draft: ReviewRound, cora: User, noon: datetime) -> None:
+    open_round(draft, actor=cora, at=noon)
+    set_viewing(draft, PLAIN, actor=cora, at=noon)
+    close_round(draft, actor=cora, at=noon, confirmed_open=3)
+    with pytest.raises(RoundRefused, match="closed"):
+        set_viewing(draft, ORDINARY, actor=cora, at=noon)
+    assert stored(draft).least_window == (1280, 720)
+
+
+def test_the_database_holds_no_half_window(draft: ReviewRound) -> None:
+    with pytest.raises(IntegrityError):
+        ReviewRound.objects.filter(pk=draft.pk).update(least_width=1280)
+
+
+def test_a_tool_that_is_no_more_hides_nothing(draft: ReviewRound) -> None:
+    draft.hidden_tools = ["magnifier", "line"]
+    assert viewing_of(draft).hidden_tools == (ViewerTool.LINE,)
+
+
+def test_the_page_of_a_new_round_asks(coordinator: Client, rita: User) -> None:
+    fields = {
+        "name": "New one",
+        "sample": make_sample(3).slug,
+        "reviewers": [rita.pk],
+        "per_question": "1",
+        "steps": "full",
+        "seed": "1",
+        "hidden_tools": ["link", "invert"],
+        "least_width": "1280",
+    }
+    answer = coordinator.post("/rounds/new/", fields)
+    assert answer.status_code == 422
+    assert "a width and a height, or neither" in answer.content.decode()
+    assert coordinator.post("/rounds/new/", {**fields, "least_height": "720"}).status_code == 302
+    made = ReviewRound.objects.get()
+    assert stored(made) == Viewing((ViewerTool.INVERT, ViewerTool.LINK), (1280, 720))
+
+
+def test_the_page_of_the_round_shows_and_changes_them(coordinator: Client, draft: ReviewRound) -> None:
+    asked = {"hidden_tools": ["line", "ratio"], "least_width": "1280", "least_height": "720"}
+    assert coordinator.post("/rounds/round/viewing/", asked).status_code == 302
+    page = coordinator.get("/rounds/round/").content.decode()
+    assert "without line; cardiothoracic ratio; window of at least 1280 × 720" in page
+    assert re.search(r'value="ratio"[^>]* checked', page)
+    assert 'value="1280"' in page
+    coordinator.post("/rounds/round/viewing/", {"hidden_tools": ["everything"]})
+    coordinator.post("/rounds/round/viewing/", {"least_width": "1"})
+    assert stored(draft).least_window == (1280, 720)
+    coordinator.post("/rounds/round/viewing/", {})
+    assert stored(draft) == ORDINARY
+
+
+def test_a_closed_round_has_no_form_for_them(coordinator: Client, draft: ReviewRound) -> None:
+    ReviewRound.objects.filter(pk=draft.pk).update(state=RoundState.CLOSED)
+    assert "/rounds/round/viewing/" not in coordinator.get("/rounds/round/").content.decode()
+    said = coordinator.post("/rounds/round/viewing/", {"hidden_tools": ["line"]}, follow=True)
+    assert "stay as they were" in said.content.decode()
+    assert stored(draft) == ORDINARY
+
+
+def test_the_case_page_hands_them_to_the_viewer(
+    client: Client, draft: ReviewRound, cora: User, rita: User, noon: datetime
+) -> None:
+    open_round(draft, actor=cora, at=noon)
+    client.force_login(rita)
+    case = f"/review/{theirs(rita)[0].public_id}/"
+    page = client.get(case).content.decode()
+    assert 'data-hidden-tools=""' in page
+    assert 'data-least-window=""' in page
+    set_viewing(draft, PLAIN, actor=cora, at=noon)
+    page = client.get(case).content.decode()
+    assert 'data-hidden-tools="line ratio"' in page
+    assert 'data-least-window="1280x720"' in page
+    assert "at least 1280 × 720" in client.get("/review/rounds/round/").content.decode()
+
+
+def test_the_export_says_under_which_conditions(draft: ReviewRound, cora: User, rita: User, noon: datetime) -> None:
+    set_viewing(draft, PLAIN, actor=cora, at=noon)
+    open_round(draft, actor=cora, at=noon)
+    say(theirs(rita)[0])
+    file = io.BytesIO()
+    export_reviews(draft, Format.CSV, file, actor=cora, at=noon)
+    [row] = csv.DictReader(io.StringIO(file.getvalue().decode()))
+    assert (row["hidden_tools"], row["least_window"]) == ("line|ratio", "1280x720")
+
+
+def test_the_key_help_knows_every_tool(client: Client, draft: ReviewRound, cora: User, rita: User) -> None:
+    """The page leaves out the lines of hidden tools; a tool without a line could not be left out."""
+    ReviewRound.objects.filter(pk=draft.pk).update(state=RoundState.OPEN)
+    client.force_login(rita)
+    page = client.get(f"/review/{theirs(rita)[0].public_id}/").content.decode()
+    named = {tool for names in re.findall(r'data-tool="([^"]+)"', page) for tool in names.split()}
+    assert named == set(ViewerTool.values()) - {"flip"}  # flip has a button only
