@@ -4,9 +4,10 @@ import { BlindStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
 import { clearProblems, focusField, press, showProblem, valuesOf } from "./fields.js";
 import { JudgementStep } from "./judgement.js";
-import { isForPage, isTyping, letterOf } from "./keys.js";
+import { isForPage, isTyping, letterOf, listKeys } from "./keys.js";
 import { Screen } from "./screen.js";
 import { bodyOf, jsonIn, request, send } from "./sending.js";
+import { SmallestWindow } from "./smallest.js";
 
 const PARTS = ["case-head", "case-note", "case-panel", "case-data"];
 const byId = (id) => document.getElementById(id);
@@ -15,12 +16,17 @@ const jsonOf = (id) => JSON.parse(byId(id).textContent);
 class CasePage {
   constructor() {
     this.words = byId("case-words").dataset;
+    const hidden = this.data.hiddenTools.split(" ").filter(Boolean);
+    listKeys(byId("keys-dialog"), hidden);
     this.screen = new Screen(jsonOf("case-views"), this.words, {
+      name: this.data.assignment,
+      hidden,
       onShown: () => this.isWaitSaid && this.message(""),
       onChange: () => this.renew(),
       onReveal: () => this.step.begin(),
     });
     this.viewer = this.screen.viewer;
+    this.smallest = new SmallestWindow(byId("case-small"), (on) => this.screen.blank(on));
     this.drafts = new Drafts((state) => this.say(state));
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("input", (event) => this.onInput(event));
@@ -48,6 +54,7 @@ class CasePage {
     document.title = document.title.replace(/^.*(?= · )/, () => data.title);
     this.step = form.dataset.step === "blind" ? new BlindStep(form) : new JudgementStep(form);
     this.message("");
+    this.smallest.ask(data.leastWindow);
     if (data.roundOpen === "yes") this.drafts.watch(form, data);
     this.step.onInput(null);
     this.renew();
@@ -251,7 +258,7 @@ class CasePage {
     for (const id of PARTS) byId(id).replaceWith(document.adoptNode(parts.getElementById(id)));
     this.cover(false);
     if (url && url !== location.pathname) history.pushState({}, "", url);
-    this.screen.arrive(jsonOf("case-views"), this.data.assignment !== before);
+    this.screen.arrive(jsonOf("case-views"), this.data.assignment !== before, this.data.assignment);
     this.begin();
   }
 
@@ -323,7 +330,7 @@ class CasePage {
     if (answer.ok) {
       const parts = new DOMParser().parseFromString(answer.said, "text/html");
       for (const id of ["case-note", "case-data"]) byId(id).replaceWith(document.adoptNode(parts.getElementById(id)));
-      this.screen.arrive(jsonOf("case-views"), true);
+      this.screen.arrive(jsonOf("case-views"), true, this.data.assignment);
     } else this.message(jsonIn(answer).message ?? this.words.refused);
     dialog.close("sent");
   }

@@ -14,6 +14,13 @@ export function isForPage(event) {
   );
 }
 
+/** Leaves out of a list of keys what belongs to tools that are hidden. */
+export function listKeys(list, hidden) {
+  for (const line of list.querySelectorAll("[data-tool]")) {
+    line.hidden = line.dataset.tool.split(" ").every((tool) => hidden.includes(tool));
+  }
+}
+
 /** "0" to "9" by the place of the key; null with Shift, which belongs to the images. */
 export function digitOf(event) {
   if (event.shiftKey) return null;

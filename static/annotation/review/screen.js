@@ -8,6 +8,7 @@ import { afterNextFrame, afterThisFrame } from "../viewer/readiness.js";
 import { mountViewer } from "../viewer/viewer.js";
 import { digitOf, isForPage, letterOf } from "./keys.js";
 
+const MOST_LOOKS = 200; // of some kilobytes each
 const QUESTION = ["case-head", "case-panel"];
 const byId = (id) => document.getElementById(id);
 
@@ -15,9 +16,11 @@ export class Screen {
   /**
    * `onShown({ at, views, unreadable })`: question and images of a case stand on screen, once for each case; see
    * onReady of the viewer. `onChange()`: what is missing has changed. `onReveal()`: the form can take the focus.
+   * `name`: of the case; `hidden`: tools that its round does without.
    */
-  constructor(views, words, { onShown, onChange, onReveal }) {
-    Object.assign(this, { words, onShown, onChange, onReveal });
+  constructor(views, words, { name, hidden, onShown, onChange, onReveal }) {
+    Object.assign(this, { words, name, onShown, onChange, onReveal });
+    this.looks = new Map(); // how the cases of this sitting were left: window, zoom, measures
     this.root = byId("content");
     this.reading = "reading" in this.root.dataset;
     this.isHere = true; // the question on the page is the one of the images
@@ -25,6 +28,7 @@ export class Screen {
     this.views = views;
     this.viewer = mountViewer(byId("viewer"), {
       views,
+      hidden,
       veiled: this.reading,
       previews: !this.reading,
       onPainted: (index, level) => performance.mark(`view ${index} ${level}`), // for who measures the page
@@ -40,7 +44,7 @@ export class Screen {
   }
 
   get isAway() {
-    return this.isHeld || this.root.dataset.showing !== "case";
+    return this.isHeld || this.isBlank || this.root.dataset.showing !== "case";
   }
 
   /** Whether everything that can be read has been on screen, and what cannot be read was said. */
@@ -59,6 +63,7 @@ export class Screen {
   /** A step is on its way to the server: nothing can be entered, and the images of the next case come at once. */
   leave(next) {
     this.focused = document.activeElement;
+    this.keepLook();
     this.hold(true);
     if (!next) return;
     const { views, isTold } = this;
@@ -86,17 +91,43 @@ export class Screen {
   }
 
   /** The question of a case is on the page. `isOther`: of another case than before, though it may show the same images. */
-  arrive(views, isOther) {
+  arrive(views, isOther, name) {
     const isSame = JSON.stringify(views) === JSON.stringify(this.views);
     const stays = isSame && (this.isAhead || !isOther);
     this.isAhead = false;
     this.comeBack = null;
+    this.name = name;
     if (!stays) {
       if (this.reading) this.root.dataset.showing = "loading";
       this.expectImages(views);
-      this.viewer.show(views);
+      this.viewer.show(views, this.looks.get(this.lookOf(views)));
     }
     this.arriveQuestion();
+  }
+
+  /** A look belongs to a case and the images that it had. */
+  lookOf(views) {
+    return [this.name, ...views.map((view) => view.id)].join(" ");
+  }
+
+  keepLook() {
+    const look = this.lookOf(this.views);
+    this.looks.delete(look);
+    this.looks.set(look, this.viewer.state());
+    if (this.looks.size > MOST_LOOKS) this.looks.delete(this.looks.keys().next().value);
+  }
+
+  /** While the window is too small nothing of a case shows; what was not seen before counts from when it shows. */
+  blank(on) {
+    this.isBlank = on;
+    this.changed();
+    if (on) return;
+    if (this.reading) this.reveal();
+    afterNextFrame(() => {
+      if (this.isBlank) return;
+      if (this.images && !this.isTold) this.images = { ...this.images, at: performance.now() };
+      this.check();
+    });
   }
 
   expectImages(views) {
@@ -129,7 +160,7 @@ export class Screen {
   /** Lift the veil when question and images are all there: one frame shows everything. */
   reveal() {
     requestAnimationFrame(() => {
-      if (this.root.dataset.showing === "case" || !this.isHere || !this.viewer.isWhole()) return;
+      if (this.root.dataset.showing === "case" || !this.isHere || this.isBlank || !this.viewer.isWhole()) return;
       this.root.dataset.showing = "case";
       this.tellQuestion(afterThisFrame);
       this.viewer.unveil();
@@ -138,7 +169,7 @@ export class Screen {
   }
 
   check() {
-    if (this.question?.isShown && this.images && !this.isTold) {
+    if (this.question?.isShown && this.images && !this.isTold && !this.isBlank) {
       this.isTold = true;
       performance.mark("case shown");
       this.onShown(this.images);

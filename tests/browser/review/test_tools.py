@@ -1,0 +1,76 @@
+"""What a round decides about its images: hidden tools, the smallest window; and a case keeps how it was left."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import BlindAnswer, ReviewRound, User
+from tests.annotation.review.cases import assignments_of
+from tests.browser.review.test_journey import BLIND, JUDGE, press, start
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+FIRST_WINDOW = ".viewer-pane:first-child .viewer-tag-window"
+
+
+def test_hidden_tools_have_neither_button_nor_key_nor_line_in_the_help(page: Page, review_round: ReviewRound) -> None:
+    ReviewRound.objects.update(hidden_tools=["line", "ratio", "layout"])
+    start(page, review_round)
+    expect(page.locator(FIRST_WINDOW)).not_to_be_empty()
+    expect(page.get_by_role("button", name="Full screen")).to_be_visible()
+    expect(page.get_by_role("button", name="CTR")).to_have_count(0)
+    press(page, ".", "p", "l")
+    expect(page.locator(".viewer-pane:visible")).to_have_count(2)
+    press(page, "?")
+    keys = page.locator("#keys-dialog")
+    expect(keys.get_by_text("full screen; answer keys stay live")).to_be_visible()
+    for words in ("this view alone and back", "cardiothoracic ratio", "remove a line or width"):
+        expect(keys.get_by_text(words)).to_be_hidden()
+
+
+def test_nothing_shows_in_a_window_that_is_too_small(page: Page, review_round: ReviewRound) -> None:
+    ReviewRound.objects.update(least_width=1280, least_height=700)
+    page.set_viewport_size({"width": 1000, "height": 700})
+    page.goto(f"/review/rounds/{review_round.slug}/continue/")
+    small = page.locator("#case-small")
+    expect(small).to_contain_text("at least 1280 × 700 pixels. This one has 1000 × 700.")
+    expect(page.locator("#stem")).to_be_hidden()
+    expect(page.locator(".viewer-canvas").first).to_be_hidden()
+    press(page, "2", "e", "Enter", "?")
+    expect(page.locator("#keys-dialog")).to_be_hidden()
+    page.set_viewport_size({"width": 1280, "height": 700})
+    expect(small).to_be_hidden()
+    expect(page.locator(BLIND)).to_be_visible()
+    expect(page.locator("#case-form input:checked")).to_have_count(0)
+    assert not BlindAnswer.objects.exists()
+    press(page, "2", "e")
+    page.set_viewport_size({"width": 1280, "height": 699})
+    expect(small).to_be_visible()
+    page.set_viewport_size({"width": 1366, "height": 768})
+    expect(page.locator("#case-form input:checked")).to_have_count(2)
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    press(page, "Enter")
+    expect(page.locator(JUDGE)).to_be_visible()
+
+
+def test_a_case_comes_back_as_it_was_left(page: Page, review_round: ReviewRound, rita: User) -> None:
+    start(page, review_round)
+    window = page.locator(FIRST_WINDOW)
+    expect(window).to_have_text("L 128 · W 256")
+    press(page, "2", "e", "Enter")
+    expect(page.locator(JUDGE)).to_be_visible()
+    press(page, "Shift+Digit4")
+    expect(window).not_to_have_text("L 128 · W 256")
+    changed = window.inner_text()
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
+    press(page, "5", "5", "5", "5", "1", "1", "a")
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    press(page, "Enter")
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    expect(window).to_have_text("L 128 · W 256")
+    page.go_back()
+    expect(page).to_have_url(re.compile(assignments_of(rita, review_round)[0].public_id))
+    expect(page.locator(".case-place")).to_have_text("1 / 3")
+    expect(window).to_have_text(changed)
