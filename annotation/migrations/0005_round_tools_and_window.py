@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0002_append_only"),
+        ("annotation", "0004_review_events_append_only"),
     ]
 
     operations = [
