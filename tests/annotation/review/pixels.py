@@ -16,9 +16,9 @@ from annotation.models import Image, Rendition
 from tests.annotation.review.cases import NOON
 
 
-def give_pixels(image: Image, seed: int) -> None:
-    """A small picture of its own for an image: stored, and available to its reviewers."""
-    greys = np.random.default_rng(seed).integers(0, 256, (96, 80), dtype=np.uint8)
+def give_pixels(image: Image, seed: int, shape: tuple[int, int] = (96, 80)) -> None:
+    """A picture of its own for an image, small unless ``shape`` says otherwise: stored, and open to its reviewers."""
+    greys = np.random.default_rng(seed).integers(100, 256, shape, dtype=np.uint8)
     png = io.BytesIO()
     Picture.fromarray(greys).save(png, "PNG")
     payload, display = prepare(read_image(png.getvalue()))
