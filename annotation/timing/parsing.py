@@ -49,7 +49,7 @@ class Trace:
     page: str = ""
     events: tuple[SentEvent, ...] = ()
     unreadable: tuple[str, ...] = ()  # public ids of images
-    viewport: list[Any] | None = None
+    viewport: dict[str, Any] | None = None
 
 
 NO_TRACE = Trace()
@@ -69,14 +69,15 @@ def parse_events(page: str, text: str) -> tuple[SentEvent, ...]:
     return tuple(_event(row) for row in rows)
 
 
-def parse_viewport(text: str) -> list[Any] | None:
-    """How each view was set at submission; None for an empty text. Raises TraceRefused."""
+def parse_viewport(text: str) -> dict[str, Any] | None:
+    """How the views were set at submission, each in ``views``; None for an empty text. Raises TraceRefused."""
     if not text:
         return None
-    views = _json(text, MOST_VIEWPORT)
+    state = _json(text, MOST_VIEWPORT)
+    views = state.get("views") if isinstance(state, dict) else None
     if not isinstance(views, list) or not all(view is None or isinstance(view, dict) for view in views):
         raise TraceRefused(_("The settings of the views are not a list."))
-    return views
+    return dict(state)
 
 
 def _event(row: dict[str, Any]) -> SentEvent:

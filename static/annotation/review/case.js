@@ -1,5 +1,6 @@
 // The case page: one viewer that stays, and a question that changes under it.
 
+import { Clock } from "../timing/clock.js";
 import { BlindStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
 import { clearProblems, focusField, press, showProblem, valuesOf } from "./fields.js";
@@ -18,16 +19,18 @@ class CasePage {
     this.words = byId("case-words").dataset;
     const hidden = this.data.hiddenTools.split(" ").filter(Boolean);
     listKeys(byId("keys-dialog"), hidden);
+    this.clock = new Clock();
     this.screen = new Screen(jsonOf("case-views"), this.words, {
       name: this.data.assignment,
       hidden,
-      onShown: () => this.isWaitSaid && this.message(""),
+      onShown: (seen) => this.onShown(seen),
+      onTool: (tool) => this.clock.mark("tool", { tool }),
       onChange: () => this.renew(),
       onReveal: () => this.step.begin(),
     });
     this.viewer = this.screen.viewer;
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.screen.blank(on));
-    this.drafts = new Drafts((state) => this.say(state));
+    this.drafts = new Drafts((state) => this.say(state), this.clock);
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("input", (event) => this.onInput(event));
     document.addEventListener("submit", (event) => this.onSubmit(event));
@@ -55,12 +58,21 @@ class CasePage {
     this.step = form.dataset.step === "blind" ? new BlindStep(form) : new JudgementStep(form);
     this.message("");
     this.smallest.ask(data.leastWindow);
-    if (data.roundOpen === "yes") this.drafts.watch(form, data);
+    if (data.roundOpen === "yes") {
+      this.clock.begin(data.assignment, data.eventsUrl);
+      this.drafts.watch(form, data);
+    }
     this.step.onInput(null);
     this.renew();
     this.step.begin();
     if (this.screen.takeEarly()) this.message(this.words.early);
     this.viewer.prepare(...jsonOf("next-cases"));
+  }
+
+  /** Question and images stand on screen, by frame; the clock of the case starts. */
+  onShown(seen) {
+    this.clock.mark("painted", seen);
+    if (this.isWaitSaid) this.message("");
   }
 
   /** Submit is quiet until everything that is needed is there and every image has been seen. */
@@ -129,6 +141,9 @@ class CasePage {
     clearProblems(this.form);
     this.message("");
     this.step.onInput(event.target);
+    const { name, value } = event.target;
+    if (name === "best") this.clock.mark("selected", { option: value });
+    else this.clock.mark("changed", { field: name });
     if (event.target.value === "identifies" && event.target.checked) this.askWhichImage();
     this.drafts.changed();
     this.renew();
@@ -175,8 +190,10 @@ class CasePage {
       this.isWaitSaid = true;
       return;
     }
-    const [next] = this.data.step === "judge" ? jsonOf("next-cases") : [];
-    await this.post(this.form.action, valuesOf(this.form), this.form, next);
+    const { step } = this.data;
+    const [next] = step === "judge" ? jsonOf("next-cases") : [];
+    this.clock.mark("submitted", { step });
+    await this.post(this.form.action, [...valuesOf(this.form), ...this.screen.fields()], this.form, next);
   }
 
   async skip() {
@@ -196,13 +213,15 @@ class CasePage {
     this.busy = true;
     this.drafts.stop();
     this.screen.leave(next);
+    const told = this.clock.fields();
     const tell = (state) => {
       this.screen.comeBack?.();
       this.say(state);
     };
     try {
-      const answer = await send(url, () => bodyOf(values), { tell });
-      if (!answer.ok) this.screen.comeBack?.();
+      const answer = await send(url, () => bodyOf([...values, ...told]), { tell });
+      if (answer.ok) this.clock.acknowledged(told);
+      else this.screen.comeBack?.();
       return this.receive(answer, root);
     } finally {
       this.busy = false;

@@ -7,8 +7,9 @@ const QUIET_MS = 400;
 const MOST_MS = 800; // after the first change, though the typing goes on
 
 export class Drafts {
-  constructor(tell) {
+  constructor(tell, clock) {
     this.tell = tell; // (state) -> shown beside the progress
+    this.clock = clock; // its events go along
     addEventListener("pagehide", () => this.flush());
   }
 
@@ -62,19 +63,22 @@ export class Drafts {
     this.timer = setTimeout(() => this.save(), Math.min(QUIET_MS, this.since + MOST_MS - performance.now()));
   }
 
-  body() {
-    return bodyOf([...valuesOf(this.form), ["based_on", this.base], ["sequence", this.sequence]]);
+  body(told = []) {
+    return bodyOf([...valuesOf(this.form), ...told, ["based_on", this.base], ["sequence", this.sequence]]);
   }
 
   async save() {
     if (this.sending) return; // the answer to the one under way sends the next
     const abort = (this.sending = new AbortController());
+    let told;
     const now = () => {
       this.waiting = false;
-      return this.body();
+      told = this.clock.fields();
+      return this.body(told);
     };
     const answer = await send(this.url, now, { tell: this.tell, signal: abort.signal });
     const newer = answer?.status === 409 ? jsonIn(answer).sequence : undefined;
+    if (answer?.ok) this.clock.acknowledged(told);
     if (this.sending !== abort) return; // the case has turned meanwhile
     this.sending = null;
     if (!answer) return;

@@ -14,11 +14,12 @@ const byId = (id) => document.getElementById(id);
 
 export class Screen {
   /**
-   * `onShown({ at, views, unreadable })`: question and images of a case stand on screen, once for each case; see
-   * onReady of the viewer. `onChange()`: what is missing has changed. `onReveal()`: the form can take the focus.
-   * `name`: of the case; `hidden`: tools that its round does without.
+   * `onShown({ views, unreadable })`: question and images of a case stand on screen, but those that the person says
+   * cannot be read; names of images. See onReady of the viewer. `onChange()`: what is missing has changed. `onReveal()`:
+   * the form can take the focus. `onTool(name)`: a tool of the viewer was used. `name`: of the case; `hidden`: tools that
+   * its round does without.
    */
-  constructor(views, words, { name, hidden, onShown, onChange, onReveal }) {
+  constructor(views, words, { name, hidden, onShown, onChange, onReveal, onTool }) {
     Object.assign(this, { words, name, onShown, onChange, onReveal });
     this.looks = new Map(); // how the cases of this sitting were left: window, zoom, measures
     this.root = byId("content");
@@ -34,11 +35,13 @@ export class Screen {
       onPainted: (index, level) => performance.mark(`view ${index} ${level}`), // for who measures the page
       onReady: (info) => {
         this.images = info;
+        this.isTold = false;
         this.check();
       },
       onWhole: () => this.reveal(),
       onUnreadable: () => this.check(),
       onError: () => this.changed(),
+      onTool,
     });
     addEventListener("keydown", (event) => this.noteEarlyKey(event));
   }
@@ -53,9 +56,14 @@ export class Screen {
     return this.isTold && !loading.length && !failed.length;
   }
 
-  /** The names of the images that the person says cannot be read. */
-  unreadable() {
-    return this.viewer.unreadable().map((index) => this.views[index].id);
+  namesOf(indices) {
+    return indices.map((index) => this.views[index].id);
+  }
+
+  /** What goes with a step: which images cannot be read, and how each view was set. */
+  fields() {
+    const unreadable = this.namesOf(this.viewer.unreadable()).map((name) => ["unreadable", name]);
+    return [...unreadable, ["viewport", JSON.stringify(this.viewer.state())]];
   }
 
   // A turn. ------------------------------------------------------------------------------------------
@@ -66,7 +74,7 @@ export class Screen {
     this.keepLook();
     this.hold(true);
     if (!next) return;
-    const { views, isTold } = this;
+    const { views } = this;
     this.root.dataset.showing = this.reading ? "loading" : "turning";
     this.isHere = false;
     this.isAhead = true;
@@ -76,7 +84,6 @@ export class Screen {
       this.comeBack = null;
       this.isAhead = false;
       this.expectImages(views);
-      this.isTold = isTold;
       back();
       this.arriveQuestion();
     };
@@ -172,7 +179,8 @@ export class Screen {
     if (this.question?.isShown && this.images && !this.isTold && !this.isBlank) {
       this.isTold = true;
       performance.mark("case shown");
-      this.onShown(this.images);
+      const { views, unreadable } = this.images;
+      this.onShown({ views: this.namesOf(views), unreadable: this.namesOf(unreadable) });
     }
     this.changed();
   }

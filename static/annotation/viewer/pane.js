@@ -18,7 +18,7 @@ function element(name, className, parent, attributes = {}) {
 export class Pane {
   /**
    * `viewer` gives: text, backend, primary, tool, active, can(tool), placeOf(pane), schedule(pane), activate(pane),
-   * together(pane), toggleMaximised(pane), retry(pane), isUnreadable(pane), toggleUnreadable(pane).
+   * together(pane), toggleMaximised(pane), retry(pane), isUnreadable(pane), toggleUnreadable(pane), tellTool(name).
    */
   constructor(stage, viewer) {
     this.viewer = viewer;
@@ -285,6 +285,7 @@ export class Pane {
         const factor = Math.exp(-event.deltaY * lines * 0.0015);
         const [x, y] = [(event.clientX - left) / width, (event.clientY - top) / height];
         for (const pane of this.viewer.together(this)) pane.zoomBy(factor, x * pane.canvas.width, y * pane.canvas.height);
+        this.viewer.tellTool("zoom");
       },
       { passive: false },
     );
@@ -314,14 +315,16 @@ export class Pane {
     const wanted = event.button !== 1 && other !== (viewer.primary === "window") ? "window" : "zoom";
     if (!viewer.can(wanted)) return null;
     const starts = viewer.together(this).map((pane) => [pane, { ...pane.state }]);
+    let isUsed = false;
     const move = (e) => {
+      isUsed = true;
       const [dx, dy] = [e.clientX - event.clientX, e.clientY - event.clientY];
       for (const [pane, start] of starts) {
         if (wanted === "window") pane.dragWindow(start, dx, dy);
         else if (dx || dy) pane.pan(start, dx * this.ratio, dy * this.ratio);
       }
     };
-    return { move, end: () => {} };
+    return { move, end: () => isUsed && viewer.tellTool(wanted) };
   }
 }
 

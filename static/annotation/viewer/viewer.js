@@ -352,6 +352,11 @@ class Viewer {
       },
     };
     acts[name]();
+    this.tellTool(toolOf(name));
+  }
+
+  tellTool(name) {
+    this.options.onTool?.(name);
   }
 
   invert(on) {
@@ -457,7 +462,8 @@ class Viewer {
 
 /**
  * Mount a viewer in `root`. Options: views, hidden (names of tools), text, backend, primary, worker, previews
- * (false: never a first look), veiled (true: the page shows nothing of a case until it is whole), onPainted, onReady, onWhole, onUnreadable, onError.
+ * (false: never a first look), veiled (true: the page shows nothing of a case until it is whole), onPainted, onReady, onWhole, onUnreadable, onError,
+ * onTool(name).
  *
  * onReady({ at, views, unreadable }): all views of the case are on screen at full depth, in a frame that was handed to
  * the screen, but those of which the person says that they cannot be read; at is that moment on the page's clock, views

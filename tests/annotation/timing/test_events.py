@@ -125,12 +125,12 @@ def test_a_full_log_takes_no_more_but_lets_a_step_through(
 def test_times_are_stored_with_both_steps(browser_of_rita: Client, mine: list[Assignment], rita: User) -> None:
     browser_of_rita.get(to("case", mine[0]))
     Assignment.objects.filter(pk=mine[0].pk).update(opened_at=mine[0].round.created_at)
-    viewport = json.dumps([{"zoom": None, "invert": True}])
+    viewport = json.dumps({"views": [{"zoom": None, "invert": True}]})
     sent = {**BLIND, "best": "B", "defensible": [], **seen([], end=11), "viewport": viewport}
     assert browser_of_rita.post(to("answer", mine[0]), sent).status_code == 200
     blind = BlindAnswer.objects.get()
     assert (blind.active_ms, blind.elapsed_ms, blind.n_sittings) == (10_000, 10_000, 1)
-    assert (blind.time_rule, blind.time_flags, blind.viewport) == ("active-1", [], [{"zoom": None, "invert": True}])
+    assert (blind.time_rule, blind.time_flags, blind.viewport) == ("active-1", [], json.loads(viewport))
     later = fields(event(10, "heartbeat", 20), event(11, "hidden", 22), event(12, "visible", 26))
     assert browser_of_rita.post(to("events", mine[0]), later).status_code == 204
     commit = fields(event(13, "submitted", 31, step="judge"))

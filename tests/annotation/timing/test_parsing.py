@@ -84,10 +84,12 @@ def test_events_name_their_page(page: str) -> None:
         parse_events(page, json.dumps([GOOD]))
 
 
-def test_a_viewport_is_a_list_of_views() -> None:
+def test_a_viewport_holds_a_list_of_views() -> None:
     assert parse_viewport("") is None
-    assert parse_viewport('[{"zoom":null,"center":[0.5,0.5]},null]') == [{"zoom": None, "center": [0.5, 0.5]}, None]
-    for bad in ("{}", "[1]", "[NaN]", json.dumps([{"x": "y" * MOST_VIEWPORT}])):
+    state = {"views": [{"zoom": None, "center": [0.5, 0.5]}, None], "linked": False}
+    assert parse_viewport(json.dumps(state)) == state
+    too_long = json.dumps({"views": [{"x": "y" * MOST_VIEWPORT}]})
+    for bad in ("{}", "[]", '{"views": {}}', '{"views": [1]}', '{"views": [NaN]}', too_long):
         with pytest.raises(TraceRefused):
             parse_viewport(bad)
 

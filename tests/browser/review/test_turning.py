@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from annotation.enums import AssignmentState
-from annotation.models import Assignment, Review, ReviewRound, User
+from annotation.enums import AssignmentState, EventKind
+from annotation.models import Assignment, BlindAnswer, Review, ReviewEvent, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
 from tests.browser.review.test_journey import BLIND, JUDGE, answer, checked, commit, press, start
 
@@ -279,3 +279,48 @@ def test_the_person_says_that_an_image_cannot_be_read(page: Page, with_a_broken_
     page.get_by_role("button", name="It cannot be read").click()
     commit(page)
     expect(page.locator(JUDGE)).to_be_visible()
+    broken, other = page.evaluate(
+        "() => JSON.parse(document.getElementById('case-views').textContent).map((v) => v.id)"
+    )
+    assert BlindAnswer.objects.get().unreadable == [broken]
+    assert painted()[-1] == {"views": [other], "unreadable": [broken]}
+
+
+def painted() -> list[dict[str, list[str]]]:
+    """What the page told of each time that a case stood on screen."""
+    return list(
+        ReviewEvent.objects.filter(kind=EventKind.PAINTED).order_by("sequence").values_list("details", flat=True)
+    )
+
+
+def test_what_was_on_screen_and_how_is_stored_with_each_step(page: Page, review_round: ReviewRound, rita: User) -> None:
+    start(page, review_round)
+    press(page, "i")
+    answer(page, "2", "e")
+    prepared(page)
+    press(page, *JUDGED, "t")
+    page.keyboard.type("plain")
+    press(page, "Escape")
+    commit(page)
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    is_shown(page)
+    answer(page, "2", "e")
+    images = [
+        [image.public_id for image in assignment.revision.question.exam.images.order_by("position")]
+        for assignment in assignments_of(rita, review_round)
+    ]
+    assert [sorted(one["views"]) for one in painted()] == [sorted(images[0]), sorted(images[1])]
+    of_first = ReviewEvent.objects.filter(assignment__reviewer=rita, assignment__position=1).order_by("sequence")
+    told = list(of_first.exclude(kind__in=("heartbeat", "opened", "focused", "blurred")).values_list("kind", "details"))
+    assert told[:5] == [
+        ("painted", {"views": painted()[0]["views"], "unreadable": []}),
+        ("selected", {"option": "B"}),
+        ("changed", {"field": "difficulty"}),
+        ("submitted", {"step": "blind"}),
+        ("tool", {"invert": 1}),
+    ]
+    assert told[-1] == ("submitted", {"step": "judge"})
+    review = Review.objects.get()
+    assert review.viewport is not None
+    assert [view["invert"] for view in review.viewport["views"]] == [True, True]
+    assert 0 <= (review.active_ms or -1) <= (review.elapsed_ms or -1)
