@@ -33,7 +33,7 @@ export class SmallestWindow {
   }
 
   say(now) {
-    const text = (size) => size.join(" × ");
+    const text = (size) => size.join("\u00a0×\u00a0");
     const { words } = this.place.dataset;
     this.place.querySelector("[data-size]").textContent = words.replace("{needed}", text(this.needed)).replace("{now}", text(now));
   }

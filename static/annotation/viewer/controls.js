@@ -56,11 +56,11 @@ export const TEXT = {
   layoutTitle: "How many views at a time: all, two, one (P); this one alone and back (. or double-click)",
   wide: "Full screen",
   wideTitle: "This view over the page and back (F); answer keys stay live",
-  lineHint: "Drag along what you measure. Delete removes, Esc leaves.",
-  lineFull: "No room for another line. Delete removes, Esc leaves.",
-  heartHint: "1: drag across the heart at its widest. Esc leaves.",
-  thoraxHint: "2: drag across the chest at its widest, inside the ribs. Esc leaves.",
-  ratioDone: "Drag the ends to correct. Delete removes, Esc leaves.",
+  lineHint: "Drag along what you measure. Esc leaves.",
+  lineFull: "No room for another line. Delete removes one.",
+  heartHint: "Drag across the heart. Esc leaves.",
+  thoraxHint: "Now across the chest, inside the ribs.",
+  ratioDone: "Drag an end to correct; Delete removes.",
   ratioValue: "CTR {value}",
   heart: "heart",
   thorax: "chest",
@@ -136,7 +136,8 @@ export function buildToolbar(text, act, can) {
     [["invert", "invert"], ["flip", "flip"]],
     [["fit", "fit"], ["actual", "actual"], ["reset", "reset"]],
     [["link", "link"], ["line", "line"], ["ratio", "ratio"]],
-    [["back", "page", -1], ["layout", "layout"], ["next", "page", 1], ["wide", "wide"]],
+    [["back", "page", -1], ["layout", "layout"], ["next", "page", 1]],
+    [["wide", "wide"]],
   ];
   const isThere = ([, name]) => (name === "drag" ? can("window") && can("zoom") : can(toolOf(name)));
   for (const group of groups.map((all) => all.filter(isThere)).filter((left) => left.length)) {

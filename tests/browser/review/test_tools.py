@@ -30,6 +30,16 @@ def test_hidden_tools_have_neither_button_nor_key_nor_line_in_the_help(page: Pag
         expect(keys.get_by_text(words)).to_be_hidden()
 
 
+def test_the_toolbar_keeps_to_one_row_beside_the_question(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    layout = page.locator(".viewer-button-layout")
+    for said in ("All views", "1 of 2"):
+        expect(layout).to_have_text(said)
+        tops = page.locator(".viewer-button:visible").evaluate_all("all => [...new Set(all.map(b => b.offsetTop))]")
+        assert len(tops) == 1
+        press(page, "p")
+
+
 def test_nothing_shows_in_a_window_that_is_too_small(page: Page, review_round: ReviewRound) -> None:
     ReviewRound.objects.update(least_width=1280, least_height=700)
     page.set_viewport_size({"width": 1000, "height": 700})

@@ -184,7 +184,7 @@ class TestMeasures:
     def test_cardiothoracic_ratio_by_two_drags(self, look: Looker) -> None:
         hint = look.page.locator(".viewer-on .viewer-tag-hint")
         look.press("q")
-        assert "across the heart" in hint.inner_text()
+        assert "Drag across the heart" in hint.inner_text()
         drag(look, (200, 300), (320, 330))
         assert "across the chest" in hint.inner_text()
         drag(look, (130, 360), (380, 350))
