@@ -62,7 +62,6 @@ class ViewingForm(forms.Form):
         required=False,
         min_value=LEAST_WINDOW[1],
         max_value=MOST_WINDOW[1],
-        help_text=_("In pixels of the page, as the browser counts them. In a smaller window nothing of a case shows."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -29,7 +29,10 @@ class CasePage {
       onReveal: () => this.step.begin(),
     });
     this.viewer = this.screen.viewer;
-    this.smallest = new SmallestWindow(byId("case-small"), (on) => this.screen.blank(on));
+    this.smallest = new SmallestWindow(byId("case-small"), (on) => {
+      this.clock.blank(on);
+      this.screen.blank(on);
+    });
     this.drafts = new Drafts((state) => this.say(state), this.clock);
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("input", (event) => this.onInput(event));

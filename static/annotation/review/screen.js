@@ -130,11 +130,7 @@ export class Screen {
     this.changed();
     if (on) return;
     if (this.reading) this.reveal();
-    afterNextFrame(() => {
-      if (this.isBlank) return;
-      if (this.images && !this.isTold) this.images = { ...this.images, at: performance.now() };
-      this.check();
-    });
+    afterNextFrame(() => this.check());
   }
 
   expectImages(views) {

@@ -8,6 +8,7 @@
 //   clock.mark("submitted", { step: "blind" });    // or "judge"; just before the fields of that POST are taken
 //   const fields = clock.fields();                 // [["page", id], ["events", json]] for any POST of this case
 //   clock.acknowledged(fields);                    // that POST succeeded; without an argument: the fields taken last
+//   clock.blank(true);                             // the page covers the case, until blank(false)
 //   clock.stop();
 //
 // Visibility, focus, the heartbeat and quiet are the clock's own. Events stay here and in this tab's storage until the
@@ -113,6 +114,12 @@ export class Clock {
     this.current = null;
   }
 
+  /** The page shows nothing of the case, or shows it again: for the clock that is as hidden as behind another tab. */
+  blank(on) {
+    this.isBlank = on;
+    this.tellState();
+  }
+
   // What the clock sees by itself. -------------------------------------------------------------------
 
   listen() {
@@ -135,8 +142,9 @@ export class Clock {
   tellState() {
     const { current } = this;
     if (!current) return;
-    if (document.hidden !== current.hidden) {
-      current.hidden = document.hidden;
+    const hidden = document.hidden || Boolean(this.isBlank);
+    if (hidden !== current.hidden) {
+      current.hidden = hidden;
       this.write(current.hidden ? "hidden" : "visible");
     }
     if (document.hasFocus() === current.blurred) {

@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, expect
 
-from annotation.models import BlindAnswer, ReviewRound, User
+from annotation.models import BlindAnswer, ReviewEvent, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
 from tests.browser.review.test_journey import BLIND, JUDGE, press, start
 
@@ -63,6 +63,8 @@ def test_nothing_shows_in_a_window_that_is_too_small(page: Page, review_round: R
     expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
     press(page, "Enter")
     expect(page.locator(JUDGE)).to_be_visible()
+    told = ReviewEvent.objects.filter(kind__in=["hidden", "visible", "painted", "submitted"]).order_by("sequence")
+    assert [event.kind for event in told] == ["hidden", "visible", "painted", "hidden", "visible", "submitted"]
 
 
 def test_a_case_comes_back_as_it_was_left(page: Page, review_round: ReviewRound, rita: User) -> None:
