@@ -54,7 +54,9 @@ class Question(models.Model):
     """What stays the same over all revisions of a question. Its key at the source stands in SourceIdentifier."""
 
     public_id = PublicIdField()
-    bank = models.ForeignKey(QuestionBank, on_delete=models.PROTECT, related_name="questions", db_index=False)
+    bank = models.ForeignKey(
+        QuestionBank, on_delete=models.PROTECT, related_name="questions", db_index=False, db_constraint=False
+    )
     number = models.PositiveIntegerField()  # 1, 2, 3 in its bank: what people call it
     exam = models.ForeignKey("annotation.Exam", on_delete=models.PROTECT, related_name="questions")
 
@@ -86,8 +88,10 @@ class Revision(models.Model):
     number = models.PositiveSmallIntegerField(default=1)
     bank = models.ForeignKey(
         QuestionBank, on_delete=models.PROTECT, related_name="+", db_index=False, db_constraint=False
-    )  # that of the question, whose constraint holds it
-    bank_import = models.ForeignKey(BankImport, on_delete=models.PROTECT, related_name="revisions")
+    )  # that of the question
+    bank_import = models.ForeignKey(
+        BankImport, on_delete=models.PROTECT, related_name="revisions", db_constraint=False
+    )  # all rows of an import name one bank and one import: checking each row would cost it much time for nothing
     superseded_by = models.ForeignKey(
         BankImport, on_delete=models.PROTECT, null=True, blank=True, related_name="superseded", db_index=False
     )
@@ -137,7 +141,7 @@ class AnswerKey(models.Model):
     key = WordField(OptionLetter, max_length=1)
     explanation = models.TextField(blank=True)
     report = models.ForeignKey(Report, on_delete=models.PROTECT, null=True, related_name="+", db_index=False)
-    extra = models.JSONField(default=dict, blank=True)  # further fields of the record, kept for the export of the bank
+    extra = models.TextField(default="{}", blank=True)  # JSON: further fields of the record, for the export of the bank
 
     def __str__(self) -> str:
         return f"key of revision {self.revision_id}"  # never the letter

@@ -100,9 +100,9 @@ def reserve_ids(model: type[models.Model], count: int) -> Sequence[int]:
     table = model._meta.db_table
     with connection.cursor() as cursor:
         if connection.vendor == "postgresql":
-            cursor.execute(
-                "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)", [table, count]
-            )
+            # the name is looked up once: in the list of columns it would be for every key
+            name = "(SELECT pg_get_serial_sequence(%s, 'id')::regclass AS ids OFFSET 0) AS named"
+            cursor.execute(f"SELECT nextval(ids) FROM {name}, generate_series(1, %s)", [table, count])  # noqa: S608 - fixed text
             return [row[0] for row in cursor.fetchall()]
         absent = "NOT EXISTS (SELECT 1 FROM sqlite_sequence WHERE name = %s)"  # until the first row of the table
         cursor.execute(f"INSERT INTO sqlite_sequence (name, seq) SELECT %s, 0 WHERE {absent}", [table, table])

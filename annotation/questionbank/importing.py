@@ -36,6 +36,8 @@ Clock = Callable[[], datetime]
 # SQLite has one writer: short transactions, and time between them in which those who wait for it find it free.
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}
 FREE_BETWEEN = {"sqlite": 0.01, "postgresql": 0.0}  # seconds, at least; reading and matching count
+HELD_AT_MOST = {"sqlite": 0.15, "postgresql": 60.0}  # seconds that a transaction aims at: on a busy machine it is split
+SMALLEST = 100  # questions of one transaction
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 
@@ -227,21 +229,49 @@ def _write(
     skip_refused: bool,
     watch: Watcher | None,
 ) -> None:
-    """Every batch in its own transaction; after a refused record only checking goes on."""
+    """Every batch in its own transactions; after a refused record only checking goes on."""
     store = BatchStore(bank_import, source.root)
+    pace = _Pace(BATCH_SIZES[connection.vendor])
     total = source.path.stat().st_size
-    written_at = 0.0
     for batch in batches:
         _count(batch, result)
-        if batch.questions and (skip_refused or not result.n_errors):
-            prepared = store.prepare(batch)
-            time.sleep(max(0.0, written_at + FREE_BETWEEN[connection.vendor] - time.monotonic()))
+        rest = batch.questions if skip_refused or not result.n_errors else []
+        while rest:
+            part, rest = rest[: pace.size], rest[pace.size :]
+            prepared = store.prepare(batch._replace(questions=part))
+            pace.leave_room()
             with transaction.atomic():
+                pace.begin()
                 result.counts.add(store.write(prepared))
                 BankImport.objects.filter(pk=bank_import.pk).update(heartbeat_at=clock())
-            written_at = time.monotonic()
+            pace.end()
         if watch is not None:
             watch(batch.bytes_read, total)
+
+
+class _Pace:
+    """How many questions a transaction takes, so that others wait for none of them long; and room between two."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._largest = size
+        self._begun_at = self._ended_at = 0.0
+
+    def leave_room(self) -> None:
+        time.sleep(max(0.0, self._ended_at + FREE_BETWEEN[connection.vendor] - time.monotonic()))
+
+    def begin(self) -> None:
+        self._begun_at = time.monotonic()
+
+    def end(self) -> None:
+        self._ended_at = time.monotonic()
+        self.size = next_size(self.size, self._ended_at - self._begun_at, self._largest)
+
+
+def next_size(size: int, held: float, largest: int) -> int:
+    """Questions of the next transaction, when one of ``size`` took ``held`` seconds: fewer at once, more by degrees."""
+    fitting = int(size * HELD_AT_MOST[connection.vendor] / max(held, 1e-6))
+    return max(min(fitting, size + size // 4, largest), min(SMALLEST, largest))
 
 
 def _count(batch: Batch, result: ImportResult) -> None:

@@ -17,7 +17,7 @@ from tests.architecture.source import (
     rooms,
 )
 
-PURE_LIBRARIES = {"numpy", "scipy", "pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "matplotlib"}
+PURE_LIBRARIES = {"numpy", "scipy", "pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "matplotlib", "msgspec"}
 TEXT_SEARCH = {"rapidocr", "onnxruntime", "cv2"}  # reading text in pixels, in a child process
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "services", "manager", "misc"}
 

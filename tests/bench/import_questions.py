@@ -200,7 +200,7 @@ def _bulk_create(batch: Batch, bank: QuestionBank, imported: Any, n_before: int)
             key=row.answer,
             explanation=row.explanation,
             report=reports[row.exam],
-            extra=json.loads(row.extra),
+            extra=row.extra,
         )
         for row, revision in zip(batch.questions, revisions, strict=True)
     )

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -102,7 +103,7 @@ def test_texts_are_stored_as_they_are(tmp_path: Path) -> None:
     answer = AnswerKey.objects.select_related("report").get()
     assert answer.report is not None
     assert (answer.explanation, answer.report.findings, answer.report.comparison) == (told, told, "\\.")
-    assert answer.extra["fields"] == {"validation_code": told}
+    assert json.loads(answer.extra)["fields"] == {"validation_code": told}
 
 
 def test_public_names_are_random_and_distinct(tmp_path: Path) -> None:
@@ -505,3 +506,24 @@ def test_the_number_of_queries_does_not_grow_with_the_batch(tmp_path: Path) -> N
         counted.append(len(queries))
     assert counted[0] == counted[1]
     assert batches.BATCH >= 40
+
+
+@pytest.mark.parametrize(
+    ("size", "held", "size_after"),
+    [(500, 0.02, 500), (500, 0.3, 250), (500, 10.0, 100), (200, 0.01, 250), (490, 0.01, 500), (100, 1.0, 100)],
+)
+def test_a_transaction_that_held_sqlite_long_is_followed_by_smaller_ones(
+    size: int, held: float, size_after: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(importing, "HELD_AT_MOST", {connection.vendor: 0.15})
+    assert importing.next_size(size, held, 500) == size_after
+
+
+def test_a_batch_that_is_split_is_stored_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importing, "next_size", lambda size, held, largest: 2)
+    monkeypatch.setattr(importing, "BATCH_SIZES", {connection.vendor: 3})
+    records = {f"q{number}": make_record(number, exam=1 + number // 4) for number in range(9)}
+    result = run_import(write_file(tmp_path, records))
+    assert (result.counts.created, result.counts.exams, result.counts.images) == (9, 3, 6)
+    assert run_import(write_file(tmp_path, records)).counts.unchanged == 9
+    assert Report.objects.count() == 3
