@@ -10,13 +10,16 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
+from tests.bench import cornerstone
 from tests.bench.rows import Row, as_table
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
 from tests.browser.viewer.stage import HERE, Descriptor, Stage
 
 WIDTH, HEIGHT = 2048, 2500
+WIDE: ViewportSize = {"width": 1366, "height": 768}
+NAMES = {"cpu": "Cornerstone3D without WebGL", "webgl": "Cornerstone3D with WebGL"}
 
 
 def radiograph(seed: int) -> NDArray[np.uint16]:
@@ -64,6 +67,9 @@ def measure(*, cold: int = 5, turns: int = 40, plain_turns: int = 10, steps: int
         plain = turn_times(warm, views, plain_turns, prepare=False)
         prepared = turn_times(warm, views, turns, prepare=True)
         browser.close()
+        browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+        beside = peer_rows(browser, stage, views, cold, steps)
+        browser.close()
     png, software, unprepared = "16-bit PNG in img", "WebGL2, same browser", "same turn without prepare"
     bare = statistics.median(pictures)
     return [
@@ -73,6 +79,57 @@ def measure(*, cold: int = 5, turns: int = 40, plain_turns: int = 10, steps: int
         Row("window drag, one frame, Canvas2D, p95", share(drags, 95), "ms", "16.7 ms", software, share(shader, 95)),
         Row("prepared case shown to painted, p50", share(prepared, 50), "ms", "60 ms", unprepared, share(plain, 50)),
         Row("prepared case shown to painted, p95", share(prepared, 95), "ms", "120 ms", unprepared, share(plain, 95)),
+        *beside,
+    ]
+
+
+def peer_rows(browser: Browser, stage: Stage, views: list[Descriptor], cold: int, steps: int) -> list[Row]:
+    """Our viewer beside Cornerstone3D: the grey levels, then the speed; nothing but a sentence where it is missing.
+
+    Raises RuntimeError when a picture of ours is more than one grey level from theirs.
+    """
+    try:
+        cornerstone.serve(stage)
+    except cornerstone.PeerMissing as missing:
+        print(missing, flush=True)
+        return []
+    found = cornerstone.largest_differences(browser, stage)
+    wrong = {name: most for name, (most, _mean) in found.items() if most > 1}
+    if wrong:
+        raise RuntimeError(f"The canvas differs from Cornerstone3D by more than one grey level: {wrong}")
+    levels = [
+        Row(f"1:1 against Cornerstone3D, {name}: largest (mean {mean:.2f})", most, "of 255", "1 of 255")
+        for name, (most, mean) in found.items()
+    ]
+    raw = [cornerstone.add_raw(stage, view, radiograph(n)) for n, view in enumerate(views, 1)]
+    address = cornerstone.add_page(stage, "pair", raw, (WIDE["width"] // 2, WIDE["height"] - 40))
+    ours: list[float] = []
+    theirs: dict[str, list[float]] = {}
+    for _ in range(cold):
+        ours.append(cold_times(browser, stage)[1])
+        for mode in ("cpu", "webgl"):
+            theirs.setdefault(mode, []).append(cornerstone.cold_time(browser, address, mode, WIDE))
+    drawn = statistics.median(ours)
+    page = open_page(browser, stage, "canvas2d")
+    page.mouse.move(300, 200)
+    page.mouse.down(button="right")
+    own = cornerstone.time_steps(page, steps)
+    page.context.close()
+    peer = {}
+    for mode in ("cpu", "webgl"):
+        page = cornerstone.open_peer(browser, address, mode, WIDE)
+        peer[mode] = cornerstone.time_steps(page, steps)
+        page.context.close()
+    return [
+        *levels,
+        *(
+            Row(f"cold page to both drawn, median, beside {NAMES[mode]}", drawn, "ms", "", NAMES[mode], value)
+            for mode, value in ((mode, statistics.median(times)) for mode, times in theirs.items())
+        ),
+        *(
+            Row(f"window step, p{percent}, beside {NAMES[mode]}", share(own, percent), "ms", "", NAMES[mode], value)
+            for mode, percent, value in ((m, p, share(peer[m], p)) for m in peer for p in (50, 95))
+        ),
     ]
 
 
@@ -93,7 +150,7 @@ def png_page(stage: Stage) -> str:
 
 def picture_time(browser: Browser, address: str) -> float:
     """Milliseconds from navigation until both pictures are decoded and a frame has shown them."""
-    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page = browser.new_context(viewport=WIDE).new_page()
     page.goto(address)
     shown = page.evaluate(
         """async () => {
@@ -108,7 +165,7 @@ def picture_time(browser: Browser, address: str) -> float:
 
 def open_page(browser: Browser, stage: Stage, backend: str = "") -> Page:
     """The page with the case on it, both views at full depth, in a browser profile of its own."""
-    page = browser.new_context(viewport={"width": 1366, "height": 768}).new_page()
+    page = browser.new_context(viewport=WIDE).new_page()
     page.goto(f"{stage.address}/cold.html?viewer={backend}")
     if backend:
         page.locator(f"[data-viewer-backend={backend}]").wait_for()

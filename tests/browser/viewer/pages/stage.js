@@ -76,6 +76,21 @@ window.record = () => {
   requestAnimationFrame(frame);
 };
 
+/** One window step of the first view while a real pointer holds the drag there, until it has been drawn. */
+window.step = async (n) => {
+  const surface = document.querySelector(".viewer-view");
+  const { left, top } = surface.getBoundingClientRect();
+  const place = { clientX: left + 100 + (n % 200), clientY: top + 100 + (n % 40) };
+  surface.dispatchEvent(new PointerEvent("pointermove", { ...place, isPrimary: true, bubbles: true }));
+  await new Promise((done) => requestAnimationFrame(done));
+};
+
+/** The level in the middle of the first view. */
+window.level = () => {
+  const canvas = canvasOf(0);
+  return canvas.getContext("2d").getImageData(canvas.width >> 1, canvas.height >> 1, 1, 1).data[0];
+};
+
 const views = document.getElementById("views");
 if (views) window.mount(JSON.parse(views.textContent));
 window.ready = true;
