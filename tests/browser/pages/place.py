@@ -1,0 +1,254 @@
+"""A site in which every page has something to show: people of every role, a bank, images, rounds, jobs, links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any
+
+from django.contrib.auth.tokens import default_token_generator
+from django.test import Client
+from django.utils import timezone
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+
+from annotation.enums import AssignmentState, Flag, ImageState, JobState, Role, RoundState
+from annotation.ingest import storage
+from annotation.models import (
+    Assignment,
+    Image,
+    Invitation,
+    Job,
+    Membership,
+    QuestionBank,
+    Rendition,
+    ReviewRound,
+    SampledQuestion,
+    SamplingPlan,
+    Upload,
+    User,
+)
+from annotation.people.inviting import invite
+from annotation.sampling.planning import draw_sample
+from annotation.sampling.strata import StratifyBy
+from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
+from tests.annotation.review.pixels import give_pixels
+from tests.annotation.rounds.made import say
+from tests.annotation.timing.told import seen
+from tests.conftest import make_person
+
+LONG = "a rather long description of what is meant, in the words of somebody who does not stop early, "
+FINDING = {"box": [10, 10, 20, 8], "allowed": False, "length": 9, "score": 0.9}
+N_QUESTIONS = 6
+
+
+@dataclass
+class Place:
+    """People by name, things by what they are. ``words`` makes every text of a person longer."""
+
+    words: str = ""
+    people: dict[str, User] = field(default_factory=dict)
+    things: dict[str, Any] = field(default_factory=dict)
+
+    def said(self, text: str) -> str:
+        return f"{text} {self.words}".strip()
+
+    def named(self, text: str) -> str:
+        return self.said(text)[:190]
+
+
+def cast(place: Place) -> None:
+    roles: dict[str, tuple[Role, ...]] = {
+        "ada": (Role.ADMINISTRATOR,),
+        "cora": (Role.COORDINATOR,),
+        "rita": (Role.REVIEWER,),
+        "remo": (Role.REVIEWER,),
+        "dina": (Role.DEIDENTIFIER,),
+        "stan": (),
+        "omni": (Role.ADMINISTRATOR, Role.COORDINATOR, Role.REVIEWER, Role.DEIDENTIFIER),
+    }
+    place.people = {name: make_person(name.capitalize(), *given) for name, given in roles.items()}
+    for person in place.people.values():
+        person.name = place.named(person.name)
+        person.save()
+
+
+def furnish(words: str = "") -> Place:
+    place = Place(words)
+    cast(place)
+    _fill_bank(place)
+    _hold_rounds(place)
+    _start_jobs(place)
+    _hand_out_links(place)
+    return place
+
+
+def _fill_bank(place: Place) -> None:
+    bank = make_bank("Chest")
+    bank.name = place.named(bank.name)
+    bank.save()
+    empty = QuestionBank.objects.create(name=place.named("Empty"), slug="empty", created_at=timezone.now())
+    for number in range(1, N_QUESTIONS + 1):
+        revision = make_revision(
+            bank,
+            number,
+            stem=place.said(f"Which finding is absent on these radiographs ({number})?"),
+            options=[place.said(text) for text in OPTIONS],
+            category=place.named("Pleura"),
+        )
+        for image in revision.question.exam.images.all():
+            give_pixels(image, seed=number * 2 + image.position)
+    Image.objects.update(rows=96, columns=80, bits_stored=8, ingested_at=timezone.now())
+    held, shown = Image.objects.order_by("pk")[:2]
+    changes = {
+        "state": ImageState.QUARANTINED,
+        "state_reason": place.said("text was found"),
+        "text_findings": [FINDING],
+    }
+    Image.objects.filter(pk=held.pk).update(**changes)
+    place.things |= {"bank": bank, "empty": empty, "held": held, "image": shown}
+
+
+def _plan(place: Place, bank: QuestionBank) -> SamplingPlan:
+    return draw_sample(
+        bank,
+        name=place.named("Sample"),
+        by=StratifyBy.TASK,
+        per_thousand=1000,
+        actor=place.people["cora"],
+        at=timezone.now(),
+    )
+
+
+def _round(place: Place, name: str, state: RoundState) -> ReviewRound:
+    return ReviewRound.objects.create(
+        name=place.named(name),
+        slug=name.lower(),
+        plan=place.things["sample"],
+        state=state,
+        created_by=place.people["cora"],
+        instructions=place.said("Judge what the question tests."),
+        created_at=timezone.now(),
+        opened_at=None if state == RoundState.DRAFT else timezone.now(),
+        closed_at=timezone.now() if state == RoundState.CLOSED else None,
+    )
+
+
+def _assign(place: Place, review_round: ReviewRound, *names: str) -> None:
+    for row in SampledQuestion.objects.filter(plan=place.things["sample"]).order_by("position"):
+        for name in names:
+            Assignment.objects.create(
+                round=review_round, reviewer=place.people[name], revision=row.revision, position=row.position
+            )
+
+
+def _hold_rounds(place: Place) -> None:
+    """A draft, an open round with every state of a question, and a closed one with outcomes."""
+    place.things["sample"] = _plan(place, place.things["bank"])
+    for name, state in (("Draft", RoundState.DRAFT), ("Open", RoundState.OPEN), ("Closed", RoundState.CLOSED)):
+        made = place.things[name.lower()] = _round(place, name, state)
+        _assign(place, made, "rita", "remo")
+        Membership.objects.create(
+            user=place.people["stan"], role=Role.COORDINATOR, round=made, granted_at=timezone.now()
+        )
+    for name in ("rita", "remo"):
+        for assignment in _assignments(place, "closed", name):
+            flags = [Flag.HALLUCINATED] if assignment.position % 2 else []
+            say(
+                assignment, flags=flags, verdict="revise" if flags else "accept", comment=place.said("restates the key")
+            )
+    mine = _assignments(place, "open", "rita")
+    say(mine[0], comment=place.said("fine"))
+    Assignment.objects.filter(pk=mine[1].pk).update(
+        state=AssignmentState.SKIPPED, skip_reason=place.said("image missing")[:290], skipped_at=timezone.now()
+    )
+    Image.objects.filter(exam__questions__revisions=mine[2].revision_id).update(state=ImageState.PENDING)
+    place.things |= {
+        "submitted": mine[0],
+        "skipped": mine[1],
+        "imageless": mine[2],
+        "blind": mine[3],
+        "judged": mine[4],
+        "broken": mine[5],
+    }
+    place.things["read_only"] = _assignments(place, "closed", "rita")[0]
+    answer(place, mine[4])
+    lost = Rendition.objects.filter(image__exam__questions__revisions=mine[5].revision_id, image__position=0)
+    storage.remove([rendition.name for rendition in lost])
+
+
+def _assignments(place: Place, name: str, reviewer: str) -> list[Assignment]:
+    found = Assignment.objects.filter(round=place.things[name], reviewer=place.people[reviewer])
+    return list(found.select_related("revision__question__exam").order_by("position"))
+
+
+def answer(place: Place, assignment: Assignment) -> None:
+    """Step 1 through the page itself, so that step 2 is what a person would see."""
+    client = Client()
+    client.force_login(place.people["rita"])
+    address = f"/review/{assignment.public_id}/"
+    client.get(address)
+    there = assignment.revision.question.exam.images.filter(state=ImageState.AVAILABLE)
+    views = list(there.values_list("public_id", flat=True))
+    given = {"best": "A", "defensible": "D", "difficulty": "hard", **seen(views)}
+    assert client.post(f"{address}answer/", given).status_code == 302
+
+
+def _start_jobs(place: Place) -> None:
+    """A job in every state; an upload and a question import that are over, and each one that waits."""
+    cora, now = place.people["cora"], timezone.now()
+    refused = [{"file": place.said("box/b.png"), "code": "format", "message": place.said("This is no image.")}]
+    taken = {"files": 2, "images": 1, "exams": 1, "duplicates": 0, "quarantined": 0, "refused": refused, "credited": 1}
+    counts = {
+        "read": 4,
+        "created": 3,
+        "updated": 0,
+        "unchanged": 0,
+        "rejected": 1,
+        "exams": 3,
+        "images": 6,
+        "n_errors": 1,
+    }
+    errors = [{"key": "q3", "field": "correct_answer", "code": "key", "message": place.said("Not a letter.")}]
+    rows = [{"key": place.said(f"q{n}"), "act": "created"} for n in (1, 2)]
+    checked = {**counts, "acceptable": True, "errors": errors, "rows": rows, "stored": False}
+    asked = {"name": place.named("questions.json"), "bank": place.things["bank"].name, "skip_refused": True}
+    results: dict[str, dict[str, Any]] = {
+        state: {"state": state} for state in (JobState.QUEUED, JobState.RUNNING, JobState.FAILED, JobState.CANCELLED)
+    }
+    results[JobState.RUNNING] |= {"progress_done": 40, "progress_total": 100, "message": place.said("reading")[:290]}
+    results[JobState.FAILED] |= {"error": place.said("The disk is full.")}
+    results["taken"] = {"state": JobState.SUCCEEDED, "kind": "ingest_upload", "result": taken}
+    results["checked"] = {"state": JobState.SUCCEEDED, "kind": "check_questions", "params": asked, "result": checked}
+    results["checking"] = {"state": JobState.QUEUED, "kind": "check_questions", "params": asked}
+    for name, columns in results.items():
+        place.things[f"job {name}"] = Job.objects.create(
+            **{
+                "kind": "rehearsal",
+                "title": place.named(f"Work that is {name}"),
+                "created_by": cora,
+                "created_at": now,
+                **columns,
+            }
+        )
+    for name, purpose in (
+        ("taken", "images"),
+        ("queued", "images"),
+        ("checked", "questions"),
+        ("checking", "questions"),
+    ):
+        place.things[f"upload {name}"] = Upload.objects.create(
+            created_by=cora, created_at=now, purpose=purpose, n_files=2, n_bytes=90_000, job=place.things[f"job {name}"]
+        )
+
+
+def _hand_out_links(place: Place) -> None:
+    ada, now = place.people["ada"], timezone.now()
+    fresh = invite(Role.REVIEWER, email="nina@example.org", name=place.named("Nina"), actor=ada, at=now)
+    known = invite(Role.REVIEWER, email="", name="", actor=ada, at=now, review_round=place.things["open"])
+    old = invite(Role.REVIEWER, email="late@example.org", name="Late", actor=ada, at=now)
+    Invitation.objects.filter(pk=old.invitation.pk).update(expires_at=now - timedelta(days=1))
+    rita = place.people["rita"]
+    place.things |= {"link": fresh.token, "round link": known.token, "old link": old.token}
+    place.things["uid"] = urlsafe_base64_encode(force_bytes(rita.pk))
+    place.things["reset token"] = default_token_generator.make_token(rita)

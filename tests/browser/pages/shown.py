@@ -1,0 +1,181 @@
+"""Every page of the site: who looks at it, where it is, and what is done before it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from django.urls import reverse
+from playwright.sync_api import Page, expect
+
+from tests.browser.pages.place import Place
+
+Act = Callable[[Page], None]
+PATIENCE = 20_000  # milliseconds
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One look at a page: its URL name, the person (empty: nobody is logged in), what fills the address."""
+
+    name: str
+    person: str = ""
+    keys: tuple[str, ...] = ()
+    query: str = ""
+    status: int = 200
+    act: Act | None = None
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        return " ".join(filter(None, (self.name, self.person or "nobody", *self.keys, self.query, self.note)))
+
+    def address(self, place: Place) -> str:
+        return reverse(self.name, args=[_part(place, key) for key in self.keys]) + self.query
+
+
+def _part(place: Place, key: str) -> str | int:
+    """What stands in the address for a thing of the place: its slug, public id or number; else the key itself."""
+    thing = place.people.get(key) or place.things.get(key, key)
+    for name in ("slug", "public_id", "pk"):
+        if hasattr(thing, name):
+            part: str | int = getattr(thing, name)
+            return part
+    return str(thing)
+
+
+def press(*keys: str, then: str = "") -> Act:
+    """Keys on the case page, after its script has taken over; then what must be there."""
+
+    def act(page: Page) -> None:
+        expect(page.locator("#viewer [role=toolbar]")).to_be_visible(timeout=PATIENCE)
+        for key in keys:
+            page.keyboard.press(key)
+        if then:
+            expect(page.locator(then)).to_be_visible(timeout=PATIENCE)
+
+    return act
+
+
+def unfold(page: Page) -> None:
+    """What a person may open on the page is open."""
+    page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
+
+
+def submit_empty(page: Page) -> None:
+    """The form of the page sent as the browser would not send it: with nothing in it."""
+    page.evaluate("() => { const f = document.querySelector('main form'); f.noValidate = true; f.requestSubmit(); }")
+    page.wait_for_load_state("load")
+    expect(page.locator("main .error, main .errorlist").first).to_be_visible(timeout=PATIENCE)
+
+
+WHOLE = "#case-form"
+PEOPLE = ("ada", "cora", "rita", "dina", "stan", "omni")
+
+EMPTY = [  # a site on which nothing has happened yet
+    *(Shown("home", person) for person in PEOPLE),
+    *(
+        Shown(name, "omni")
+        for name in ("banks", "samples", "rounds", "images", "uploads", "jobs", "quarantine", "people")
+    ),
+    *(
+        Shown(name, "omni")
+        for name in ("review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
+    ),
+]
+
+FULL = [
+    # people
+    *(Shown("home", person) for person in PEOPLE),
+    Shown("login"),
+    Shown("login", act=submit_empty, note="refused"),
+    Shown("profile", "rita"),
+    Shown("password-change", "rita"),
+    Shown("password-change", "rita", act=submit_empty, note="refused"),
+    Shown("password-reset"),
+    Shown("password-reset-sent"),
+    Shown("password-reset-confirm", "", ("uid", "reset token")),
+    Shown("password-reset-confirm", "", ("uid", "no-token"), note="old"),
+    Shown("invitation", "", ("link",)),
+    Shown("invitation", "", ("link",), act=submit_empty, note="refused"),
+    Shown("invitation", "rita", ("round link",)),
+    Shown("invitation", "", ("old link",), status=410),
+    Shown("people", "ada"),
+    Shown("person-add", "ada"),
+    Shown("person-add", "ada", act=submit_empty, note="refused"),
+    Shown("person-invite", "ada"),
+    Shown("person", "ada", ("rita",), act=unfold),
+    Shown("person", "ada", ("ada",)),
+    Shown("round-invite", "stan", ("open",)),
+    # bank
+    Shown("banks", "cora"),
+    Shown("bank", "cora", ("bank",), act=unfold),
+    Shown("bank", "cora", ("bank",), "?q=nothing"),
+    Shown("bank", "cora", ("empty",)),
+    Shown("bank", "ada", ("empty",), act=unfold),
+    Shown("question", "cora", ("bank", "1"), act=unfold),
+    Shown("question-import-new", "cora"),
+    Shown("question-import-new", "cora", act=submit_empty, note="refused"),
+    Shown("question-import", "cora", ("upload checked",)),
+    Shown("question-import", "cora", ("upload checking",)),
+    # images
+    Shown("images", "cora"),
+    Shown("image", "cora", ("image",), act=unfold),
+    Shown("quarantine", "dina"),
+    Shown("quarantined-image", "dina", ("held",), act=unfold),
+    Shown("uploads", "cora"),
+    Shown("upload-new", "cora"),
+    Shown("upload", "cora", ("upload taken",)),
+    Shown("upload", "cora", ("upload queued",)),
+    # sampling
+    Shown("samples", "cora"),
+    Shown("sample-new", "cora"),
+    Shown("sample", "cora", ("sample",), act=unfold),
+    # rounds
+    Shown("rounds", "cora"),
+    Shown("round-new", "cora"),
+    Shown("round-new", "cora", act=submit_empty, note="refused"),
+    *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed")),
+    Shown("round", "ada", ("open",)),
+    Shown("round-reviewer", "cora", ("open", "rita"), act=unfold),
+    Shown("round-reviewer", "cora", ("closed", "rita"), act=unfold),
+    # reviewing
+    Shown("review-rounds", "rita"),
+    Shown("review-worklist", "rita", ("open",)),
+    Shown("review-worklist", "remo", ("closed",), "?show=skipped"),
+    Shown("review-case", "rita", ("blind",), act=press(then=WHOLE)),
+    Shown("review-case", "rita", ("blind",), act=press("Enter", then="[data-problem=best]"), note="incomplete"),
+    Shown("review-case", "rita", ("blind",), act=press("?", then="#keys-dialog"), note="keys"),
+    Shown("review-case", "rita", ("blind",), act=press("k", then="#skip-dialog"), note="skip"),
+    Shown("review-case", "rita", ("blind",), act=press("f", then=".viewer-wide-root"), note="full screen"),
+    Shown("review-case", "rita", ("blind",), act=press("s", "p", "l", "q"), note="tools"),
+    Shown("review-case", "rita", ("broken",), act=press(then=".viewer-error:visible")),
+    Shown("review-case", "rita", ("judged",), act=press(then=WHOLE)),
+    Shown("review-case", "rita", ("judged",), act=press("o", then="#case-report"), note="report"),
+    Shown("review-case", "rita", ("judged",), act=press("u", then=".case-reason"), note="cannot judge"),
+    Shown("review-case", "rita", ("judged",), act=press("x", "7", then="#identifies-dialog"), note="identifies"),
+    Shown("review-case", "rita", ("skipped",), act=press(then=WHOLE)),
+    Shown("review-case", "rita", ("imageless",), act=press(then=".case-note-all")),
+    Shown("review-case", "rita", ("submitted",), act=press(then=WHOLE)),
+    Shown("review-case", "rita", ("read_only",), act=press(then=WHOLE)),
+    # jobs
+    Shown("jobs", "cora"),
+    *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
+    # refusals
+    Shown("people", "rita", status=403, note="forbidden"),
+    Shown("round", "remo", ("no-such-round",), status=404, note="missing"),
+    Shown("review-case", "", ("blind",), note="to log in"),
+]
+
+# What an address gives that shows no page of its own: an act, a file, a redirect, an answer for a script.
+NO_PAGE = {
+    "quarantine-rendition": "a file",
+    "question-import-report": "a file",
+    "rendition": "a file",
+    "round-codebook": "a file",
+    "round-export": "a file",
+    "upload-report": "a file",
+    "healthz": "for machines",
+    "review-categories": "for a script",
+    "review-continue": "a redirect",
+}

@@ -1,0 +1,140 @@
+"""Every page, as the people who may open it see it: axe-core finds nothing, and the content policy refuses nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Browser, BrowserContext, Page, expect
+from pytest_django.fixtures import Settings
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import User
+from tests.browser.pages.inspection import axe_problems, policy_problems, source_problems
+from tests.browser.pages.place import LONG, Place, cast, furnish
+from tests.browser.pages.shown import EMPTY, FULL, Shown
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+class Visitor:
+    """Goes from page to page as whoever is asked for, and notes what is wrong with each."""
+
+    def __init__(self, context: BrowserContext, address: str, place: Place) -> None:
+        self.context, self.address, self.place = context, address, place
+        self.page = context.new_page()
+        self.page.on("console", lambda m: self.hear(m.text) if m.type == "error" else None)
+        self.page.on("pageerror", lambda error: self.hear(str(error)))
+        self.complaints: list[str] = []
+        self.problems: dict[str, list[str]] = {}
+        self.sessions = {name: self._session(person) for name, person in place.people.items()}
+
+    def _session(self, person: User) -> str:
+        client = Client()
+        client.force_login(person)
+        return client.cookies["sessionid"].value
+
+    def hear(self, text: str) -> None:
+        if "Failed to load resource" not in text:  # what a browser writes for every answer of 400 or more
+            self.complaints.append(text)
+
+    def become(self, name: str) -> None:
+        self.context.clear_cookies()
+        if name:
+            cookie = {"name": "sessionid", "value": self.sessions[name], "url": self.address}
+            self.context.add_cookies([cookie])  # type: ignore[list-item]
+
+    def look_at(self, shown: Shown) -> None:
+        page = self.page
+        self.become(shown.person)
+        self.complaints.clear()
+        response = page.goto(shown.address(self.place))
+        assert response
+        found = [*policy_problems(response), *source_problems(response.text())]
+        if response.status != shown.status:
+            found.append(f"status {response.status}, not {shown.status}")
+        if shown.act:
+            shown.act(page)
+        found += axe_problems(page) + self.complaints
+        if found:
+            self.problems[shown.title] = found
+
+    def look_at_all(self, pages: Sequence[Shown]) -> dict[str, list[str]]:
+        for shown in pages:
+            self.look_at(shown)
+        self.page.goto("about:blank")
+        self.page.wait_for_load_state("networkidle")  # nothing may be under way when the tables are emptied
+        return self.problems
+
+
+@pytest.fixture
+def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
+    opened = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=live_server.url)
+    opened.set_default_timeout(15_000)
+    yield opened
+    opened.close()
+
+
+def test_full_pages(context: BrowserContext, live_server: LiveServer) -> None:
+    """With long names and texts, which is where a page breaks."""
+    assert Visitor(context, live_server.url, furnish(LONG)).look_at_all(FULL) == {}
+
+
+def test_empty_pages(context: BrowserContext, live_server: LiveServer) -> None:
+    place = Place()
+    cast(place)
+    assert Visitor(context, live_server.url, place).look_at_all(EMPTY) == {}
+
+
+def send_all_at_once(page: Page) -> None:
+    """More fields than a form may have."""
+    page.evaluate(
+        """() => {
+          const form = document.querySelector("main form");
+          for (let n = 0; n < 1100; n++) form.append(Object.assign(document.createElement("input"), { name: `n${n}` }));
+          form.noValidate = true;
+          form.requestSubmit();
+        }"""
+    )
+
+
+def send_without_token(page: Page) -> None:
+    page.locator("main [name=csrfmiddlewaretoken]").evaluate("(node) => { node.value = 'x'.repeat(64); }")
+    log_in(page)
+
+
+def log_in(page: Page) -> None:
+    page.get_by_label("E-mail").fill("nobody@example.org")
+    page.get_by_label("Password").fill("not this one")
+    page.get_by_role("button", name="Log in").click()
+
+
+REFUSALS = {
+    "This request could not be read": send_all_at_once,
+    "This form was not accepted": send_without_token,
+    "Locked for a while": log_in,
+}
+
+
+@pytest.mark.parametrize("heading", REFUSALS)
+def test_refusals(context: BrowserContext, live_server: LiveServer, settings: Settings, db: None, heading: str) -> None:
+    settings.AXES_ENABLED, settings.AXES_FAILURE_LIMIT = True, 1
+    page = context.new_page()
+    page.goto("/login/")
+    with page.expect_navigation() as told:
+        REFUSALS[heading](page)
+    assert told.value.status >= 400
+    expect(page.get_by_role("heading", name=heading)).to_be_visible()
+    assert [*policy_problems(told.value), *source_problems(told.value.text()), *axe_problems(page)] == []
+
+
+def test_a_broken_page(
+    context: BrowserContext, live_server: LiveServer, monkeypatch: pytest.MonkeyPatch, rita: User
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("the page is broken")
+
+    monkeypatch.setattr("annotation.views.account.render", broken)
+    visitor = Visitor(context, live_server.url, Place(people={"rita": rita}))
+    assert visitor.look_at_all([Shown("profile", "rita", status=500)]) == {}
