@@ -14,7 +14,7 @@ from annotation.review.form import Blind, Problem, check_blind, make_blind
 from annotation.review.holding import drop_draft, hold_assignment
 from annotation.review.transitions import Act, state_after
 from annotation.review.visibility import Step
-from annotation.review.witnessing import keep_events, note_opening, simulated_time, time_of, witness
+from annotation.review.witnessing import check_seen, keep_events, note_opening, simulated_time, time_of, witness
 from annotation.timing.parsing import NO_TRACE, Trace
 
 
@@ -66,8 +66,8 @@ def answer_blind(
     """Store step 1; from now on key and explanation may be shown, as on the ``assignment`` of what is returned.
 
     ``best`` is a letter, or empty when no option is defensible. The same answer again returns the stored one; another
-    raises BlindAnswerIsFinal. A ``simulated`` answer has no time. Raises BlindAnswerRefused, StepNotAsked,
-    NotTheReviewer, RoundNotOpen, TransitionRefused.
+    raises BlindAnswerIsFinal. A ``simulated`` answer has no time, and no images need be seen for it. Raises
+    BlindAnswerRefused, StepNotAsked, NotSeen, NoSuchImage, NotTheReviewer, RoundNotOpen, TransitionRefused.
     """
     blind = make_blind(best, defensible, difficulty)
     if problems := check_blind(blind):
@@ -82,6 +82,8 @@ def answer_blind(
         keep_events(held, trace, at=at)
         return stored
     seen = witness(held, trace, at=at)
+    if not simulated:
+        check_seen(held, seen, trace.unreadable)
     time = simulated_time() if simulated else time_of(held, seen, step=Step.BLIND, at=at)
     held.state = state_after(held.state, Act.ANSWER, steps=held.round.steps)
     held.opened_at = held.opened_at or at

@@ -16,7 +16,7 @@ from annotation.review.form import Ground, Judgement, Problem, check_judgement, 
 from annotation.review.holding import drop_draft, hold_assignment
 from annotation.review.transitions import Act, state_after
 from annotation.review.visibility import Step
-from annotation.review.witnessing import simulated_time, time_of, witness
+from annotation.review.witnessing import check_seen, simulated_time, time_of, witness
 from annotation.timing.parsing import NO_TRACE, Trace
 
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
@@ -48,8 +48,9 @@ def submit_review(
     """Store steps 2 and 3 as a new version; the draft goes, older versions stay.
 
     The same judgement again returns the stored version. "Identifying text visible" also sends the images of the exam
-    to quarantine, unless one of them is there already. A ``simulated`` review has no time. Raises JudgementRefused,
-    BlindAnswerMissing, NotTheReviewer, RoundNotOpen, TransitionRefused.
+    to quarantine, unless one of them is there already. A ``simulated`` review has no time, and no
+    images need be seen for it. Raises JudgementRefused, BlindAnswerMissing, NotSeen, NoSuchImage, NotTheReviewer,
+    RoundNotOpen, TransitionRefused.
     """
     held = hold_assignment(assignment, actor=actor)
     following = state_after(held.state, Act.SUBMIT, steps=held.round.steps)
@@ -58,6 +59,8 @@ def submit_review(
         raise JudgementRefused(problems)
     seen = witness(held, trace, at=at)
     unreadable = _unreadable(held, trace)
+    if not simulated:
+        check_seen(held, seen, unreadable)
     newest = newest_review(held)
     review = _review(held, judgement, ground, version=newest.version + 1 if newest else 1, simulated=simulated, at=at)
     drop_draft(held)

@@ -11,6 +11,7 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.enums import EventKind, ImageState
+from annotation.kept_queries import KeptQuery
 from annotation.models import Assignment, Image, ReviewEvent, User
 from annotation.review.holding import hold_assignment
 from annotation.timing.durations import RULE, ClockEvent, Key, TimeFlag, durations
@@ -19,10 +20,16 @@ from annotation.timing.parsing import SentEvent, Trace
 MOST_STORED = 20_000  # events of one assignment: a day of heartbeats and more
 SERVER = "server"  # the page of the event that the server writes
 _NEEDED = (EventKind.PAINTED, EventKind.SUBMITTED)  # stored with a step even when the log is full
-_IMAGES = Image.objects.order_by("position", "pk").annotate(
-    is_shown=Q(state=ImageState.AVAILABLE, display__isnull=False)
+_IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
+_IMAGES: KeptQuery[tuple[str, bool]] = KeptQuery(
+    lambda exam: Image.objects.filter(exam=exam).annotate(is_shown=_IS_SHOWN).values_list("public_id", "is_shown"), int
 )
-_STORED = ReviewEvent.objects.order_by().values_list("page", "sequence", "kind", "client_ms", "wall_ms", "details")
+_STORED: KeptQuery[tuple[Any, ...]] = KeptQuery(
+    lambda held: ReviewEvent.objects.filter(assignment=held).values_list(
+        "page", "sequence", "kind", "client_ms", "wall_ms", "details"
+    ),
+    int,
+)
 
 
 class TooManyEvents(Exception):
@@ -78,7 +85,7 @@ def note_opening(assignment: Assignment, *, at: datetime) -> None:
 
 def witness(held: Assignment, trace: Trace, *, at: datetime) -> Witnessed:
     """Store the events that came with a step, and return all that there are."""
-    stored = list(_STORED.filter(assignment=held).exclude(page=SERVER))
+    stored = [row for row in _STORED(held.pk) if row[0] != SERVER]
     known = {(page, sequence) for page, sequence, *_rest in stored}
     new = [event for event in trace.events if (trace.page, event.sequence) not in known]
     if len(stored) + len(new) > MOST_STORED:
@@ -98,11 +105,10 @@ def check_seen(held: Assignment, seen: Witnessed, unreadable: Iterable[str]) -> 
     An exam without an available image can be judged: what cannot be shown need not be seen.
     """
     said = set(unreadable)
-    rows = _IMAGES.filter(exam_id=held.revision.question.exam_id).values_list("public_id", "is_shown")
-    images = dict(rows)
+    images = dict(_IMAGES(held.revision.question.exam_id))
     if not said <= images.keys():
         raise NoSuchImage(f"no image of assignment {held.public_id}")
-    unseen = [name for name, is_shown in images.items() if is_shown and name not in seen.painted | said]
+    unseen = sorted(name for name, is_shown in images.items() if is_shown and name not in seen.painted | said)
     if unseen:
         raise NotSeen(unseen)
 

@@ -50,7 +50,9 @@ def _times() -> tuple[list[float], dict[str, list[float]]]:
     from django.test import Client
     from django.urls import reverse
 
+    from annotation.models import Image
     from tests.annotation.review.cases import as_post, assignments_of, good_judgement
+    from tests.annotation.timing.told import event, fields, seen
 
     settings.ROOT_URLCONF = _addresses()
     reviewer, review_round = _round()
@@ -61,13 +63,18 @@ def _times() -> tuple[list[float], dict[str, list[float]]]:
     draft = {**judgement, "based_on": "1"}
     bare: list[float] = []
     turns: dict[str, list[float]] = {"open a case": [], "answer blind": [], "save a draft": [], "submit, next case": []}
+    views: dict[int, list[str]] = {}
+    for question, image in Image.objects.values_list("exam__questions", "public_id"):
+        views.setdefault(question, []).append(image)
+    commit = fields(*(event(n, "changed", 12 + n, field="verdict") for n in range(3, 9)), event(9, "submitted", 22))
     for assignment in assignments_of(reviewer, review_round):
         place = {name: reverse(f"review-{name}", args=[assignment.public_id]) for name in ("case", *_ACTS)}
+        witnessed = seen(views[assignment.revision.question_id])
         bare.append(_timed(client.post, "/bare/"))
         turns["open a case"].append(_timed(client.get, place["case"]))
-        turns["answer blind"].append(_timed(client.post, place["answer"], blind))
+        turns["answer blind"].append(_timed(client.post, place["answer"], {**blind, **witnessed}))
         turns["save a draft"].append(_timed(client.post, place["draft"], draft))
-        turns["submit, next case"].append(_timed(client.post, place["submit"], judgement))
+        turns["submit, next case"].append(_timed(client.post, place["submit"], {**judgement, **commit}))
     return bare[N_WARM:], {name: times[N_WARM:] for name, times in turns.items()}
 
 

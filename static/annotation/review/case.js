@@ -64,7 +64,7 @@ class CasePage {
     if (data.roundOpen === "yes") {
       this.clock.begin(data.assignment, data.eventsUrl);
       this.drafts.watch(form, data);
-    }
+    } else this.clock.leave();
     this.step.onInput(null);
     this.renew();
     this.step.begin();

@@ -73,6 +73,7 @@ export class Clock {
 
   mark(kind, details) {
     if (!this.current) return;
+    if (kind === "submitted") this.writeTools();
     if (kind === "tool") {
       const tools = (this.current.tools ??= {});
       tools[details.tool] = (tools[details.tool] ?? 0) + 1;

@@ -185,9 +185,9 @@ def test_query_counts_of_answering_and_submitting(
     browser_of_rita: Client, mine: list[Assignment], django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
     lock = connection.vendor == "postgresql"  # of the audit chain; SQLite has one writer anyway
-    with django_assert_max_num_queries(17 + lock):
+    with django_assert_max_num_queries(18 + lock):
         browser_of_rita.post(to("review-answer", mine[0]), BLIND, **HX)
-    with django_assert_max_num_queries(22 + lock):
+    with django_assert_max_num_queries(23 + lock):
         browser_of_rita.post(to("review-submit", mine[0]), as_post(good_judgement(comment="x")), **HX)
 
 

@@ -311,14 +311,15 @@ def test_what_was_on_screen_and_how_is_stored_with_each_step(page: Page, review_
     ]
     assert [sorted(one["views"]) for one in painted()] == [sorted(images[0]), sorted(images[1])]
     of_first = ReviewEvent.objects.filter(assignment__reviewer=rita, assignment__position=1).order_by("sequence")
-    told = list(of_first.exclude(kind__in=("heartbeat", "opened", "focused", "blurred")).values_list("kind", "details"))
-    assert told[:5] == [
+    others = ("heartbeat", "opened", "focused", "blurred", "quiet", "tool")  # when these come depends on the machine
+    told = list(of_first.exclude(kind__in=others).values_list("kind", "details"))
+    assert told[:4] == [
         ("painted", {"views": painted()[0]["views"], "unreadable": []}),
         ("selected", {"option": "B"}),
         ("changed", {"field": "difficulty"}),
         ("submitted", {"step": "blind"}),
-        ("tool", {"invert": 1}),
     ]
+    assert of_first.get(kind="tool").details == {"invert": 1}
     assert told[-1] == ("submitted", {"step": "judge"})
     review = Review.objects.get()
     assert review.viewport is not None
