@@ -26,7 +26,7 @@ from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account, people_of
 from annotation.permissions import knows_round, may_invite_to_round, may_manage_people
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+BACKEND = "annotation.people.backend.PersonBackend"
 
 
 @role_required(Role.ADMINISTRATOR)
