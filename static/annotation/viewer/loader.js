@@ -3,6 +3,8 @@
 
 import { decodeBody, fetchBody, LoadFailed } from "./payload.js";
 
+const PREVIEW_AHEAD = 500; // ms that stored values wait for their preview, at most
+const pause = () => new Promise((done) => setTimeout(done, PREVIEW_AHEAD));
 const absolute = (address) => new URL(address, document.baseURI).href;
 
 const WORKERS = 2;
@@ -15,9 +17,13 @@ class DecodePool {
     this.waiting = [];
     this.running = new Map();
     this.lastId = 0;
-    this.workers = [];
+    this.workerUrl = workerUrl;
+    this.workers = null; // until the first image is on its way: starting them would delay the previews
     this.turn = 0;
-    for (let i = 0; i < WORKERS; i++) this.workers.push(this.newWorker(workerUrl));
+  }
+
+  startWorkers() {
+    this.workers ??= Array.from({ length: WORKERS }, () => this.newWorker(this.workerUrl));
   }
 
   newWorker(url) {
@@ -52,8 +58,10 @@ class DecodePool {
   async run(job) {
     const { id, url, width, height, fit, padding } = job;
     job.controller = new AbortController();
-    job.begun();
     try {
+      await job.afterPreview();
+      if (!this.running.has(id)) return;
+      this.startWorkers();
       const fetched = await fetchBody({ url, urgent: job.isUrgent() }, job.controller.signal);
       const work = { id, width, height, fit, padding, ...fetched };
       if (this.workers.length) {
@@ -69,7 +77,7 @@ class DecodePool {
   withoutWorkers() {
     if (!this.workers.length) return;
     for (const worker of this.workers) worker.terminate();
-    this.workers = [];
+    this.workers = []; // and no new ones
     for (const job of this.running.values()) if (job.inWorker) this.run(job);
   }
 
@@ -91,7 +99,7 @@ class DecodePool {
   }
 
   destroy() {
-    for (const worker of this.workers) worker.terminate();
+    for (const worker of this.workers ?? []) worker.terminate();
     for (const job of this.running.values()) job.controller.abort();
     this.waiting = [];
     this.running.clear();
@@ -117,10 +125,10 @@ class Entry {
 
   load() {
     this.failure = null;
-    this.previewAsked = false;
+    this.previewing = null;
     const { full, width, height, padding } = this.view;
-    const [isUrgent, begun] = [() => this.urgent, () => this.loadPreview()];
-    this.job = { url: absolute(full), width, height, padding, fit: this.fitSize, isUrgent, begun };
+    const [isUrgent, afterPreview] = [() => this.urgent, () => Promise.race([this.loadPreview(), pause()])];
+    this.job = { url: absolute(full), width, height, padding, fit: this.fitSize, isUrgent, afterPreview };
     if (this.urgent) this.loadPreview();
     this.pool.start(this.job).then(
       ({ data, fit }) => {
@@ -143,10 +151,14 @@ class Entry {
     for (const listener of this.listeners) listener();
   }
 
-  /** At once for the case on screen, otherwise just before its stored values. */
-  async loadPreview() {
-    if (!this.previews || !this.view.preview || this.previewAsked || this.preview || this.data) return;
-    this.previewAsked = true;
+  /** The preview has the line and the processor to itself: the stored values follow when it is there. */
+  loadPreview() {
+    if (!this.previews || !this.view.preview || this.preview || this.data) return null;
+    this.previewing ??= this.fetchPreview();
+    return this.previewing;
+  }
+
+  async fetchPreview() {
     try {
       const priority = this.urgent ? "high" : "low";
       const answer = await fetch(absolute(this.view.preview), { credentials: "same-origin", priority });
