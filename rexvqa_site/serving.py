@@ -54,6 +54,11 @@ def tree_sha256(root: Path, *, salt: str) -> str:
     return digest.hexdigest()
 
 
+def web_workers(*, is_sqlite: bool) -> int:
+    """Processes of the web server."""
+    return 1 if is_sqlite else 2
+
+
 def web_command(host: str, port: int, *, workers: int) -> list[str]:
     """Granian with blocking threads: its own threads feed slow clients, so a download costs no worker."""
     return [

@@ -11,7 +11,7 @@ import platform
 import sys
 import tempfile
 
-SUBJECTS = ("import_questions", "ingest", "review", "viewer")
+SUBJECTS = ("import_questions", "ingest", "load", "review", "viewer")
 
 
 def main(wanted: list[str]) -> int:

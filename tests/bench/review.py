@@ -118,10 +118,18 @@ def _round() -> tuple[Any, Any]:
 
 
 def _addresses() -> ModuleType:
-    """The site's addresses and one more: a view that inserts one row."""
+    """The site's addresses and one more."""
+    from django.urls import include, path
+
+    addresses = ModuleType("tests.bench.review_addresses")
+    addresses.urlpatterns = [path("bare/", bare_view()), path("", include("annotation.urls"))]  # type: ignore[attr-defined]
+    return addresses
+
+
+def bare_view() -> Callable[..., Any]:
+    """A view that inserts one row."""
     from django.db import transaction
     from django.http import HttpRequest, HttpResponse
-    from django.urls import include, path
 
     from annotation.models import SourceIdentifier
 
@@ -130,6 +138,4 @@ def _addresses() -> ModuleType:
         SourceIdentifier.objects.create(digest=1, kind="bench", value=str(request.user.pk))
         return HttpResponse(status=204)
 
-    addresses = ModuleType("tests.bench.review_addresses")
-    addresses.urlpatterns = [path("bare/", bare), path("", include("annotation.urls"))]  # type: ignore[attr-defined]
-    return addresses
+    return bare

@@ -14,6 +14,8 @@ from typing import Any
 
 import django
 
+BACKEND = "annotation.people.backend.PersonBackend"
+
 
 def main(n_questions: int) -> None:
     django.setup()
@@ -26,7 +28,7 @@ def main(n_questions: int) -> None:
     review_round = make_round(reviewer, n_questions=n_questions, name="Bench")
     give_radiographs()
     client = Client()
-    client.force_login(reviewer, backend="annotation.people.backend.PersonBackend")
+    client.force_login(reviewer, backend=BACKEND)
     first = assignments_of(reviewer, review_round)[0]
     way_in = {"session": client.cookies["sessionid"].value, "round": review_round.slug, "case": first.public_id}
     print(json.dumps(way_in))

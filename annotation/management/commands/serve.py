@@ -58,7 +58,7 @@ class Command(BaseCommand):
         stamp.write_text(wanted)
 
     def _serve(self, bind: str, port: int) -> None:
-        workers = 1 if settings.DATABASES["default"]["ENGINE"].endswith("sqlite3") else 2
+        workers = serving.web_workers(is_sqlite=settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"))
         children = serving.Children(
             {
                 "web server": serving.web_command(bind, port, workers=workers),
