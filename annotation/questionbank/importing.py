@@ -37,7 +37,7 @@ Clock = Callable[[], datetime]
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}
 FREE_BETWEEN = {"sqlite": 0.01, "postgresql": 0.0}  # seconds, at least; reading and matching count
 HELD_AT_MOST = {"sqlite": 0.15, "postgresql": 60.0}  # seconds that a transaction aims at: on a busy machine it is split
-SMALLEST = 100  # questions of one transaction
+SMALLEST = 250  # questions of one transaction
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 

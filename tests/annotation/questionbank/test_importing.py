@@ -510,7 +510,7 @@ def test_the_number_of_queries_does_not_grow_with_the_batch(tmp_path: Path) -> N
 
 @pytest.mark.parametrize(
     ("size", "held", "size_after"),
-    [(500, 0.02, 500), (500, 0.3, 250), (500, 10.0, 100), (200, 0.01, 250), (490, 0.01, 500), (100, 1.0, 100)],
+    [(500, 0.02, 500), (500, 0.3, 250), (500, 10.0, 250), (300, 0.01, 375), (490, 0.01, 500), (250, 1.0, 250)],
 )
 def test_a_transaction_that_held_sqlite_long_is_followed_by_smaller_ones(
     size: int, held: float, size_after: int, monkeypatch: pytest.MonkeyPatch
