@@ -17,8 +17,8 @@ function element(name, className, parent, attributes = {}) {
 
 export class Pane {
   /**
-   * `viewer` gives: text, backend, primary, tool, active, can(tool), placeOf(pane), schedule(pane), activate(pane),
-   * together(pane), toggleMaximised(pane), retry(pane), isUnreadable(pane), toggleUnreadable(pane), tellTool(name).
+   * `viewer` gives: text, backend, primary, tool, active, arrangement, can(tool), act(name), schedule(pane),
+   * activate(pane), together(pane), retry(pane), isUnreadable(pane), toggleUnreadable(pane), tellTool(name).
    */
   constructor(stage, viewer) {
     this.viewer = viewer;
@@ -154,7 +154,7 @@ export class Pane {
     const notes = [view.caption];
     if (!view.scanner_window) notes.unshift(view.eight_bit ? text.eightBit : text.noWindow);
     const { center, width } = state.window;
-    write(tags.position, [position, this.viewer.placeOf(this)].filter(Boolean).join(" · "));
+    write(tags.position, [position, this.viewer.arrangement.placeOf(this)].filter(Boolean).join(" · "));
     write(tags.badge, state.flip ? text.flipped : "");
     write(tags.hint, this.overlay.hint());
     write(tags.notes, notes.filter(Boolean).join("\n"));
@@ -274,7 +274,7 @@ export class Pane {
     surface.addEventListener("pointerdown", (event) => this.press(event));
     surface.addEventListener("contextmenu", (event) => event.preventDefault());
     surface.addEventListener("focus", () => this.viewer.activate(this));
-    surface.addEventListener("dblclick", () => this.viewer.toggleMaximised(this));
+    surface.addEventListener("dblclick", () => this.viewer.act("maximise"));
     surface.addEventListener(
       "wheel",
       (event) => {

@@ -5,17 +5,16 @@
 //   viewer.state(); viewer.missing(); viewer.destroy();
 //   const state = viewer.state(); viewer.show(views, state); // a case as it was left
 
+import { Arrangement } from "./arranging.js";
 import { actOfKey, buildToolbar, TEXT, toolOf } from "./controls.js";
 import { Canvas2D } from "./canvas2d.js";
 import { scannerWindows } from "./grey.js";
-import { fitZoom, hangingOrder, layoutSteps, nextPage, pageWith, rectangles, scaledSize } from "./hanging.js";
+import { fitZoom, hangingOrder, rectangles, scaledSize } from "./hanging.js";
 import { ImageCache } from "./loader.js";
 import { Pane } from "./pane.js";
 import { afterNextFrame, afterThisFrame, Readiness } from "./readiness.js";
 
 export { TEXT } from "./controls.js";
-
-const WIDE = "viewer-wide";
 
 class Viewer {
   constructor(root, options) {
@@ -27,11 +26,9 @@ class Viewer {
     this.panes = [];
     this.hung = []; // panes of this case, in hanging order
     this.active = null;
-    this.perPage = 0; // views at a time; 0: all
-    this.from = 0; // place of the first view on screen
     this.linked = false;
     this.tool = null; // "line" or "ratio" while the left button draws
-    this.wide = false;
+    this.arrangement = new Arrangement(this);
     this.dirty = new Set();
     this.turn = 0;
     root.classList.add("viewer");
@@ -92,9 +89,8 @@ class Viewer {
   show(views, state = {}, isTurn = false) {
     this.turn++;
     this.views = views;
-    this.perPage = this.several = 0;
+    this.arrangement.begin();
     this.tool = null;
-    this.setWide(false);
     const order = hangingOrder(views);
     while (this.panes.length < views.length) this.panes.push(new Pane(this.stage, this));
     const entries = this.cache.show(views, this.fitOf(views), isTurn);
@@ -148,15 +144,16 @@ class Viewer {
   state() {
     const views = [];
     for (const pane of this.hung) views[pane.index] = structuredClone(pane.state);
-    const { perPage, linked, wide, hidden, active } = this;
+    const { linked, hidden, active } = this;
+    const { chosen: layout, wide } = this.arrangement;
     const browser = { width: innerWidth, height: innerHeight, ratio: devicePixelRatio };
-    return { views, layout: wide ? this.before : perPage, active: active?.index ?? null, linked, wide, hidden: [...hidden], browser };
+    return { views, layout, active: active?.index ?? null, linked, wide, hidden: [...hidden], browser };
   }
 
   destroy() {
     this.turn++;
     this.destroyed = true;
-    this.setWide(false);
+    this.arrangement.setWide(false);
     this.abort.abort();
     this.observer.disconnect();
     this.cache.destroy();
@@ -228,7 +225,7 @@ class Viewer {
     const measured = this.measure();
     this.measured = JSON.stringify(measured);
     const { ratio, offset, width, height } = measured;
-    const shown = this.onScreen();
+    const shown = this.arrangement.onScreen();
     const places = rectangles(shown.map((pane) => pane.view), shown.map((_, i) => i), width, height);
     for (const pane of this.panes) pane.box.hidden = !shown.includes(pane);
     shown.forEach((pane, i) => {
@@ -237,27 +234,6 @@ class Viewer {
       this.dirty.add(pane);
     });
     this.paint();
-  }
-
-  /** The views on screen: all, or the page on which the active one is. */
-  onScreen() {
-    const { hung, perPage } = this;
-    this.from = pageWith(this.from, hung.indexOf(this.active), perPage, hung.length);
-    return perPage ? hung.slice(this.from, this.from + perPage) : hung;
-  }
-
-  /** "2 / 4" while not all views are on screen. */
-  placeOf(pane) {
-    const n = this.hung.length;
-    return this.perPage && this.perPage < n ? `${this.hung.indexOf(pane) + 1} / ${n}` : "";
-  }
-
-  setWide(on) {
-    this.wide = on;
-    document.documentElement.classList.toggle(WIDE, on);
-    this.root.classList.toggle(`${WIDE}-root`, on);
-    const strip = on && document.querySelector("[data-viewer-strip]");
-    this.root.style.setProperty("--viewer-strip", `${strip ? strip.offsetHeight : 0}px`);
   }
 
   // Painting. --------------------------------------------------------------------------------------
@@ -297,9 +273,9 @@ class Viewer {
   updateToolbar() {
     const pane = this.active;
     const scanner = Boolean(pane?.view) && scannerWindows(pane.view).length > 0;
-    const { primary, tool, linked, wide, hung, from, perPage } = this;
-    const n = hung.length;
-    const to = perPage ? Math.min(from + perPage, n) : n;
+    const { primary, tool, linked } = this;
+    const { wide, n, from, isPart, perPage } = this.arrangement;
+    const to = isPart ? from + perPage : n;
     this.toolbar.update({ pane, primary, tool, linked, from, to, n, wide, scanner });
   }
 
@@ -324,6 +300,7 @@ class Viewer {
   act(name, argument) {
     const pane = this.active;
     if (!pane?.view || !this.can(toolOf(name))) return;
+    const { arrangement } = this;
     const each = (change) => this.together(pane).forEach(change);
     const acts = {
       again: () => this.retry(this.failing()),
@@ -340,12 +317,12 @@ class Viewer {
       line: () => this.takeTool("line"),
       ratio: () => this.takeTool("ratio"),
       remove: () => pane.overlay.remove(),
-      maximise: () => this.toggleMaximised(pane),
-      layout: () => this.stepLayout(),
-      page: () => this.turnPage(argument),
-      wide: () => this.toggleWide(!this.wide),
+      maximise: () => arrangement.toggleAlone(pane),
+      layout: () => arrangement.step(),
+      page: () => arrangement.turnPage(argument),
+      wide: () => arrangement.toggleWide(!arrangement.wide),
       leave: () => this.leave(),
-      move: () => this.move(argument),
+      move: () => arrangement.move(argument),
       drag: () => {
         this.primary = this.primary === "pan" ? "window" : "pan";
         this.updateToolbar();
@@ -365,7 +342,7 @@ class Viewer {
 
   /** From now on; nothing jumps when it is turned on. */
   link(on) {
-    this.linked = on && this.hung.length > 1;
+    if (this.hung.length > 1) this.linked = on;
     this.updateToolbar();
   }
 
@@ -377,72 +354,26 @@ class Viewer {
   }
 
   isAnythingToLeave() {
-    return Boolean(this.tool || this.wide || this.perPage);
+    return Boolean(this.tool || this.arrangement.wide || this.arrangement.isPart);
   }
 
   /** One thing at a time: the tool in hand, full screen, the views that are away. */
   leave() {
     if (this.tool) this.takeTool(this.tool);
-    else if (this.wide) this.toggleWide(false);
-    else this.setLayout(0);
-  }
-
-  /** To the next view, turning to its page. */
-  move(step) {
-    const { hung, from } = this;
-    this.activate(hung[(hung.indexOf(this.active) + step + hung.length) % hung.length]);
-    this.onScreen();
-    if (this.from !== from) this.layOut();
-    this.active.surface.focus();
-  }
-
-  turnPage(step) {
-    const { hung, perPage } = this;
-    if (!perPage || perPage >= hung.length) return;
-    const focused = document.activeElement?.closest?.(".viewer-view");
-    this.from = nextPage(this.from, step, perPage, hung.length);
-    this.activate(hung[this.from]);
-    this.layOut();
-    if (focused && this.stage.contains(focused)) this.active.surface.focus();
-  }
-
-  setLayout(perPage) {
-    this.perPage = perPage;
-    this.from = Infinity; // whatever page the active view is on now
-    this.layOut();
-  }
-
-  stepLayout() {
-    const steps = layoutSteps(this.hung.length);
-    this.setLayout(steps[(steps.indexOf(this.perPage) + 1) % steps.length]);
-  }
-
-  /** One view alone, and back to as many as before. */
-  toggleMaximised(pane) {
-    if (this.hung.length < 2 || !this.can("layout")) return;
-    this.activate(pane);
-    if (this.perPage !== 1) this.several = this.perPage;
-    this.setLayout(this.perPage === 1 ? this.several : 1);
-  }
-
-  /** One view over the whole page; the page's own keys go on working under it. */
-  toggleWide(on) {
-    if (on) this.before = this.perPage;
-    this.setWide(on);
-    this.setLayout(on ? Number(this.hung.length > 1) : this.before);
+    else if (this.arrangement.wide) this.arrangement.toggleWide(false);
+    else this.arrangement.set(0);
   }
 
   /** Keys that have nothing to do here are left to the page. */
   isMine(name) {
-    const n = this.hung.length;
     const idle = {
       leave: !this.isAnythingToLeave(),
       again: !this.failing(),
       unreadable: !this.failing(),
-      page: !this.perPage || this.perPage >= n,
+      page: !this.arrangement.isPart,
       remove: !this.active?.state?.measures?.length,
     };
-    return n > 0 && this.can(toolOf(name)) && !idle[name];
+    return this.hung.length > 0 && this.can(toolOf(name)) && !idle[name];
   }
 
   listen() {
