@@ -57,6 +57,12 @@ def press(*keys: str, then: str = "") -> Act:
     return act
 
 
+def narrow(page: Page) -> None:
+    """A window that is smaller than the round asks for."""
+    page.set_viewport_size({"width": 900, "height": 700})
+    expect(page.locator("#case-small")).to_be_visible(timeout=PATIENCE)
+
+
 def unfold(page: Page) -> None:
     """What a person may open on the page is open."""
     page.evaluate("() => document.querySelectorAll('details').forEach((one) => { one.open = true; })")
@@ -133,7 +139,7 @@ FULL = [
     Shown("sample", "cora", ("sample",), act=unfold),
     # rounds
     Shown("rounds", "cora"),
-    Shown("round-new", "cora"),
+    Shown("round-new", "cora", act=unfold),
     Shown("round-new", "cora", act=submit_empty, note="refused"),
     *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed")),
     Shown("round", "ada", ("open",)),
@@ -149,6 +155,7 @@ FULL = [
     Shown("review-case", "rita", ("blind",), act=press("k", then="#skip-dialog"), note="skip"),
     Shown("review-case", "rita", ("blind",), act=press("f", then=".viewer-wide-root"), note="full screen"),
     Shown("review-case", "rita", ("blind",), act=press("s", "p", "l", "q"), note="tools"),
+    Shown("review-case", "rita", ("blind",), act=narrow, note="small window"),
     Shown("review-case", "rita", ("broken",), act=press(then=".viewer-error:visible")),
     Shown("review-case", "rita", ("judged",), act=press(then=WHOLE)),
     Shown("review-case", "rita", ("judged",), act=press("o", then="#case-report"), note="report"),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, expect
+from playwright.sync_api import Browser, BrowserContext, Page, ViewportSize, expect
 from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
@@ -14,6 +14,8 @@ from annotation.models import User
 from tests.browser.pages.inspection import axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
 from tests.browser.pages.shown import EMPTY, FULL, Shown
+
+SIZE: ViewportSize = {"width": 1366, "height": 768}
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -49,6 +51,7 @@ class Visitor:
         page = self.page
         self.become(shown.person)
         self.complaints.clear()
+        page.set_viewport_size(SIZE)
         response = page.goto(shown.address(self.place))
         assert response
         found = [*policy_problems(response), *source_problems(response.text())]
@@ -70,7 +73,7 @@ class Visitor:
 
 @pytest.fixture
 def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
-    opened = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=live_server.url)
+    opened = browser.new_context(viewport=SIZE, base_url=live_server.url)
     opened.set_default_timeout(15_000)
     yield opened
     opened.close()
