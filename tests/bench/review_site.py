@@ -9,12 +9,26 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import django
 
+from tests.processes import ROOT, environment, manage
+
 BACKEND = "annotation.people.backend.PersonBackend"
+
+
+def make_site(home: Path, n_questions: int) -> dict[str, Any]:
+    """A new site in ``home`` with a round of so many questions; the session, the round and the first case."""
+    env = environment(home, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
+    manage("migrate", "--verbosity", "0", env=env).check_returncode()
+    command = [sys.executable, "-m", "tests.bench.review_site", str(n_questions)]
+    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
+    way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return way_in
 
 
 def main(n_questions: int) -> None:

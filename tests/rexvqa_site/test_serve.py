@@ -32,8 +32,8 @@ def free_port() -> int:
 class Server:
     """A running ``manage.py serve`` and the lines that it has printed."""
 
-    def __init__(self, env: dict[str, str]) -> None:
-        self.port = free_port()
+    def __init__(self, env: dict[str, str], port: int | None = None) -> None:
+        self.port = port or free_port()
         self.process = subprocess.Popen(
             [sys.executable, str(ROOT / "manage.py"), "serve"],
             env={**env, "PORT": str(self.port)},
@@ -41,6 +41,7 @@ class Server:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            start_new_session=True,
         )
         self.lines: list[str] = []
         self.greeted = threading.Event()
@@ -66,6 +67,11 @@ class Server:
         with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=10) as response:
             body: bytes = response.read()
             return body.decode()
+
+    def kill(self) -> None:
+        """As a power cut would: the server and its workers, at once."""
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait(timeout=PATIENCE)
 
     def stop(self) -> int:
         if self.process.poll() is None:

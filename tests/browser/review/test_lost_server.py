@@ -1,0 +1,48 @@
+"""The server is killed while somebody types: the page says so, and nothing is lost over a reload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+from tests.bench.review_site import make_site
+from tests.browser.review.test_journey import JUDGE, answer, checked, press
+from tests.processes import environment
+from tests.rexvqa_site.test_serve import Server
+
+pytestmark = pytest.mark.browser
+
+
+def test_nothing_typed_is_lost_when_the_server_is_killed(browser: Browser, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    way_in = make_site(home, 2)
+    server = Server(environment(home))
+    address = f"http://127.0.0.1:{server.port}"
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
+    context.add_cookies([{"name": "sessionid", "value": way_in["session"], "url": address}])
+    page = context.new_page()
+    try:
+        server.wait_until_greeted()
+        page.goto(f"/review/{way_in['case']}/")
+        answer(page, "2", "e")
+        press(page, "4", "t")
+        page.keyboard.type("typed before, ")
+        expect(page.locator("#case-saving")).to_have_text("saved")
+        server.kill()
+        page.keyboard.type("typed after")
+        expect(page.locator("#case-saving")).to_have_text("not saved, trying again")
+        server = Server(environment(home), server.port)
+        server.wait_until_greeted()
+        page.reload()
+        expect(page.locator(JUDGE)).to_be_visible()
+        expect(page.locator("#comment")).to_have_value("typed before, typed after")
+        assert checked(page) == {"clinical_quality": ["4"]}
+        expect(page.locator("#case-saving")).to_have_text("saved")
+        page.evaluate("sessionStorage.clear()")
+        page.reload()
+        expect(page.locator("#comment")).to_have_value("typed before, typed after")
+    finally:
+        context.close()
+        server.stop()
