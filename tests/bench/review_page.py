@@ -5,23 +5,32 @@ Two views of 2048x2500; the site runs as ``manage.py serve`` does, with compress
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
+import resource
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
+from tests.bench.review_site import make_site
 from tests.bench.rows import Row, median, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
-from tests.processes import ROOT, environment, manage
+from tests.processes import environment
 from tests.rexvqa_site.test_serve import Server
 
-N_TURNS, N_WARM, N_COLD = 20, 2, 5
-STEP_ONE = ("2", "e", "Enter")
+N_TURNS, N_WARM, N_COLD = 40, 2, 5
+EARLY, LATE = 10, 200  # cases after which the memory of one page is measured
+STEP_ONE = ("2", "e")
 STEP_TWO = ("5", "5", "5", "5", "1", "1", "a")
+MEGABYTE = 1_000_000
+# The same page without what it prepares: it never hears of the cases that come next.
+UNPREPARED = """() => {
+    const parse = JSON.parse;
+    JSON.parse = (...text) => {
+        const found = parse(...text);
+        return Array.isArray(found) && Array.isArray(found[0]) ? [] : found;
+    };
+}"""
 
 
 def measure() -> list[Row]:
@@ -31,7 +40,7 @@ def measure() -> list[Row]:
         raise RuntimeError("The case page is measured in Chromium: install it, or name it in REXVQA_CHROMIUM.")
     with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
         home = Path(folder) / "home"
-        way_in = _fill(home)
+        way_in = make_site(home, LATE + N_TURNS + N_WARM + 3)
         server = Server(environment(home))
         try:
             server.wait_until_greeted()
@@ -44,15 +53,6 @@ def measure() -> list[Row]:
     return rows
 
 
-def _fill(home: Path) -> dict[str, Any]:
-    env = environment(home, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-    manage("migrate", "--verbosity", "0", env=env).check_returncode()
-    command = [sys.executable, "-m", "tests.bench.review_site", str(2 * (N_TURNS + N_WARM) + 2)]
-    done = subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True)
-    way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return way_in
-
-
 def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:
     session, case, start = (
         way_in["session"],
@@ -62,21 +62,71 @@ def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:
     colds, weights = zip(*(_cold(browser, address, session, case) for _ in range(N_COLD)), strict=True)
     previews, fulls = zip(*colds, strict=True)
     page = _context(browser, address, session).new_page()
+    page.add_init_script(f"({UNPREPARED})()")
     page.goto(start)
-    ready = [_turn(page, prepared=True) for _ in range(N_TURNS + N_WARM)][N_WARM:]
+    bare = [_turn(page) for _ in range(N_TURNS + N_WARM)][N_WARM:]
     page.context.close()
     page = _context(browser, address, session).new_page()
     page.goto(start)
-    unready = [_turn(page, prepared=False) for _ in range(N_TURNS + N_WARM)][N_WARM:]
+    ready, held = _long_sitting(page)
     page.context.close()
-    bare = "answered at once"
     return [
-        Row("submit to next case painted, prepared, p50", median(ready), "ms", "60 ms", bare, median(unready)),
-        Row("the same, p95", percentile(ready, 0.95), "ms", "120 ms", bare, percentile(unready, 0.95)),
+        *_turn_rows("the images of the next case painted", [t[0] for t in ready], [t[0] for t in bare]),
+        *_turn_rows("question and images on screen", [t[1] for t in ready], [t[1] for t in bare]),
         Row("cold page to both previews, median", median(previews), "ms", "300 ms"),
         Row("cold page to both at full depth, median", median(fulls), "ms", "700 ms"),
         Row("page weight without images, compressed", max(weights) / 1000, "kB", "120 kB"),
+        *(
+            Row(f"{what} at case {LATE}", held[LATE][what], "MB", "bounded", f"at case {EARLY}", held[EARLY][what])
+            for what in held[LATE]
+        ),
     ]
+
+
+def _turn_rows(what: str, ready: list[float], bare: list[float]) -> list[Row]:
+    return [
+        Row(f"submit to {what}, p50", median(ready), "ms", "60 ms", "nothing prepared", median(bare)),
+        Row("the same, p95", percentile(ready, 0.95), "ms", "120 ms", "the same", percentile(bare, 0.95)),
+    ]
+
+
+Times = list[tuple[float, float]]
+
+
+def _long_sitting(page: Page) -> tuple[Times, dict[int, dict[str, float]]]:
+    """The times of the first turns, and the memory of the page early and late; between them nobody waits."""
+    times, held = [], {}
+    for case in range(1, LATE + 1):
+        if case in (EARLY, LATE):
+            _prepared(page)
+            held[case] = _memory(page)
+        if case < LATE:
+            times.append(_turn(page, hurry=case > N_TURNS + N_WARM))
+    return times[N_WARM : N_TURNS + N_WARM], held
+
+
+def _memory(page: Page) -> dict[str, float]:
+    """Megabytes after a forced collection: objects of scripts, the buffers that they hold, the process of the page."""
+    session = page.context.new_cdp_session(page)
+    for _ in range(2):
+        session.send("HeapProfiler.collectGarbage")
+    used = session.send("Runtime.getHeapUsage")
+    found = {"heap of scripts": used["usedSize"] / MEGABYTE}
+    if "backingStorageSize" in used:
+        found["buffers of scripts"] = used["backingStorageSize"] / MEGABYTE
+    session.detach()
+    assert page.context.browser is not None
+    system = page.context.browser.new_browser_cdp_session()
+    processes = system.send("SystemInfo.getProcessInfo")["processInfo"]
+    system.detach()
+    resident = [_resident(one["id"]) for one in processes if one["type"] == "renderer"]
+    return {**found, "largest page process": max(resident) / MEGABYTE}
+
+
+def _resident(pid: int) -> int:
+    """Bytes of a process in memory, on Linux; elsewhere 0."""
+    statm = Path(f"/proc/{pid}/statm")
+    return int(statm.read_text().split()[1]) * resource.getpagesize() if statm.exists() else 0
 
 
 def _context(browser: Browser, address: str, session: str) -> BrowserContext:
@@ -119,23 +169,35 @@ def _painted(page: Page, level: str) -> float:
     )
 
 
-def _turn(page: Page, *, prepared: bool) -> float:
-    """Milliseconds from the key that submits to the next case painted at full depth, both views."""
+def _prepared(page: Page) -> None:
+    """A reader thinks for longer than this: what comes next is fetched and decoded meanwhile."""
     _painted(page, "full")
-    if prepared:
-        page.wait_for_load_state("networkidle")
-        page.wait_for_timeout(1500)  # a reader thinks for longer: the next case is fetched and decoded meanwhile
-    for key in STEP_ONE:
-        page.keyboard.press(key)
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(1000)
+
+
+def _turn(page: Page, *, hurry: bool = False) -> tuple[float, float]:
+    """Milliseconds from the key that submits to the next images at full depth, and to the question beside them."""
+    if not hurry:
+        _prepared(page)
+    _commit(page, *STEP_ONE)
     page.locator("#case-form[data-step=judge]").wait_for()
-    for key in STEP_TWO:
-        page.keyboard.press(key)
     page.evaluate(
         """() => addEventListener("keydown", (event) => {
             if (event.key === "Enter") window.pressedAt = performance.now();
-        }, { capture: true, once: true })"""
+        }, { capture: true })"""
     )
     before = page.url
-    page.keyboard.press("Enter")
+    _commit(page, *STEP_TWO)
     page.wait_for_function("(before) => location.href !== before", arg=before)
-    return _painted(page, "full") - float(page.evaluate("pressedAt"))
+    page.wait_for_function("() => performance.getEntriesByName('case shown').length")
+    whole = float(page.evaluate("() => performance.getEntriesByName('case shown')[0].startTime"))
+    pressed = float(page.evaluate("() => pressedAt"))
+    return _painted(page, "full") - pressed, whole - pressed
+
+
+def _commit(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+    page.locator("#case-go[aria-disabled=false]").wait_for()
+    page.keyboard.press("Enter")

@@ -295,6 +295,7 @@ def painted() -> list[dict[str, list[str]]]:
 
 def test_what_was_on_screen_and_how_is_stored_with_each_step(page: Page, review_round: ReviewRound, rita: User) -> None:
     start(page, review_round)
+    is_shown(page)
     press(page, "i")
     answer(page, "2", "e")
     prepared(page)
