@@ -157,6 +157,7 @@ def test_reading_shows_nothing_before_everything_stands_at_full_depth(
     slow.context.route(f"**{second}", lambda route: held.append(route))
     with slow.expect_request(f"**{second}"):
         slow.reload()
+    is_shown(slow)
     answer(slow, "2", "e")
     press(slow, *JUDGED)
     start = slow.evaluate("() => frames.length")
