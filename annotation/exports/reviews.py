@@ -20,6 +20,7 @@ from annotation.imaging.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, ReviewRound, SampledQuestion, User
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
 from annotation.review.viewing import viewing_of
+from annotation.timing.durations import EXCLUDING, TimeFlag
 
 TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
 LETTERS = "A, B, C, D"
@@ -29,6 +30,32 @@ def _words(words: type[Any]) -> str:
     return ", ".join(word.value or "(empty: unknown)" for word in words)
 
 
+def _time_columns(prefix: str, what: str) -> tuple[Column, ...]:
+    """The columns of Timed for one step."""
+    return (
+        Column(
+            f"{prefix}active_ms",
+            WHOLE,
+            f"Active time of {what} in ms, by time_rule: from the first frame with all images at full depth to the "
+            "commit, minus hidden, paused and absent spans (nothing heard for over 15 s). Missing: time_flags say why.",
+        ),
+        Column(
+            f"{prefix}elapsed_ms", WHOLE, f"Time from the same frame to the commit of {what} in ms, nothing taken off."
+        ),
+        Column(f"{prefix}sittings", WHOLE, "Sittings; 2 or more: taken up again later, which counts for no time."),
+        Column(f"{prefix}time_rule", TEXT, "Version of the rule; empty: stored before there was a clock."),
+        Column(
+            f"{prefix}time_flags",
+            TEXT,
+            f"What is to be known about the time, joined by |. Summaries leave out times with "
+            f"{', '.join(sorted(EXCLUDING))}.",
+            ", ".join(f"{flag.value} ({flag.label})" for flag in TimeFlag),
+        ),
+        Column(f"{prefix}unreadable", TEXT, "Random ids of images that the reviewer could not read, joined by |."),
+    )
+
+
+_TIMES = ("active_ms", "elapsed_ms", "n_sittings", "time_rule", "time_flags", "unreadable")
 COLUMNS: tuple[Column, ...] = (
     Column("round", TEXT, "Address of the review round."),
     Column("bank", TEXT, "Address of the question bank."),
@@ -55,11 +82,13 @@ COLUMNS: tuple[Column, ...] = (
     Column("blind_defensible", TEXT, "All options held defensible before the key was shown, joined by |.", LETTERS),
     Column("blind_difficulty", TEXT, "Difficulty judged before the key was shown.", "easy, medium, hard"),
     Column("blind_answered_at", TIME, "When the blind answer was stored; missing where none was asked."),
+    *_time_columns("blind_", "the blind answer"),
     Column("key", TEXT, "The key of this wording.", _words(OptionLetter)),
     Column("blind_equals_key", YES_NO, "Whether blind_best is the key; missing where no blind answer was asked."),
     Column("report_opened_at", TIME, "When the reviewer opened the report; missing if never."),
     Column("version", WHOLE, "Version of this review; earlier ones are kept in the reading room."),
     Column("submitted_at", TIME, "When this version was submitted."),
+    *_time_columns("", "this version"),
     *(Column(f"grade_{g.value}", WHOLE, f"Grade: {g.label}. Missing: could not judge.", "1 to 5") for g in GradeName),
     *(
         Column(f"cannot_judge_{g.value}", YES_NO, f"Whether the reviewer could not judge: {g.label}.")
@@ -96,6 +125,7 @@ _VALUES = {
     "blind_difficulty": F("assignment__blind_answer__difficulty"),
     "blind_answered_at": F("assignment__blind_answer__answered_at"),
     "report_opened_at": F("assignment__report_opened_at"),
+    **{f"answer_{column}": F(f"assignment__blind_answer__{column}") for column in _TIMES},
 }
 _OWN = (
     "version",
@@ -111,6 +141,7 @@ _OWN = (
     "comment",
     "category",
     "simulated",
+    *_TIMES,
 )
 
 
@@ -163,9 +194,20 @@ def _cells(row: dict[str, Any], reviewer: str) -> dict[str, Cell]:
         "blind_defensible": "|".join(row["blind_defensible"] or []),
         "blind_equals_key": row["blind_best"] == row["key"] if was_asked else None,
         "withdrawn_flags": "|".join(sorted(row["withdrawn_flags"])),
+        **_times(row, "", ""),
+        **_times(row, "answer_", "blind_"),
         **{f"grade_{g.value}": _number(grades.get(g.value)) for g in GradeName},
         **{f"cannot_judge_{g.value}": grades.get(g.value) == CANNOT_JUDGE for g in GradeName},
         **{f"flag_{flag.value}": flag.value in row["flags"] for flag in Flag},
+    }
+
+
+def _times(row: dict[str, Any], stored: str, prefix: str) -> dict[str, Cell]:
+    return {
+        **{f"{prefix}{name}": row[f"{stored}{name}"] for name in ("active_ms", "elapsed_ms")},
+        f"{prefix}sittings": row[f"{stored}n_sittings"],
+        f"{prefix}time_rule": row[f"{stored}time_rule"] or "",
+        **{f"{prefix}{name}": "|".join(row[f"{stored}{name}"] or []) for name in ("time_flags", "unreadable")},
     }
 
 

@@ -36,6 +36,17 @@ def interval(estimate: Estimate) -> str:
 
 
 @register.filter
+def duration(ms: float | None) -> str:
+    """95 s as 1 min 35 s, below a minute 42.3 s; nothing is n/a."""
+    if ms is None:
+        return _("n/a")
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    if minutes == 0 or ms < 60_000:
+        return number_format(Decimal(f"{ms / 1000:.1f}"), decimal_pos=1) + f"\N{NO-BREAK SPACE}{_('s')}"
+    return f"{minutes}\N{NO-BREAK SPACE}{_('min')} {seconds}\N{NO-BREAK SPACE}{_('s')}"
+
+
+@register.filter
 def of_all(part: int, whole: int) -> str:
     """12 of 40 as 30.00 %; nothing of nothing is n/a."""
     return percent(part / whole if whole else None)

@@ -25,8 +25,10 @@ from annotation.review.assigning import RoundRefused
 from annotation.review.outcomes import round_outcomes
 from annotation.review.rounds import create_round, has_work
 from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, standings
+from annotation.review.times import round_times
 from annotation.review.viewing import size_text, viewing_of
 from annotation.statistics.issues import CountingRule
+from annotation.timing.durations import TimeFlag
 
 PER_PAGE = 25
 
@@ -125,6 +127,7 @@ def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[
         "rules": list(CountingRule),
         "is_blinded": is_blinded,
         "outcomes": None if is_blinded else round_outcomes(review_round, rule),
+        "times": None if is_blinded else round_times(review_round),
         "formats": list(Format),
     }
 
@@ -198,6 +201,7 @@ def _with_keys(assignments: list[Assignment]) -> list[dict[str, Any]]:
             "key": keys.get(one.revision_id, ""),
             "review": versions[0],
             "older": versions[1:],
+            "time_flags": [flag.label for flag in TimeFlag if flag in versions[0].time_flags],
             "flag_labels": [flag.label for flag in Flag if flag in versions[0].flags],
             "grades": [(name.label, _shown(versions[0].grades.get(name))) for name in GradeName],
         }

@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binomtest
+from scipy.stats import binom, binomtest
 
 from annotation.statistics.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS
 from annotation.statistics.intervals import StratumCount, bank_mix_share, clustered_share, share, wilson
+from annotation.statistics.quantiles import median_estimate
 
 
 @pytest.fixture
@@ -104,3 +105,24 @@ def test_bank_mix_needs_two_of_every_stratum() -> None:
     found = bank_mix_share({"easy": StratumCount(900, 10, 1), "hard": StratumCount(100, 1, 0)})
     assert (found.value, found.reason) == (None, STRATUM_TOO_SMALL)
     assert bank_mix_share({"easy": StratumCount(900, 0, 0)}).reason == ZERO_TRIALS
+
+
+# --- the median -----------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("n", "lower"), [(5, None), (6, 1), (8, 1), (9, 2), (10, 2), (15, 4), (20, 6), (30, 10), (50, 18), (100, 40)]
+)
+def test_the_median_has_the_tabulated_interval(n: int, lower: int | None) -> None:
+    """Ranks of the sign-test interval, as in Conover's and every other table of it."""
+    found = median_estimate(list(range(n, 0, -1)))
+    assert found.value == (n + 1) / 2
+    assert found.interval == (None if lower is None else (lower, n + 1 - lower))
+
+
+@given(st.integers(1, 5000))
+def test_the_ranks_equal_scipy(n: int) -> None:
+    rank = int(binom.ppf(0.025, n, 0.5))
+    assert median_estimate(range(1, n + 1)).interval == ((rank, n + 1 - rank) if rank else None)
+
+
+def test_no_values_have_no_median() -> None:
+    assert (median_estimate([]).value, median_estimate([]).reason) == (None, ZERO_TRIALS)
