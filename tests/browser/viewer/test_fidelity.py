@@ -45,6 +45,7 @@ def served(stage: Stage, name: str, data: bytes) -> Descriptor:
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("photometric", ["MONOCHROME1", "MONOCHROME2"])
 def test_every_case_of_the_pipeline(look: Looker, stage: Stage, backend: str, photometric: str) -> None:
+    look.page.set_viewport_size({"width": 700, "height": 400})  # a software WebGL2 pays for every pixel of the canvas
     look.mount(backend=backend)
     look.page.locator(f"[data-viewer-backend={backend}]").wait_for()
     worst = {}
