@@ -9,10 +9,11 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from annotation.kept_queries import KeptQuery
+from annotation.kept_queries import KeptInsert, KeptQuery
 from annotation.models import AuditEvent, User
 
 FIRST = "0" * 64
+_insert = KeptInsert(AuditEvent)
 _NEWEST = KeptQuery(lambda: AuditEvent.objects.order_by("-id").values_list("sha256")[:1])
 LOCK = 7_203_111  # PostgreSQL advisory lock: one writer of the chain at a time; SQLite has one writer anyway
 
@@ -45,7 +46,7 @@ def record(
         previous_sha256=previous,
     )
     event.sha256 = event_sha256(event)
-    event.save(force_insert=True)
+    _insert(event)
     return event
 
 

@@ -9,6 +9,7 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import RoundSteps
+from annotation.kept_queries import KeptInsert
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.form import Blind, Problem, check_blind, make_blind
 from annotation.review.holding import drop_draft, hold_assignment
@@ -16,6 +17,8 @@ from annotation.review.transitions import Act, state_after
 from annotation.review.visibility import Step
 from annotation.review.witnessing import check_seen, keep_events, note_opening, simulated_time, time_of, witness
 from annotation.timing.parsing import NO_TRACE, Trace
+
+_insert = KeptInsert(BlindAnswer)
 
 
 class BlindAnswerRefused(Exception):
@@ -88,7 +91,7 @@ def answer_blind(
     held.state = state_after(held.state, Act.ANSWER, steps=held.round.steps)
     held.opened_at = held.opened_at or at
     held.save(update_fields=["state", "opened_at"])
-    stored = BlindAnswer.objects.create(
+    stored = BlindAnswer(
         assignment=held,
         best=blind.best,
         defensible=list(blind.defensible),
@@ -98,6 +101,7 @@ def answer_blind(
         viewport=trace.viewport,
         **time,
     )
+    _insert(stored)
     drop_draft(held)  # it held step 1
     record("review.answered", actor=actor, at=at, subject=held)
     assignment.state = held.state

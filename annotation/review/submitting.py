@@ -9,7 +9,7 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Flag, ImageState, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
-from annotation.kept_queries import KeptQuery
+from annotation.kept_queries import KeptInsert, KeptQuery
 from annotation.models import AnswerKey, Assignment, Image, Review, User
 from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.form import Ground, Judgement, Problem, check_judgement, standing_flags
@@ -19,6 +19,7 @@ from annotation.review.visibility import Step
 from annotation.review.witnessing import check_seen, simulated_time, time_of, witness
 from annotation.timing.parsing import NO_TRACE, Trace
 
+_insert = KeptInsert(Review)
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
 _NEWEST = KeptQuery(lambda pk: Review.objects.filter(assignment=pk).order_by("-version")[:1], int)
 
@@ -69,7 +70,7 @@ def submit_review(
     time = simulated_time() if simulated else time_of(held, seen, step=Step.JUDGE, at=at)
     for column, value in {**time, "unreadable": unreadable, "viewport": trace.viewport}.items():
         setattr(review, column, value)
-    review.save(force_insert=True)
+    _insert(review)
     held.state = following
     held.opened_at = held.opened_at or at
     held.save(update_fields=["state", "opened_at"])

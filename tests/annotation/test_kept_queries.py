@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from django.db import transaction
+from django.db import IntegrityError, transaction
 from django.db.models import F, QuerySet
 
-from annotation.kept_queries import KeptQuery
-from annotation.models import Assignment, User
-from tests.annotation.review.cases import assignments_of, make_round
+from annotation.kept_queries import KeptInsert, KeptQuery
+from annotation.models import Assignment, Review, User
+from tests.annotation.review.cases import NOON, assignments_of, make_round
 
 pytestmark = pytest.mark.django_db
 
@@ -67,3 +67,26 @@ def test_a_row_is_locked_only_in_a_transaction(rita: User, assigned: list[Assign
         assert rows(assigned[0].pk) == [assigned[0]]
     with pytest.raises(transaction.TransactionManagementError, match="in a transaction"):
         rows(assigned[0].pk)
+
+
+def test_a_row_is_inserted_as_saving_would(rita: User, assigned: list[Assignment]) -> None:
+    def review(version: int) -> Review:
+        return Review(
+            assignment=assigned[0],
+            version=version,
+            grades={"clinical_quality": 4},
+            flags=["key_wrong"],
+            verdict="accept",
+            comment="50 % of the “ribs”",
+            submitted_at=NOON,
+        )
+
+    saved, kept = review(1), review(2)
+    saved.save(force_insert=True)
+    KeptInsert(Review)(kept)
+    assert kept.pk != saved.pk
+    assert not kept._state.adding
+    as_saved, as_kept = Review.objects.filter(pk__in=[saved.pk, kept.pk]).order_by("version").values()
+    assert as_kept == {**as_saved, "id": kept.pk, "version": 2}
+    with pytest.raises(IntegrityError), transaction.atomic():
+        KeptInsert(Review)(review(2))
