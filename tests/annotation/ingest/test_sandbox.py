@@ -38,6 +38,7 @@ def test_the_child_gives_back_what_the_kernel_reads(tmp_path: Path) -> None:
     assert (got.kind, got.identifiers, got.warnings) == (expected.kind, expected.identifiers, expected.warnings)
     for name, value in vars(expected.attributes).items():
         if name == "modality_lut":
+            assert got.attributes.modality_lut is not None
             assert np.array_equal(got.attributes.modality_lut.data, value.data)
         elif name == "voi_luts":
             assert [table.data.tolist() for table in got.attributes.voi_luts] == [
