@@ -8,13 +8,15 @@ from django.utils.functional import SimpleLazyObject
 
 from annotation.enums import ImageState
 from annotation.models import Image
-from annotation.permissions import site_roles
+from annotation.permissions import looks_after, site_roles
 
 
 def site(request: HttpRequest) -> dict[str, Any]:
     """What every page shows: whether this is a demonstration, and the roles that decide on the navigation."""
     return {
         "is_demonstration": settings.DEMO,
+        # Of pages that everybody has: nothing flashes white before somebody who only reads or reviews.
+        "own_theme": SimpleLazyObject(lambda: "light" if looks_after(request.user) else "dark"),
         "my_roles": SimpleLazyObject(lambda: site_roles(request.user)),  # as is this
         "n_in_quarantine": n_in_quarantine,  # asked only where the navigation shows it
     }

@@ -21,6 +21,11 @@ def site_roles(person: Person) -> frozenset[str]:
     return known
 
 
+def looks_after(person: Person) -> bool:
+    """Whether tables and lists are this person's work, rather than images in a dark room."""
+    return bool(site_roles(person) & {Role.ADMINISTRATOR, Role.COORDINATOR, Role.DEIDENTIFIER, Role.MODEL_SUBMITTER})
+
+
 def is_administrator(person: Person) -> bool:
     return Role.ADMINISTRATOR in site_roles(person)
 

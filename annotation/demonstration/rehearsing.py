@@ -119,7 +119,7 @@ def _leave_traces(
     draft, skipped = waiting
     mark_opened(draft, at=at)
     best = blind_answer(_source_of(draft, questions), np.random.default_rng(SEED)).best
-    save_draft(draft, {"best": best, "defensible": [best]}, actor=reviewer, at=at)
+    save_draft(draft, {"best": best}, actor=reviewer, at=at)
     skip(skipped, "I would like to see this one again with fresh eyes.", actor=reviewer, at=at)
 
 
