@@ -103,7 +103,6 @@ def database_from(url: str) -> dict[str, Any]:
     """Connection settings for a DATABASE_URL; SQLite gets the measured options, PostgreSQL durable commits."""
     config: dict[str, Any] = dict(dj_database_url.parse(url, conn_max_age=60, conn_health_checks=True))
     if config["ENGINE"] == "django.db.backends.sqlite3":
-        config["ENGINE"] = "rexvqa_site.sqlite3"
         config["OPTIONS"] = dict(SQLITE_OPTIONS)
         config["CONN_MAX_AGE"] = None
         config["CONN_HEALTH_CHECKS"] = False

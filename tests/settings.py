@@ -20,7 +20,7 @@ STORAGES = {
     "staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"},
 }
 AXES_ENABLED = False
-if DATABASES["default"]["ENGINE"] == "rexvqa_site.sqlite3":
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     # A file, not memory: threads of a live server must not share one connection, nor its transactions.
     DATABASES["default"]["TEST"] = {"NAME": str(HOME / "test.sqlite3")}
 STATIC_ROOT.mkdir(exist_ok=True)

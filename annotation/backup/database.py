@@ -15,7 +15,7 @@ from django.db.backends.utils import CursorWrapper
 
 from annotation.backup.ledger import Scalar, ledger
 
-ENGINES = {"rexvqa_site.sqlite3": "sqlite", "django.db.backends.postgresql": "postgresql"}
+ENGINES = {"django.db.backends.sqlite3": "sqlite", "django.db.backends.postgresql": "postgresql"}
 Ledger = dict[str, Any]
 FILE_NAMES = {"sqlite": "db.sqlite3", "postgresql": "database.pgdump"}
 
