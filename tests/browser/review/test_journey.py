@@ -163,7 +163,8 @@ def test_a_draft_comes_back_after_a_reload_even_if_the_server_never_got_it(
     page.unroute("**/draft/")
     page.reload()
     expect(page.locator("#comment")).to_have_value("typed while away")
-    expect(page.locator("#case-saving")).to_have_text("saved")
+    # "saved", or nothing to say: the page that went away may have handed it over at the last moment
+    expect(page.locator("#case-saving")).to_have_text(re.compile(r"^\s*(saved)?\s*$"))
     assert checked(page)["clinical_quality"] == ["4"]
     page.evaluate("sessionStorage.clear()")
     page.reload()
