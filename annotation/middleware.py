@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import logging
 import zoneinfo
 from collections.abc import Callable
 
@@ -7,7 +8,10 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from annotation.views.errors import too_large
+from annotation.storage_full import is_storage_full
+from annotation.views.errors import storage_full, too_large
+
+log = logging.getLogger(__name__)
 
 ROOM_FOR_FIELDS = 5 * 1024 * 1024  # what a form carries beside its files
 
@@ -45,6 +49,22 @@ class BodyLimitMiddleware:
         if announced > settings.UPLOAD_MAX_BYTES + ROOM_FOR_FIELDS or not request.user.is_authenticated:
             return too_large(request)
         return self.get_response(request)
+
+
+class StorageFullMiddleware:
+    """A full disk is said to be one: nothing of the request was stored, and the page that sent it keeps what it has."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        return self.get_response(request)
+
+    def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
+        if not is_storage_full(exception):
+            return None
+        log.error("the disk is full: %s %s was not stored", request.method, request.path)
+        return storage_full(request)
 
 
 def zone_of(name: str) -> zoneinfo.ZoneInfo:

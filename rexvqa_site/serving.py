@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import FrameType
 
+from rexvqa_site.lanes import WAITING_THREADS
+
 PR_SET_PDEATHSIG = 1
 SECONDS_TO_START = 60
 SECONDS_TO_STOP = 15
@@ -60,11 +62,11 @@ def web_workers(*, is_sqlite: bool) -> int:
 
 
 def web_command(host: str, port: int, *, workers: int) -> list[str]:
-    """Granian with blocking threads: its own threads feed slow clients, so a download costs no worker."""
+    """Granian: its own threads feed slow clients, so a download costs no worker, and many wait for slow senders."""
     return [
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--http", "1"),
-        *("--host", host, "--port", str(port), "--workers", str(workers), "--blocking-threads", "4"),
-        *("--respawn-failed-workers", "--log-level", "warning"),
+        *("--host", host, "--port", str(port), "--workers", str(workers), "--blocking-threads", str(WAITING_THREADS)),
+        *("--respawn-failed-workers", "--log-level", "error"),
         "rexvqa_site.wsgi:application",
     ]
 

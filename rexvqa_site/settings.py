@@ -68,6 +68,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "annotation.middleware.StorageFullMiddleware",
 ]
 ROOT_URLCONF = "rexvqa_site.urls"
 WSGI_APPLICATION = "rexvqa_site.wsgi.application"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
@@ -79,6 +79,19 @@ def server_error(request: HttpRequest) -> HttpResponse:
             "tell the person who runs this site what you did and when."
         ),
     )
+
+
+@anyone
+def storage_full(request: HttpRequest) -> HttpResponse:
+    """507, as JSON for a script: it keeps what it has and sends it again."""
+    title = _("The disk of this site is full")
+    message = _(
+        "Nothing of this was stored. What a page still holds is sent again by itself; tell the person who runs this "
+        "site that the disk is full."
+    )
+    if request.headers.get("HX-Request") == "true":
+        return JsonResponse({"reason": "storage_full", "message": message}, status=507)
+    return _page_without_person(507, title, message)
 
 
 @anyone

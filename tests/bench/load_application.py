@@ -16,6 +16,7 @@ django.setup()
 from django.conf import settings  # noqa: E402
 from django.core.wsgi import get_wsgi_application  # noqa: E402
 
+from rexvqa_site.lanes import Lanes  # noqa: E402
 from tests.bench.review import bare_view  # noqa: E402
 
 _addresses = ModuleType("tests.bench.load_addresses")
@@ -29,4 +30,4 @@ def _point_at_both() -> None:
 
 
 _point_at_both()
-application = get_wsgi_application()
+application = Lanes(get_wsgi_application(), images="/images/")

@@ -20,6 +20,10 @@ import pytest
 from tests.processes import ROOT, environment, manage
 
 PATIENCE = 90
+HALF_A_FORM = (
+    b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
+    b"Content-Length: 1000\r\n\r\nusername="
+)
 
 
 def free_port() -> int:
@@ -100,6 +104,22 @@ def server(home: Path) -> Iterator[Server]:
         server.stop()
 
 
+@pytest.fixture
+def half_asked() -> Iterator[Callable[[int, int], None]]:
+    """Connections that begin a request and never end it: its head, or the body that its head announces."""
+    held: list[socket.socket] = []
+
+    def ask(port: int, n: int) -> None:
+        for begun in (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", HALF_A_FORM):
+            for _ in range(n):
+                held.append(socket.create_connection(("127.0.0.1", port)))
+                held[-1].sendall(begun)
+
+    yield ask
+    for connection in held:
+        connection.close()
+
+
 def children_named(word: str, parent: int) -> list[int]:
     listed = subprocess.run(
         ["ps", "-o", "pid=,args=", "--ppid", str(parent)], capture_output=True, text=True, check=False
@@ -107,8 +127,11 @@ def children_named(word: str, parent: int) -> list[int]:
     return [int(line.split()[0]) for line in listed.stdout.splitlines() if word in line]
 
 
-def test_a_site_from_its_first_start_to_its_second(server: Server, home: Path) -> None:
+def test_a_site_from_its_first_start_to_its_second(
+    server: Server, home: Path, half_asked: Callable[[int, int], None]
+) -> None:
     server.wait_until_greeted()
+    half_asked(server.port, 100)  # whoever is slow to ask holds up nobody in what follows
     link = re.search(r"http://127\.0\.0\.1:\d+(/\S+)", server.output.split("works once", 1)[1])
     assert link, server.output
     assert "<form" in server.get(link.group(1))

@@ -85,10 +85,10 @@ class Command(BaseCommand):
         shown = settings.PUBLIC_URL if settings.HTTPS else address
         lines = ["", f"  The reading room is at {shown}", f"  Its data is in {settings.HOME}", ""]
         if settings.DEMO:
-            from annotation.demonstration.accounts import ACCOUNTS
+            from annotation.demonstration.accounts import all_accounts
 
-            lines.append("  Demonstration accounts (images, questions and reviews are simulated):")
-            lines += [f"    {account.role:<15} {account.email:<30} {account.password}" for account in ACCOUNTS]
+            lines.append("  Demonstration accounts (images, questions, reviews and readings are simulated):")
+            lines += [f"    {account.role:<15} {account.email:<30} {account.password}" for account in all_accounts()]
         elif link := first_administrator_link(timezone.now()):
             lines += [
                 "  Nobody is administrator yet. This link works once; open it to make the first account:",

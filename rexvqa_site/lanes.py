@@ -1,0 +1,99 @@
+"""Three lanes into the program, so that nothing slow or heavy stands in front of an answer.
+
+The web server has many threads, each of which waits for one client. Here a request is taken in whole, and only then
+given to one of the few threads that run the program: so somebody who sends slowly costs a waiting thread and nothing
+else, and each of the few keeps its own connection to the database. Images have threads of their own, since readers
+fetch hundreds of megabytes of them; so has everything that is too large to be taken in first. See docs/decisions/0009.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+WAITING_THREADS = 256  # of the web server, each with a client of its own
+IN_MEMORY = 256 * 1024  # bytes of one body; the rest of it waits in a file
+PART = 64 * 1024
+MOST_TAKEN_IN = 5 * 1024 * 1024  # bytes of a body that is read before anything else; forms are smaller, uploads larger
+
+Environ = dict[str, Any]
+StartResponse = Callable[..., Any]
+Application = Callable[[Environ, StartResponse], Iterable[bytes]]
+
+
+class Lane(StrEnum):
+    ANSWERS = "answers"
+    IMAGES = "images"
+    UPLOADS = "uploads"
+
+
+THREADS = {Lane.ANSWERS: 4, Lane.IMAGES: 2, Lane.UPLOADS: 2}
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What the program said: the arguments of ``start_response``, and the body."""
+
+    said: tuple[Any, ...]
+    body: Iterable[bytes]
+
+
+class Lanes:
+    """A WSGI application in front of another one."""
+
+    def __init__(self, application: Application, *, images: str) -> None:
+        """``images``: how the addresses of image files begin."""
+        self.application, self.images = application, images
+        self.pools = {lane: ThreadPoolExecutor(n, thread_name_prefix=lane) for lane, n in THREADS.items()}
+
+    def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
+        lane = lane_of(environ, self.images)
+        if lane is not Lane.UPLOADS and not take_in(environ):
+            start_response("400 Bad Request", [("Content-Length", "0"), ("Connection", "close")])
+            return []
+        answered = self.pools[lane].submit(self._answer, environ).result()
+        start_response(*answered.said)
+        return answered.body
+
+    def _answer(self, environ: Environ) -> Answered:
+        said: list[tuple[Any, ...]] = []
+        body = self.application(environ, lambda *arguments: said.append(arguments))
+        if getattr(body, "streaming", True):  # a file: the waiting thread reads it
+            return Answered(said[-1], body)
+        try:
+            return Answered(said[-1], [b"".join(body)])
+        finally:
+            body.close()  # type: ignore[attr-defined]
+
+
+def lane_of(environ: Environ, images: str) -> Lane:
+    if announced(environ) > MOST_TAKEN_IN or environ.get("HTTP_TRANSFER_ENCODING"):
+        return Lane.UPLOADS
+    return Lane.IMAGES if environ.get("PATH_INFO", "").startswith(images) else Lane.ANSWERS
+
+
+def announced(environ: Environ) -> int:
+    """The length of the body as its head says; 0 for none, and for nonsense, which Django refuses as well."""
+    length = environ.get("CONTENT_LENGTH") or ""
+    return int(length) if length.isascii() and length.isdecimal() else 0
+
+
+def take_in(environ: Environ) -> bool:
+    """Read the whole body, however slowly it comes; False when the client went away in the middle."""
+    length = announced(environ)
+    if not length:
+        return True
+    body = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - Django reads it, and lets it go
+    source = environ["wsgi.input"]
+    while (left := length - body.tell()) > 0:
+        part = source.read(min(left, PART))
+        if not part:
+            return False
+        body.write(part)
+    body.seek(0)
+    environ["wsgi.input"] = body
+    return True
