@@ -7,7 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.text import slugify
 
-RESERVED = {"new"}  # addresses that are pages of their own
+RESERVED = {"new", "join"}  # addresses that are pages of their own
 
 
 def free_slug(name: str, *, among: QuerySet[Any], otherwise: str) -> str:

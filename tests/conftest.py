@@ -15,6 +15,30 @@ from annotation.models import Membership, User
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
 
+# The slowest files go first, so that no process is left alone with one of them at the end.
+SLOWEST = (
+    "tests/browser/pages/",
+    "tests/rexvqa_site/test_serve.py",
+    "tests/browser/firefox/",
+    "tests/browser/journeys/",
+    "tests/browser/review/",
+    "tests/browser/readerstudy/",
+    "tests/browser/viewer/",
+    "tests/browser/",
+    "tests/readerstudy/blinding/",
+    "tests/readerstudy/durability/",
+    "tests/readerstudy/reading/test_invariants.py",
+    "tests/torture/",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    def rank(item: pytest.Item) -> int:
+        return next((n for n, slow in enumerate(SLOWEST) if item.nodeid.startswith(slow)), len(SLOWEST))
+
+    items.sort(key=rank)  # in each rank as they were
+
+
 SHARED = (Path(__file__).resolve().parent.parent.parent / "shared").resolve()
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

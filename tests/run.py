@@ -15,8 +15,12 @@ from tests.processes import ROOT, postgres_url
 
 CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FIREFOX = ("firefox-esr", "firefox")
-# Folders that hold no test of the database: once is enough.
-WITHOUT_DATABASE = ("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics")
+# Folders of which once is enough: they hold no test of the database, or one that asks nothing more of another one.
+WITHOUT_DATABASE = (
+    *("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics", "readerstudy/statistics"),
+    "readerstudy/blinding",
+)
+FEWER_RUNS = {"PROOF_RUNS": "5"}  # of the invariants of reading; the full number has run on SQLite
 TESTS_FAILED = 1  # pytest's status
 NO_TEST_RAN = 5  # pytest's status when the selection was empty
 
@@ -41,7 +45,10 @@ def main(arguments: list[str]) -> int:
     server = postgres_url()
     if server:
         again = ["-m", "not browser and not services", *(f"--ignore=tests/{folder}" for folder in WITHOUT_DATABASE)]
-        status = max(status, pytest("PostgreSQL", [*again, *arguments], {**environment, "TEST_DATABASE_URL": server}))
+        status = max(
+            status,
+            pytest("PostgreSQL", [*again, *arguments], {**FEWER_RUNS, **environment, "TEST_DATABASE_URL": server}),
+        )
     else:
         left_out.append("everything on PostgreSQL: none answers (make services, or TEST_POSTGRES_URL)")
     if not (ROOT.parent / "shared" / "data").is_dir():
@@ -68,7 +75,18 @@ def install(package: str, variable: str, names: tuple[str, ...]) -> str | None:
 def pytest(title: str, words: list[str], environment: dict[str, str]) -> int:
     print(f"\n=== tests on {title} ===", flush=True)
     processes = str(min(4, os.cpu_count() or 1))
-    command = [sys.executable, "-m", "pytest", "-q", "-n", processes, "--dist", "loadfile", *words]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        processes,
+        "--dist",
+        "loadfile",
+        "--no-loadscope-reorder",
+        *words,
+    ]
     status = subprocess.run(command, cwd=Path(ROOT), env=environment, check=False).returncode
     if status == TESTS_FAILED:
         status = once_more(title, words, environment)

@@ -22,3 +22,14 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("Remo Castelli", "remo@demo.example", "demo-remo-2026", Role.REVIEWER),
     Account("Ruth Nakamura", "ruth@demo.example", "demo-ruth-2026", Role.REVIEWER),
 )
+_further: list[Account] = []
+
+
+def register(*accounts: Account) -> None:
+    """Add people of another app, which gives them what they may do. Apps call this when they start."""
+    _further.extend(account for account in accounts if account not in _further)
+
+
+def all_accounts() -> list[Account]:
+    """Everybody of the demonstration, as they are printed."""
+    return [*ACCOUNTS, *_further]

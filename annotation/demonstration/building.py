@@ -16,11 +16,12 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.audit.recording import record
-from annotation.demonstration.accounts import ACCOUNTS
+from annotation.demonstration.accounts import all_accounts
 from annotation.demonstration.completeness import BUILT, is_complete
 from annotation.demonstration.exams import EXAMS, VIEWS, DemonstrationExam
 from annotation.demonstration.exposing import Stage, expose_all
 from annotation.demonstration.faults import all_questions
+from annotation.demonstration.parts import build_parts
 from annotation.demonstration.records import records_of
 from annotation.demonstration.rehearsing import finished_round, open_round_under_way
 from annotation.enums import ImageState, Role
@@ -30,6 +31,7 @@ from annotation.ingest.exams import ingest_paths
 from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, User
 from annotation.people.granting import add_role
+from annotation.permissions import SITE_ROLES
 from annotation.questionbank.importing import import_questions, locate
 
 BANK = "Demonstration (simulated)"
@@ -56,6 +58,7 @@ def build_demonstration(
     reviewers = [person for person, role in people if role == Role.REVIEWER]
     bank = _fill_bank(exams, folder, coordinator=coordinator, at=at - timedelta(days=4), tell=tell, processes=processes)
     _rehearse(bank, reviewers, exams, coordinator=coordinator, at=at, tell=tell)
+    build_parts(bank, coordinator=coordinator, at=at)
     with transaction.atomic():
         record(BUILT, actor=coordinator, at=at, subject=bank)
     return True
@@ -66,13 +69,14 @@ def add_people(*, at: datetime) -> list[tuple[User, Role]]:
     """The people of the demonstration with their known passwords; those who are there keep theirs."""
     people = []
     founder: User | None = None
-    for account in ACCOUNTS:
+    for account in all_accounts():
         person = User.objects.filter(email=account.email).first()
         if person is None:
             person = User.objects.create_user(account.email, account.password, name=account.name)
             record("person.added", actor=founder, at=at, subject=person)
         founder = founder or person
-        add_role(person, account.role, None, granted_by=founder, actor=founder, at=at)
+        if account.role in SITE_ROLES:
+            add_role(person, account.role, None, granted_by=founder, actor=founder, at=at)
         people.append((person, account.role))
     return people
 

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import IO, Any
 
@@ -15,7 +12,8 @@ from django.db.models import F, OuterRef, Subquery
 
 from annotation.audit.recording import record
 from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Task, Verdict, ViewerTool
-from annotation.exports.tables import Cell, Column, Format, Kind, write_table
+from annotation.exports.files import Written, write_digested
+from annotation.exports.tables import Cell, Column, Format, Kind
 from annotation.imaging.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, ReviewRound, SampledQuestion, User
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
@@ -215,12 +213,6 @@ def _number(grade: object) -> int | None:
     return grade if isinstance(grade, int) else None
 
 
-@dataclass(frozen=True)
-class Written:
-    n_rows: int
-    sha256: str
-
-
 def export_reviews(
     review_round: ReviewRound, form: Format, to: IO[bytes], *, actor: User | None, at: datetime
 ) -> Written:
@@ -228,17 +220,8 @@ def export_reviews(
 
     The same reviews give the same bytes.
     """
-    n_rows = write_table(to, COLUMNS, review_rows(review_round), form)
-    to.flush()
-    to.seek(0)
-    digest = hashlib.file_digest(to, "sha256").hexdigest()  # type: ignore[arg-type]
-    to.seek(0)
+    written = write_digested(to, COLUMNS, review_rows(review_round), form)
     with transaction.atomic():
-        facts = {"format": form.value, "rows": n_rows, "sha256": digest}
+        facts = {"format": form.value, "rows": written.n_rows, "sha256": written.sha256}
         record("round.exported", actor=actor, at=at, subject=review_round, facts=facts)
-    return Written(n_rows, digest)
-
-
-def scratch_file() -> IO[bytes]:
-    """A file without a name in the site's own folder; it is gone when it is closed."""
-    return tempfile.TemporaryFile(dir=settings.TEMP_ROOT)
+    return written

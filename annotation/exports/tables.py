@@ -14,7 +14,7 @@ from typing import IO
 
 from annotation.enums import Word, _
 
-Cell = str | int | bool | datetime | None
+Cell = str | int | float | bool | datetime | None
 ROWS_PER_GROUP = 5000
 
 
@@ -23,6 +23,7 @@ class Kind(Word):
 
     TEXT = "text", _("text")
     WHOLE = "whole", _("whole number")
+    REAL = "real", _("number")
     YES_NO = "yes_no", _("true or false")
     TIME = "time", _("time, UTC, ISO 8601")
 
@@ -127,6 +128,7 @@ def _write_parquet(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequ
     arrow = {
         Kind.TEXT: pa.string(),
         Kind.WHOLE: pa.int64(),
+        Kind.REAL: pa.float64(),
         Kind.YES_NO: pa.bool_(),
         Kind.TIME: pa.timestamp("us", "UTC"),
     }

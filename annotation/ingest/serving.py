@@ -13,6 +13,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from annotation import showings
 from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
 from annotation.imaging.rendering import gzip_of
 from annotation.ingest import storage
@@ -52,7 +53,8 @@ def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
 
 
 def may_see(person: User, image: Image) -> bool:
-    """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam.
+    """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam,
+    and by whom another app shows it (annotation.showings).
 
     A reviewer sees it while the round is open, and afterwards what they themselves reviewed. A withdrawn assignment
     and a round that has not opened show nothing.
@@ -60,7 +62,12 @@ def may_see(person: User, image: Image) -> bool:
     if image.state != ImageState.AVAILABLE:
         return False
     exam = image.exam_id
-    return bool(_REVIEWED(person.pk, exam)) or is_coordinator(person) or _coordinates_exam(person, exam)
+    return (
+        bool(_REVIEWED(person.pk, exam))
+        or is_coordinator(person)
+        or _coordinates_exam(person, exam)
+        or showings.is_shown(person.pk, exam)
+    )
 
 
 def _reviewed(person: int, exam: int) -> QuerySet[Assignment, tuple[int]]:

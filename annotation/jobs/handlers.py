@@ -32,6 +32,12 @@ HANDLERS: dict[str, str] = {
 }
 
 
+def register_handler(kind: str, function: str) -> None:
+    """Add a kind of job, with the dotted name of its handler. Apps call this when they start; twice changes nothing."""
+    if HANDLERS.setdefault(kind, function) != function:
+        raise ValueError(f"the kind {kind!r} has another handler already")
+
+
 class JobCancelled(Exception):
     """A person asked for the end of this job; raised inside its handler by Progress.report."""
 

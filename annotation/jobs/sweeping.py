@@ -26,6 +26,12 @@ SWEEPS: list[str] = [
 ]
 
 
+def register_sweep(path: str) -> None:
+    """Add a sweep by its dotted name. Apps call this when they start; twice changes nothing."""
+    if path not in SWEEPS:
+        SWEEPS.append(path)
+
+
 def sweep(worker: str, *, at: datetime) -> None:
     """Note that this worker is alive, bring back what was lost, and run the sweeps of the rooms."""
     WorkerBeat.objects.update_or_create(name=worker, defaults={"beat_at": at})

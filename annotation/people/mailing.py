@@ -29,17 +29,18 @@ def send_invitation(issued: IssuedInvitation) -> bool:
         return False
     context = {"invitation": invitation, "link": invitation_link(issued.token)}
     body = render_to_string("annotation/people/_invitation_mail.txt", context)
-    return _send(_("Invitation to the reading room"), body, invitation.email)
+    return send_letter(_("Invitation to the reading room"), body, invitation.email)
 
 
 def send_password_link(person: User, uid: str, token: str) -> bool:
     """Send a link with which the person sets a password. False: no mail server, or it refused."""
     context = {"user": person, "uid": uid, "token": token, "public_url": settings.PUBLIC_URL}
     body = render_to_string("annotation/people/_password_mail.txt", context)
-    return _send(_("Set your password for the reading room"), body, person.email)
+    return send_letter(_("Set your password for the reading room"), body, person.email)
 
 
-def _send(subject: str, body: str, address: str) -> bool:
+def send_letter(subject: str, body: str, address: str) -> bool:
+    """Send a letter of plain text. False: no mail server, or it refused."""
     if not can_send():
         return False
     try:

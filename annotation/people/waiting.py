@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -51,15 +52,81 @@ class Administration:
 
 
 @dataclass(frozen=True, slots=True)
+class Step:
+    """The one thing to do next."""
+
+    label: str
+    sentence: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItem:
+    """One line of a section; ``words`` stand in place of "3 of 12", ``tone`` is that of the tag with the state."""
+
+    name: str
+    url: str
+    n_done: int = 0
+    n_total: int = 0
+    words: str = ""
+    state: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSection:
+    """Work that another app knows of. ``is_own``: this person's own cases, which come before what they look after."""
+
+    title: str
+    items: list[WorkItem]
+    step: Step | None = None
+    is_own: bool = False
+    empty: str = ""  # what to say without an item; a section that has neither is not shown
+    url: str = ""  # of the page that lists them all
+
+
+WorkOf = Callable[[User, datetime], WorkSection | None]
+_works: dict[str, WorkOf] = {}
+
+
+class WorkNameTaken(ValueError):
+    """Two functions want the same name."""
+
+
+def register_work(name: str, function: WorkOf) -> None:
+    """Add a section to the home page: what waits for a person at a time, or None.
+
+    Apps call this when they start. Registering the same function again under its name changes nothing; another one
+    under a taken name raises WorkNameTaken.
+    """
+    if _works.get(name, function) is not function:
+        raise WorkNameTaken(f"work named {name} is there already")
+    _works[name] = function
+
+
+def unregister_work(name: str) -> None:
+    _works.pop(name, None)
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     reviews: list[RoundWork] = field(default_factory=list)
     coordination: Coordination | None = None
     administration: Administration | None = None
     n_quarantined: int | None = None  # None: not for this person to know
+    work: list[WorkSection] = field(default_factory=list)  # of other apps
+
+    @property
+    def own_work(self) -> list[WorkSection]:
+        return [section for section in self.work if section.is_own]
+
+    @property
+    def other_work(self) -> list[WorkSection]:
+        return [section for section in self.work if not section.is_own]
 
 
 def what_waits(person: User, at: datetime) -> Waiting:
-    """Own reviews for everybody, and what the roles of the person add; at most eight queries."""
+    """Own reviews for everybody, what the roles of the person add (at most eight queries), and work of other apps."""
     roles = site_roles(person)
     coordinates = Role.COORDINATOR in roles
     own_rounds = None if coordinates else _coordinated_rounds(person)
@@ -68,7 +135,13 @@ def what_waits(person: User, at: datetime) -> Waiting:
         coordination=_coordination(person, own_rounds) if coordinates or own_rounds else None,
         administration=_administration(at) if Role.ADMINISTRATOR in roles else None,
         n_quarantined=_n_quarantined() if coordinates or Role.DEIDENTIFIER in roles else None,
+        work=_work(person, at),
     )
+
+
+def _work(person: User, at: datetime) -> list[WorkSection]:
+    found = (function(person, at) for _name, function in sorted(_works.items()))
+    return [section for section in found if section is not None and (section.items or section.empty)]
 
 
 def _own_reviews(person: User) -> list[RoundWork]:

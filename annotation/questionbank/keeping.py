@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
 
 from django.db import transaction
@@ -25,13 +26,22 @@ from annotation.models import (
 )
 from annotation.questionbank.sweeping import sweep_import
 
+Use = Callable[[QuestionBank], str]
+_uses: dict[str, Use] = {}
+
 
 class BankInUse(Exception):
     """Something refers to the bank; the sentence says what."""
 
 
+def register_use(name: str, use: Use) -> None:
+    """Let another app say why a bank cannot go: a sentence, empty when it can. Apps call this when they start."""
+    if _uses.setdefault(name, use) is not use:
+        raise ValueError(f"a use named {name} is there already")
+
+
 def check_unused(bank: QuestionBank) -> None:
-    """Raises BankInUse while samples, assignments, images with pixels or a running import refer to the bank."""
+    """Raises BankInUse while samples, assignments, images with pixels, a running import or another app refer to it."""
     if SamplingPlan.objects.filter(bank=bank).exists():
         raise BankInUse(_("A sample was drawn from this bank: archive the bank instead."))
     if (
@@ -43,6 +53,9 @@ def check_unused(bank: QuestionBank) -> None:
         raise BankInUse(_("An import into this bank is running. Wait for its end, or cancel it."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():
         raise BankInUse(_("Images have come in for this bank: archive the bank instead."))
+    for use in _uses.values():
+        if sentence := use(bank):
+            raise BankInUse(sentence)
 
 
 def delete_bank(bank: QuestionBank, *, actor: User, at: datetime) -> None:

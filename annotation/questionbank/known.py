@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import Any
 
 from django.db import connection
 from django.db.models import Max, Q
 
-from annotation.digests import image_path_digest
+from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImportState
 from annotation.models import BankImport, Image, Report, Revision, SourceIdentifier
 from annotation.questionbank.batches import ExamRow, ImageRow, QuestionRow
@@ -62,6 +63,13 @@ def _question_ids(bank_id: int, questions: list[QuestionRow]) -> dict[int, str]:
     digests = [row.key_digest for row in questions]
     named = _named(IdentifierKind.QUESTION_KEY, digests, ("bank_id", "value", "question_id"))
     return {question_id: key for its_bank, key, question_id in named if its_bank == bank_id and key in keys}
+
+
+def questions_with_keys(bank_id: int, keys: Collection[str]) -> dict[str, int]:
+    """The id of each question of the bank that has one of these keys at its source."""
+    digests = [identifier_digest(IdentifierKind.QUESTION_KEY, key) for key in keys]
+    named = _named(IdentifierKind.QUESTION_KEY, digests, ("bank_id", "value", "question_id"))
+    return {key: question_id for its_bank, key, question_id in named if its_bank == bank_id and key in keys}
 
 
 def known_questions(bank_id: int, questions: list[QuestionRow]) -> dict[str, KnownQuestion]:

@@ -16,6 +16,7 @@ _COLUMNS = (
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
     *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "blind_answer__unreadable"),
+    "blind_answer__time_flags",
     *("draft__data", "draft__sequence"),
 )
 CASES = Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft").only(*_COLUMNS)

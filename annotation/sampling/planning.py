@@ -119,7 +119,8 @@ def default_name(found: Draw) -> str:
 
 
 @transaction.atomic
-def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime) -> SamplingPlan:
+def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, rule: str = RULE) -> SamplingPlan:
+    """Store what was drawn, under the name of the rule that drew it. Raises SampleRefused for a name that is taken."""
     name = name.strip()
     if len(name) > 200:
         raise SampleRefused(_("The name is longer than 200 characters."))
@@ -129,7 +130,7 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime) ->
         name=name,
         slug=free_slug(name, among=SamplingPlan.objects.all(), otherwise="sample"),
         bank=found.bank,
-        rule=RULE,
+        rule=rule,
         stratify_by=found.by,
         per_thousand=found.per_thousand,
         seed=found.seed,
@@ -146,7 +147,7 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime) ->
         ),
         batch_size=2000,
     )
-    facts = {"n_frame": found.n_frame, "n_drawn": len(found.drawn), "seed": found.seed, "rule": RULE}
+    facts = {"n_frame": found.n_frame, "n_drawn": len(found.drawn), "seed": found.seed, "rule": rule}
     record("sample.drawn", actor=actor, at=at, subject=plan, facts=facts)
     return plan
 

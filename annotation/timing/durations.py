@@ -29,6 +29,7 @@ class TimeFlag(Word):
 
     NOT_PAINTED = "not_painted", _("was not on screen before the commit")
     NOT_COMMITTED = "not_committed", _("the page told no commit")
+    MALFORMED = "malformed", _("what the page told of its clock could not be read")
     NO_WALL_CLOCK = "no_wall_clock", _("several loads of the page, and one without a time of day")
     SIMULATED = "simulated", _("simulated")
     CLOCK_BACKWARDS = "clock_backwards", _("a clock of the device went backwards")

@@ -1,11 +1,16 @@
-"""The events of a clock as a page sends them: read strictly, bounded, refused as a whole with one sentence. Pure."""
+"""The events of a clock as a page sends them, bounded. Pure.
+
+A request of events alone is read strictly and refused as a whole with one sentence. Beside an answer, what can be read
+is kept: see readable_trace.
+"""
 
 from __future__ import annotations
 
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,6 +55,7 @@ class Trace:
     events: tuple[SentEvent, ...] = ()
     unreadable: tuple[str, ...] = ()  # public ids of images
     viewport: dict[str, Any] | None = None
+    is_damaged: bool = False  # some of its events could not be read and are not among these
 
 
 NO_TRACE = Trace()
@@ -59,14 +65,22 @@ def parse_events(page: str, text: str) -> tuple[SentEvent, ...]:
     """The events of one page; none for an empty text. Raises TraceRefused."""
     if not text:
         return ()
-    if not _PAGE.fullmatch(page):
-        raise TraceRefused(_("The events do not name their page."))
-    rows = _json(text, MOST_CHARACTERS)
-    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise TraceRefused(_("The events are not a list of events."))
-    if len(rows) > MOST_EVENTS:
-        raise TraceRefused(_("These are too many events for one request."))
-    return tuple(_event(row) for row in rows)
+    return tuple(_event(row) for row in _rows(page, text))
+
+
+def readable_trace(page: str, events: str, *, viewport: str = "", unreadable: Iterable[str] = ()) -> Trace:
+    """What can be read of what came beside an answer: a page's clock that is out of order must not cost the answer.
+
+    Events that cannot be read are left out and the trace says so; settings that cannot be read are left out.
+    """
+    kept, is_damaged = _readable_events(page, events)
+    return Trace(
+        page=page if kept else "",
+        events=kept,
+        unreadable=tuple(sorted(set(unreadable))),
+        viewport=_readable_viewport(viewport),
+        is_damaged=is_damaged,
+    )
 
 
 def parse_viewport(text: str) -> dict[str, Any] | None:
@@ -78,6 +92,45 @@ def parse_viewport(text: str) -> dict[str, Any] | None:
     if not isinstance(views, list) or not all(view is None or isinstance(view, dict) for view in views):
         raise TraceRefused(_("The settings of the views are not a list."))
     return dict(state)
+
+
+def _readable_events(page: str, text: str) -> tuple[tuple[SentEvent, ...], bool]:
+    """Those that can be read, and whether any could not."""
+    try:
+        rows = _rows(page, text) if text else []
+    except TraceRefused:
+        return (), True
+    kept = []
+    for row in rows:
+        with suppress(TraceRefused):
+            kept.append(_event(row))
+    return tuple(kept), len(kept) < len(rows)
+
+
+def _readable_viewport(text: str) -> dict[str, Any] | None:
+    try:
+        return parse_viewport(text)
+    except TraceRefused:
+        return None
+
+
+def _rows(page: str, text: str) -> list[dict[str, Any]]:
+    if not _PAGE.fullmatch(page):
+        raise TraceRefused(_("The events do not name their page."))
+    rows = _json(text, MOST_CHARACTERS)
+    if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+        raise TraceRefused(_("The events are not a list of events."))
+    if len(rows) > MOST_EVENTS:
+        raise TraceRefused(_("These are too many events for one request."))
+    return rows
+
+
+def parse_object(text: str, most: int) -> dict[str, Any]:
+    """A JSON object of at most so many characters. Raises TraceRefused."""
+    value = _json(text, most)
+    if not isinstance(value, dict):
+        raise TraceRefused(_("What came with the answer cannot be read."))
+    return value
 
 
 def _event(row: dict[str, Any]) -> SentEvent:

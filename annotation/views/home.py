@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import NoReverseMatch, reverse
@@ -14,17 +12,8 @@ from django.views.decorators.http import require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.enums import RoundState
-from annotation.people.waiting import Coordination, RoundWork, Waiting, what_waits
+from annotation.people.waiting import Coordination, RoundWork, Step, Waiting, WorkSection, what_waits
 from annotation.permissions import may_see_quarantine
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """The one thing to do next."""
-
-    label: str
-    sentence: str
-    url: str
 
 
 @person_required
@@ -40,17 +29,25 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
 
 
 def next_step(waiting: Waiting) -> Step | None:
-    """Own reviews come first, then what a coordinator looks after, then the site; None when nothing waits."""
+    """Own cases come first, then what a coordinator looks after, then the site; None when nothing waits."""
     for work in waiting.reviews:
         if work.n_left:
             return _review_step(work)
+    looked_after = _round_step(waiting.coordination) if waiting.coordination else None
+    steps = [*_steps_of(waiting.own_work), *filter(None, [looked_after]), *_steps_of(waiting.other_work)]
+    if steps:
+        return steps[0]
     if waiting.coordination is not None:
-        return _coordination_step(waiting.coordination)
+        return _first_step(waiting.coordination)
     if waiting.administration is not None and waiting.administration.n_people == 1:
         return _step(
             _("Invite people"), _("You are the only person here. Invite a coordinator first."), "person-invite"
         )
     return None
+
+
+def _steps_of(sections: list[WorkSection]) -> list[Step]:
+    return [section.step for section in sections if section.step]
 
 
 def _review_step(work: RoundWork) -> Step | None:
@@ -61,7 +58,7 @@ def _review_step(work: RoundWork) -> Step | None:
     return _step(label, sentence % {"n": work.n_left, "round": work.name}, "review-continue", work.slug)
 
 
-def _coordination_step(coordination: Coordination) -> Step | None:
+def _round_step(coordination: Coordination) -> Step | None:
     running = [work for work in coordination.rounds if work.state == RoundState.OPEN]
     if running:
         work = running[0]
@@ -72,6 +69,11 @@ def _coordination_step(coordination: Coordination) -> Step | None:
     if drafts:
         sentence = _("“%(round)s” is not open yet.") % {"round": drafts[0].name}
         return _step(_("Continue"), sentence, "round", drafts[0].slug)
+    return None
+
+
+def _first_step(coordination: Coordination) -> Step | None:
+    """Of a site on which no round was made yet."""
     if coordination.rounds:
         return None
     if coordination.banks:

@@ -44,9 +44,10 @@ from annotation.review.skipping import ReasonNeeded
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, hide_identifying_images
 from annotation.review.transitions import TransitionRefused
 from annotation.review.turning import Turn, skip_and_turn, submit_and_turn
-from annotation.review.witnessing import NoSuchImage, NotSeen, TooManyEvents, record_events
+from annotation.review.witnessing import TooManyEvents, record_events
 from annotation.review.worklist import categories_of
-from annotation.timing.parsing import Trace, TraceRefused, parse_events, parse_viewport
+from annotation.timing.parsing import Trace, TraceRefused, parse_events, readable_trace
+from annotation.timing.witnessed import NoSuchImage, NotSeen
 from annotation.views.review import case_page, named_or_404, own_assignment_or_404
 
 Act = Callable[..., HttpResponse]
@@ -149,7 +150,9 @@ def review_draft(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 def review_events(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Store what the clock of the page tells. 204 when it is stored; the same events again change nothing."""
     assignment = named_or_404(request, public_id)
-    record_events(assignment, trace_of(request), actor=request.user, at=timezone.now())
+    page = request.POST.get("page", "")
+    told = Trace(page=page, events=parse_events(page, request.POST.get("events", "")))
+    record_events(assignment, told, actor=request.user, at=timezone.now())
     return HttpResponse(status=204)
 
 
@@ -227,12 +230,12 @@ def count_in(request: HttpRequest, name: str) -> int | None:
 
 
 def trace_of(request: HttpRequest) -> Trace:
-    """What the page tells beside the form; raises TraceRefused."""
-    return Trace(
-        page=request.POST.get("page", ""),
-        events=parse_events(request.POST.get("page", ""), request.POST.get("events", "")),
-        unreadable=tuple(sorted(set(request.POST.getlist("unreadable")))),
-        viewport=parse_viewport(request.POST.get("viewport", "")),
+    """What the page tells beside the form; what cannot be read of it never costs the form."""
+    return readable_trace(
+        request.POST.get("page", ""),
+        request.POST.get("events", ""),
+        viewport=request.POST.get("viewport", ""),
+        unreadable=request.POST.getlist("unreadable"),
     )
 
 

@@ -12,7 +12,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from annotation.exports.reviews import COLUMNS, export_reviews, scratch_file
+from annotation.exports.files import scratch_file
+from annotation.exports.reviews import COLUMNS, export_reviews
 from annotation.exports.tables import CONTENT_TYPES, Format, write_codebook
 from annotation.review.standing import may_see_outcomes
 from annotation.views.rounds import coordinated_round

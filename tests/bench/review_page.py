@@ -1,17 +1,21 @@
 """What a reviewer waits for in Chromium, against a site that is really served: a turn, a cold page, its weight.
 
-Two views of 2048x2500; the site runs as ``manage.py serve`` does, with compressed static files.
+Two views of 2048x2500; the site runs as ``manage.py serve`` does, with compressed static files. Before it comes Label
+Studio, where BENCH_LABEL_STUDIO names an environment that has it.
 """
 
 from __future__ import annotations
 
 import resource
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
 
+from tests.bench import label_studio
+from tests.bench.label_studio import Measured
 from tests.bench.review_site import make_site
 from tests.bench.rows import Row, median, percentile
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
@@ -38,6 +42,7 @@ def measure() -> list[Row]:
     executable = find_chromium()
     if not executable or not Path(executable).exists():
         raise RuntimeError("The case page is measured in Chromium: install it, or name it in REXVQA_CHROMIUM.")
+    theirs = label_studio.measure(executable)
     with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
         home = Path(folder) / "home"
         way_in = make_site(home, LATE + N_TURNS + N_WARM + 3)
@@ -46,14 +51,14 @@ def measure() -> list[Row]:
             server.wait_until_greeted()
             with sync_playwright() as playwright:
                 browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
-                rows = _rows(browser, f"http://127.0.0.1:{server.port}", way_in)
+                rows = _rows(browser, f"http://127.0.0.1:{server.port}", way_in, theirs)
                 browser.close()
         finally:
             server.stop()
     return rows
 
 
-def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:
+def _rows(browser: Browser, address: str, way_in: dict[str, Any], theirs: Measured | None) -> list[Row]:
     session, case, start = (
         way_in["session"],
         f"/review/{way_in['case']}/",
@@ -73,6 +78,7 @@ def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:
     return [
         *_turn_rows("the images of the next case painted", [t[0] for t in ready], [t[0] for t in bare]),
         *_turn_rows("question and images on screen", [t[1] for t in ready], [t[1] for t in bare]),
+        *_beside([t[1] for t in ready], fulls, theirs),
         Row("cold page to both previews, median", median(previews), "ms", "300 ms"),
         Row("cold page to both at full depth, median", median(fulls), "ms", "700 ms"),
         Row("page weight without images, compressed", max(weights) / 1000, "kB", "120 kB"),
@@ -87,6 +93,20 @@ def _turn_rows(what: str, ready: list[float], bare: list[float]) -> list[Row]:
     return [
         Row(f"submit to {what}, p50", median(ready), "ms", "60 ms", "nothing prepared", median(bare)),
         Row("the same, p95", percentile(ready, 0.95), "ms", "120 ms", "the same", percentile(bare, 0.95)),
+    ]
+
+
+def _beside(turns: list[float], colds: Sequence[float], theirs: Measured | None) -> list[Row]:
+    """The same turn and cold page beside Label Studio's: ours at full depth, theirs with previews of 8 bits."""
+    if theirs is None:
+        return []
+    name = theirs.name
+    return [
+        Row(
+            "submit to the whole next case at full depth, p50", median(turns), "ms", "60 ms", name, median(theirs.turns)
+        ),
+        Row("the same, p95", percentile(turns, 0.95), "ms", "120 ms", "the same", percentile(theirs.turns, 0.95)),
+        Row("cold page to both images, ours at full depth", median(colds), "ms", "700 ms", name, median(theirs.colds)),
     ]
 
 

@@ -48,6 +48,13 @@ def main(n_questions: int) -> None:
     print(json.dumps(way_in))
 
 
+def previews() -> dict[str, bytes]:
+    """The same two pictures as they are sent first: WebP, 8 bits."""
+    from annotation.enums import RenditionKind
+
+    return {name: made_radiograph(seed)[1][RenditionKind.PREVIEW][0] for name, seed in (("frontal", 1), ("lateral", 2))}
+
+
 def give_radiographs() -> None:
     """Two pictures of 2048x2500 and 12 bits for every exam; each image has files of its own, linked, not copied."""
     from annotation.enums import ImageState
@@ -55,7 +62,7 @@ def give_radiographs() -> None:
     from annotation.models import Image, Rendition
     from tests.annotation.review.cases import NOON
 
-    made = [_made(seed) for seed in (1, 2)]
+    made = [made_radiograph(seed) for seed in (1, 2)]
     stored = [{kind: storage.store(content) for kind, (content, *_size) in one[1].items()} for one in made]
     images = list(Image.objects.all())
     renditions = []
@@ -73,7 +80,7 @@ def give_radiographs() -> None:
     Image.objects.bulk_update(images, ["display", "state"])
 
 
-def _made(seed: int) -> tuple[dict[str, Any], dict[str, tuple[bytes, int, int, int]]]:
+def made_radiograph(seed: int) -> tuple[dict[str, Any], dict[str, tuple[bytes, int, int, int]]]:
     """How the viewer must show it, and its preview and full depth with width, height and bits."""
     import io
 

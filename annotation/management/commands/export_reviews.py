@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db.models import Q
 from django.utils import timezone
 
+from annotation.exports.files import whole_file
 from annotation.exports.reviews import COLUMNS, export_reviews
 from annotation.exports.tables import Format, write_codebook
 from annotation.models import ReviewRound
@@ -45,15 +44,3 @@ def find_round(wanted: str) -> ReviewRound:
         names = ", ".join(ReviewRound.objects.values_list("slug", flat=True)[:20]) or "none so far"
         raise CommandError(f"There is no round named {wanted!r}. Rounds: {names}.", returncode=2)
     return found
-
-
-@contextmanager
-def whole_file(path: Path) -> Iterator[IO[bytes]]:
-    """A file that appears under its name only when all of it is written."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("w+b") as file:
-            yield file
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

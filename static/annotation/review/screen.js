@@ -17,19 +17,20 @@ export class Screen {
    * `onShown({ views, unreadable })`: question and images of a case stand on screen, but those that the person says
    * cannot be read; names of images. See onReady of the viewer. `onChange()`: what is missing has changed. `onReveal()`:
    * the form can take the focus. `onTool(name)`: a tool of the viewer was used. `name`: of the case; `hidden`: tools that
-   * its round does without.
+   * its round does without; `ahead`: how many cases are prepared; `isHere`: the question is on the page already.
    */
-  constructor(views, words, { name, hidden, onShown, onChange, onReveal, onTool }) {
+  constructor(views, words, { name, hidden, ahead, isHere = true, onShown, onChange, onReveal, onTool }) {
     Object.assign(this, { words, name, onShown, onChange, onReveal });
     this.looks = new Map(); // how the cases of this sitting were left: window, zoom, measures
     this.root = byId("content");
     this.reading = "reading" in this.root.dataset;
-    this.isHere = true; // the question on the page is the one of the images
+    this.isHere = isHere; // the question on the page is the one of the images
     this.isHeld = false;
     this.views = views;
     this.viewer = mountViewer(byId("viewer"), {
       views,
       hidden,
+      ahead,
       veiled: this.reading,
       previews: !this.reading,
       onPainted: (index, level) => performance.mark(`view ${index} ${level}`), // for who measures the page
@@ -103,6 +104,7 @@ export class Screen {
     const stays = isSame && (this.isAhead || !isOther);
     this.isAhead = false;
     this.comeBack = null;
+    this.sentence = "";
     this.name = name;
     if (!stays) {
       if (this.reading) this.root.dataset.showing = "loading";
@@ -110,6 +112,19 @@ export class Screen {
       this.viewer.show(views, this.looks.get(this.lookOf(views)));
     }
     this.arriveQuestion();
+  }
+
+  /** There is no case to show, only this sentence, until one arrives. */
+  wait(sentence) {
+    const isNew = this.isHere || !this.sentence;
+    this.sentence = sentence;
+    this.isHere = false;
+    this.root.dataset.showing = "loading";
+    if (isNew) {
+      this.expectImages([]);
+      this.viewer.show([]);
+    }
+    this.changed();
   }
 
   /** A look belongs to a case and the images that it had. */
@@ -190,6 +205,7 @@ export class Screen {
 
   /** What keeps the case from being whole, as a sentence; empty when nothing does. */
   waitingFor() {
+    if (this.sentence) return this.sentence;
     const { loading, failed } = this.viewer.missing();
     if (failed.length) return this.words.imageFailed;
     if (this.root.dataset.showing === "loading") return this.words.loading;

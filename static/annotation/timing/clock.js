@@ -22,11 +22,11 @@ const BEATS_PER_POST = 3; // a request of its own every 15 s at most
 const CHANGE_MS = 1_000; // typing is one change in this time
 const MOST_EVENTS = 1_000; // in one request
 const MOST_KEEPALIVE = 60_000; // characters; browsers refuse more than 64 kB while a page goes
-const PLACE = "case-clock";
+const PLACE = "case-clock"; // where reviews keep theirs
 const INPUT = ["pointerdown", "pointermove", "keydown", "wheel", "touchstart"];
 
 /** A random name in the form of a UUID; randomUUID() is missing where a page came without https. */
-function randomName() {
+export function randomName() {
   if (crypto.randomUUID) return crypto.randomUUID();
   const bytes = crypto.getRandomValues(new Uint8Array(16));
   bytes[6] = (bytes[6] & 0x0f) | 0x40;
@@ -36,8 +36,12 @@ function randomName() {
 }
 
 export class Clock {
-  /** Options for tests: `post(url, body, options)` in place of the request, `storage` in place of sessionStorage. */
-  constructor({ post = request, storage } = {}) {
+  /**
+   * `post(url, body, options)` in place of the plain request; a status that passes, such as 503, says "not now".
+   * `place`: the name under which events are kept. `storage`: for tests, in place of sessionStorage.
+   */
+  constructor({ post = request, place = PLACE, storage } = {}) {
+    this.place = place;
     this.page = randomName();
     this.sequence = 0;
     this.post = post;
@@ -219,6 +223,7 @@ export class Clock {
     const events = bounded(batch.events);
     const answer = await this.post(batch.url, bodyOf(batch.page, events)).catch(() => null);
     if (!answer || isPassing(answer.status)) return;
+    if (answer.status === 422 && batch === this.current) return; // unreadable: the step will keep what can be read of it
     this.forget(batch, events); // stored, or refused for good: the round is closed, the case is somebody else's
   }
 
@@ -232,9 +237,9 @@ export class Clock {
   keep() {
     const batches = this.batches().map(({ assignment, url, page, events }) => ({ assignment, url, page, events }));
     try {
-      const place = this.storage ?? sessionStorage;
-      if (batches.length) place.setItem(PLACE, JSON.stringify(batches));
-      else place.removeItem(PLACE);
+      const storage = this.storage ?? sessionStorage;
+      if (batches.length) storage.setItem(this.place, JSON.stringify(batches));
+      else storage.removeItem(this.place);
     } catch {
       // A browser without storage, or with a full one, keeps the events on the page only.
     }
@@ -242,7 +247,7 @@ export class Clock {
 
   kept() {
     try {
-      return JSON.parse((this.storage ?? sessionStorage).getItem(PLACE)) ?? [];
+      return JSON.parse((this.storage ?? sessionStorage).getItem(this.place)) ?? [];
     } catch {
       return [];
     }

@@ -97,6 +97,8 @@ export class Arrangement {
     document.documentElement.classList.toggle(WIDE, on);
     root.classList.toggle(`${WIDE}-root`, on);
     const strip = on && document.querySelector("[data-viewer-strip]");
-    root.style.setProperty("--viewer-strip", `${strip ? strip.offsetHeight : 0}px`);
+    // Rounded down: part of a pixel between the two would show the page behind as a broken line.
+    const height = strip ? Math.floor(strip.getBoundingClientRect().height) : 0;
+    root.style.setProperty("--viewer-strip", `${height}px`);
   }
 }

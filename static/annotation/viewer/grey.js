@@ -38,6 +38,12 @@ function givenWindows(view) {
 /** The windows that came from the scanner; none when the server had to choose one. */
 export const scannerWindows = (view) => (view.scanner_window ? givenWindows(view) : []);
 
+/** Which of the scanner's windows this one is, -1 for none; a window that was dragged is none. */
+export function scannerIndex(view, window) {
+  const isSame = (one) => ["center", "width", "function", "table"].every((key) => one[key] === window[key]);
+  return scannerWindows(view).findIndex(isSame);
+}
+
 /** What a view opens with: the first window given, else the full range of what is there. */
 export function defaultWindow(view) {
   const [first] = givenWindows(view);

@@ -1,5 +1,5 @@
-// Images in memory: at most three cases, by address; the rest is let go. They are the case on screen and the next two,
-// or, while a turn is not sure yet, the case that may come back in place of the second.
+// Images in memory: the case on screen and the next two (or as many as the page asks for), by address; the rest is let
+// go. While a turn is not sure yet, the case that may come back stands in place of the second.
 
 import { decodeBody, fetchBody, LoadFailed } from "./payload.js";
 
@@ -8,8 +8,12 @@ const pause = () => new Promise((done) => setTimeout(done, PREVIEW_AHEAD));
 const absolute = (address) => new URL(address, document.baseURI).href;
 
 const WORKERS = 2;
-const PREPARED = 2; // cases
+const PREPARED = 2; // cases, unless the page asks for more
 const MOST_AT_ONCE = 6; // what a browser fetches from one server at once
+const AGAIN = [2_000, 4_000, 8_000]; // ms until an image that got no answer is asked for again, the last one repeated
+
+/** "No answer" or "not now" rather than "no": worth asking again without being told to. */
+const isPassing = ({ code, status }) => code === "offline" || status >= 500 || status === 429;
 
 /** Fetches on the page, decodes in two workers. What is on screen goes before what is prepared. */
 class DecodePool {
@@ -123,8 +127,15 @@ class Entry {
     this.load();
   }
 
+  /** From the beginning: a failure is forgotten. */
   load() {
     this.failure = null;
+    this.attempts = 0;
+    this.ask();
+  }
+
+  ask() {
+    this.stopAsking();
     this.previewing = null;
     const { full, width, height, padding } = this.view;
     const [isUrgent, afterPreview] = [() => this.urgent, () => Promise.race([this.loadPreview(), pause()])];
@@ -133,6 +144,7 @@ class Entry {
     this.pool.start(this.job).then(
       ({ data, fit }) => {
         if (this.released) return;
+        this.failure = null;
         this.data = data;
         this.fit = fit;
         this.preview?.close();
@@ -142,9 +154,25 @@ class Entry {
       (failure) => {
         if (this.released) return;
         this.failure = failure;
+        this.askLater();
         this.tell();
       },
     );
+  }
+
+  /** Where there was no answer: by itself, after a while or as soon as there is a connection; until then the failure stands. */
+  askLater() {
+    if (!this.failure || !isPassing(this.failure)) return;
+    const ms = AGAIN[Math.min(this.attempts++, AGAIN.length - 1)];
+    this.later = new AbortController();
+    const timer = setTimeout(() => this.ask(), ms);
+    this.later.signal.addEventListener("abort", () => clearTimeout(timer));
+    addEventListener("online", () => this.ask(), { signal: this.later.signal });
+  }
+
+  stopAsking() {
+    this.later?.abort();
+    this.later = null;
   }
 
   tell() {
@@ -176,6 +204,7 @@ class Entry {
 
   release() {
     this.released = true;
+    this.stopAsking();
     this.listeners.clear();
     this.pool.stop(this.job);
     this.preview?.close();
@@ -186,9 +215,13 @@ class Entry {
 const addresses = (views) => views.map((view) => view.full);
 const isSame = (urls, others) => urls.join(" ") === others.join(" ");
 
-/** The cache. Entries are shared between cases that show the same image. `previews`: whether there is a first look. */
+/**
+ * The cache. Entries are shared between cases that show the same image. `previews`: whether there is a first look;
+ * `ahead`: how many cases are prepared.
+ */
 export class ImageCache {
-  constructor(workerUrl, onRelease, previews = true) {
+  constructor(workerUrl, onRelease, { previews = true, ahead = PREPARED } = {}) {
+    this.ahead = ahead;
     this.pool = new DecodePool(workerUrl);
     this.onRelease = onRelease;
     this.previews = previews;
@@ -202,7 +235,7 @@ export class ImageCache {
   show(views, fitOf, isTurn = false) {
     this.former = isTurn ? this.current : [];
     this.current = addresses(views);
-    this.prepared = this.prepared.filter((urls) => !isSame(urls, this.current)).slice(0, isTurn ? 1 : PREPARED);
+    this.prepared = this.prepared.filter((urls) => !isSame(urls, this.current)).slice(0, isTurn ? 1 : this.ahead);
     this.release();
     const entries = views.map((view) => this.entry(view, fitOf(view), true));
     for (const [url, entry] of this.entries) entry.urgent = this.current.includes(url);
@@ -212,7 +245,7 @@ export class ImageCache {
 
   /** These cases come next, in this order; every other is let go. */
   prepare(cases, fitOf) {
-    const next = cases.slice(0, PREPARED);
+    const next = cases.slice(0, this.ahead);
     this.former = [];
     this.prepared = next.map(addresses);
     this.release();

@@ -1,11 +1,12 @@
 // One view on screen: its elements, its state (window, zoom, pan, invert, flip), and the pointer.
 
-import { buildTable, defaultWindow, leastWidth, rangeWindow, scannerWindows } from "./grey.js";
+import { buildTable, defaultWindow, leastWidth, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
 import { fitZoom, scaledSize } from "./hanging.js";
 import { Overlay } from "./overlay.js";
 
 const MOST_ZOOM = 16;
 const AT_REST = 150; // ms without movement
+const NARROW = 480; // CSS pixels
 
 function element(name, className, parent, attributes = {}) {
   const node = document.createElement(name);
@@ -152,13 +153,13 @@ export class Pane {
     const known = view.view_position && view.view_position.toLowerCase() !== "unknown";
     const position = known ? [view.view_position, view.laterality].filter(Boolean).join(" · ") : text.unknown;
     const notes = [view.caption];
-    if (!view.scanner_window) notes.unshift(view.eight_bit ? text.eightBit : text.noWindow);
-    const { center, width } = state.window;
+    const [long, short] = view.eight_bit ? [text.eightBit, text.eightBitShort] : [text.noWindow, text.noWindowShort];
+    if (!view.scanner_window) notes.unshift(this.isNarrow() ? short : long);
     write(tags.position, [position, this.viewer.arrangement.placeOf(this)].filter(Boolean).join(" · "));
     write(tags.badge, state.flip ? text.flipped : "");
     write(tags.hint, this.overlay.hint());
     write(tags.notes, notes.filter(Boolean).join("\n"));
-    write(tags.window, entry.data ? `L ${short(center, width)} · W ${short(width, width)}` : "");
+    write(tags.window, entry.data ? this.windowText() : "");
     const label = text.viewLabel.replace("{position}", position).replace("{number}", this.index + 1);
     if (this.surface.getAttribute("aria-label") !== label) this.surface.setAttribute("aria-label", label);
     this.error.hidden = !entry.failure;
@@ -167,6 +168,25 @@ export class Pane {
       write(this.errorText, said ? text.saidUnreadable : this.failureText());
       write(this.unreadable, said ? text.readable : text.unreadable);
     }
+  }
+
+  /** Too narrow for long words: they would lie over the costophrenic angle. */
+  isNarrow() {
+    return this.canvas.width / this.ratio < NARROW;
+  }
+
+  /** Level and width; which of the scanner's windows or tables is on where there are several, and what is left of a
+      table that was dragged: its shape. */
+  windowText() {
+    const { text } = this.viewer;
+    const { window } = this.state;
+    const { center, width } = window;
+    const [index, n] = [scannerIndex(this.view, window), scannerWindows(this.view).length];
+    const isTable = window.function === "LUT";
+    const kind = isTable ? text.scannerTable : text.scannerWindow;
+    const which = kind.replace("{number}", index + 1).replace("{all}", n);
+    const name = n > 1 && index >= 0 ? which : isTable && index < 0 ? text.tableDragged : "";
+    return [name, `L ${figure(center, width)}`, `W ${figure(width, width)}`].filter(Boolean).join(" · ");
   }
 
   failureText() {
@@ -213,9 +233,7 @@ export class Pane {
   nextScannerWindow() {
     const windows = scannerWindows(this.view);
     if (!windows.length) return;
-    const same = (w) => ["center", "width", "function", "table"].every((key) => w[key] === this.state.window[key]);
-    const now = windows.findIndex(same);
-    this.change({ window: windows[(now + 1) % windows.length] });
+    this.change({ window: windows[(scannerIndex(this.view, this.state.window) + 1) % windows.length] });
   }
 
   zoomBy(factor, x = this.canvas.width / 2, y = this.canvas.height / 2) {
@@ -331,7 +349,7 @@ export class Pane {
 const inside = (center) => center.map((v) => Math.min(Math.max(v, 0), 1));
 
 /** Numbers as wide as the window needs: whole ones, unless the window is narrow. */
-const short = (value, width) => (width < 10 ? value.toFixed(2) : String(Math.round(value)));
+const figure = (value, width) => (width < 10 ? value.toFixed(2) : String(Math.round(value)));
 
 function write(node, value) {
   if (node.textContent !== value) node.textContent = value;

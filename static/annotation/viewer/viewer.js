@@ -37,7 +37,7 @@ class Viewer {
     this.toolbar = buildToolbar(this.text, (...act) => this.act(...act), (tool) => this.can(tool));
     root.replaceChildren(this.stage, this.toolbar.node);
     const workerUrl = options.worker ?? root.dataset.worker ?? new URL("./worker.js", import.meta.url);
-    this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry), options.previews);
+    this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry), options);
     const onPainted = (index, level) => {
       options.onPainted?.(index, level);
       this.afterFirstCase();
@@ -126,7 +126,7 @@ class Viewer {
     };
   }
 
-  /** Fetch and decode the next two cases ahead of need, in this order; all others but the one on screen are let go. */
+  /** Fetch and decode the next cases ahead of need, in this order; all others but the one on screen are let go. */
   prepare(...cases) {
     this.cache.prepare(cases, (views) => this.fitOf(views));
   }
@@ -188,7 +188,10 @@ class Viewer {
   }
 
   toggleUnreadable(pane) {
-    this.readiness.setUnreadable(pane, !this.isUnreadable(pane));
+    const isSaid = !this.isUnreadable(pane);
+    this.readiness.setUnreadable(pane, isSaid);
+    if (isSaid) pane.entry.stopAsking();
+    else pane.entry.askLater();
     pane.writeTags();
   }
 
@@ -393,8 +396,8 @@ class Viewer {
 
 /**
  * Mount a viewer in `root`. Options: views, hidden (names of tools), text, backend, primary, worker, previews
- * (false: never a first look), veiled (true: the page shows nothing of a case until it is whole), onPainted, onReady, onWhole, onUnreadable, onError,
- * onTool(name).
+ * (false: never a first look), ahead (how many cases prepare() takes; two), veiled (true: the page shows nothing of a
+ * case until it is whole), onPainted, onReady, onWhole, onUnreadable, onError, onTool(name).
  *
  * onReady({ at, views, unreadable }): all views of the case are on screen at full depth, in a frame that was handed to
  * the screen, but those of which the person says that they cannot be read; at is that moment on the page's clock, views

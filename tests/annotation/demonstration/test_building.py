@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.demonstration import building
-from annotation.demonstration.accounts import ACCOUNTS
+from annotation.demonstration.accounts import all_accounts
 from annotation.demonstration.exams import EXAMS
 from annotation.demonstration.rehearsing import FINISHED_ROUND, OPEN_ROUND
 from annotation.enums import AssignmentState, ImageState, RoundState
@@ -60,8 +60,8 @@ def test_a_small_demonstration_is_complete_and_labelled_and_a_second_build_chang
 def test_the_people_can_log_in_with_the_printed_passwords() -> None:
     building.add_people(at=NOW)
     building.add_people(at=NOW)
-    assert User.objects.count() == len(ACCOUNTS)
-    for account in ACCOUNTS:
+    assert User.objects.count() == len(all_accounts())
+    for account in all_accounts():
         assert User.objects.get(email=account.email).check_password(account.password)
 
 

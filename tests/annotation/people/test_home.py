@@ -134,12 +134,13 @@ def test_queries_do_not_grow_with_the_rounds(
     for number in range(n_rounds):
         assign(make_round(bank, f"Round {number}".replace(" ", "-"), RoundState.OPEN, noon), rita, WAITING, SUBMITTED)
     client.force_login(rita)
-    # session, person, roles; reviews, rounds, banks, jobs, quarantine, people, links; the count in the navigation
-    with django_assert_num_queries(11):
+    # session, person, roles; reviews, rounds, banks, jobs, quarantine, people, links; studies, own and looked after;
+    # the count in the navigation
+    with django_assert_num_queries(13):
         client.get("/")
 
 
-def test_a_reviewer_costs_five_queries(
+def test_a_reviewer_costs_seven_queries(
     client: Client,
     rita: User,
     open_round: ReviewRound,
@@ -148,7 +149,7 @@ def test_a_reviewer_costs_five_queries(
 ) -> None:
     assign(open_round, rita, WAITING)
     client.force_login(rita)
-    with django_assert_num_queries(5):  # session, person, roles, reviews, rounds that they coordinate
+    with django_assert_num_queries(7):  # session, person, roles, reviews, rounds that they coordinate, studies twice
         client.get("/")
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Any
 
+from django.utils.text import slugify
+
 from annotation.enums import ImageState, ImportState, RoundState, RoundSteps, Task, ViewPosition
 from annotation.models import (
     AnswerKey,
@@ -36,7 +38,7 @@ OPTIONS = ["An aortic knob", "Pneumothorax", "Visible ribs on both sides", "A ga
 
 
 def make_bank(name: str = "Bank") -> QuestionBank:
-    return QuestionBank.objects.create(name=name, slug=name.lower(), created_at=NOON)
+    return QuestionBank.objects.create(name=name, slug=slugify(name), created_at=NOON)
 
 
 def make_revision(bank: QuestionBank, number: int, *, key: str = "B", **fields: Any) -> Revision:

@@ -39,6 +39,7 @@ def give_pixels(image: Image, seed: int, shape: tuple[int, int] = (96, 80)) -> N
             sha256=hashlib.sha256(content).hexdigest(),
             created_at=NOON,
         )
+    image.pixels_sha256 = hashlib.sha256(greys.tobytes()).hexdigest()
     image.display = display.as_json()
     image.state = ImageState.AVAILABLE
     image.save()

@@ -17,6 +17,11 @@ def test_the_document_is_up_to_date() -> None:
     assert DOCUMENT.read_text() == states_document(), "run: manage.py write_states"
 
 
+def test_other_apps_add_their_states() -> None:
+    """Reader studies do, without annotation knowing them."""
+    assert "## A reader study" in states_document()
+
+
 @pytest.mark.parametrize("steps", list(RoundSteps))
 def test_every_state_but_the_last_one_can_be_left_and_reached(steps: RoundSteps) -> None:
     left = {state for state, _act in TRANSITIONS[steps]}

@@ -13,8 +13,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import RoundState
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, ReviewEvent, User
-from annotation.review import witnessing
 from annotation.review.answering import mark_opened
+from annotation.timing import witnessed
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 from tests.annotation.timing.told import PAGE, event, fields, seen
 
@@ -63,28 +63,39 @@ def test_the_server_writes_the_first_opening(mine: list[Assignment], noon: datet
     assert (opened.page, opened.kind, opened.received_at) == ("server", "opened", noon)
 
 
-@pytest.mark.parametrize(
-    "bad",
-    [
-        fields({"sequence": 0, "kind": "opened", "client_ms": 1}),
-        fields(*(event(n, "heartbeat", n) for n in range(2001))),
-        fields(event(0, "quiet", 1, words="x" * 2000)),
-        fields(event(0, "quiet", 1), page="server"),
-        {"page": PAGE, "events": "["},
-    ],
-)
-@pytest.mark.parametrize("act", ["events", "answer", "draft", "skip"])
-def test_nonsense_is_422_with_a_sentence_and_nothing_of_it_is_stored(
-    browser_of_rita: Client, mine: list[Assignment], bad: dict[str, str], act: str
+BAD = [
+    fields({"sequence": 0, "kind": "opened", "client_ms": 1}),
+    fields(*(event(n, "heartbeat", n) for n in range(2001))),
+    fields(event(0, "quiet", 1, words="x" * 2000)),
+    fields(event(0, "quiet", 1), page="server"),
+    {"page": PAGE, "events": "["},
+]
+
+
+@pytest.mark.parametrize("bad", BAD)
+def test_nonsense_alone_is_422_with_a_sentence_and_nothing_of_it_is_stored(
+    browser_of_rita: Client, mine: list[Assignment], bad: dict[str, str]
 ) -> None:
-    answer = browser_of_rita.post(to(act, mine[0]), {**BLIND, **bad, **({"reason": "r"} if act == "skip" else {})})
+    answer = browser_of_rita.post(to("events", mine[0]), bad)
     assert answer.status_code == 422
     assert answer.json()["message"].endswith(".")
     assert stored() == []
-    assert not BlindAnswer.objects.exists()
-    assert not ReviewDraft.objects.exists()
+
+
+@pytest.mark.parametrize("bad", BAD)
+@pytest.mark.parametrize("act", ["answer", "draft", "skip"])
+def test_nonsense_never_costs_what_it_came_with(
+    browser_of_rita: Client, mine: list[Assignment], bad: dict[str, str], act: str
+) -> None:
+    sent = {**(BLIND if act != "skip" else {"reason": "r"}), **bad, "viewport": "{"}
+    answer = browser_of_rita.post(to(act, mine[0]), sent)
+    assert answer.status_code < 300
+    assert [kind for _n, kind in stored()] == []
     mine[0].refresh_from_db()
-    assert mine[0].state == "waiting"
+    assert mine[0].state == {"answer": "answered", "draft": "waiting", "skip": "skipped"}[act]
+    assert ReviewDraft.objects.exists() == (act == "draft")
+    for blind in BlindAnswer.objects.all():
+        assert (blind.best, blind.active_ms, blind.time_flags, blind.viewport) == ("B", None, ["malformed"], None)
 
 
 def test_a_closed_round_takes_no_events(browser_of_rita: Client, mine: list[Assignment]) -> None:
@@ -111,7 +122,7 @@ def test_a_refused_step_stores_no_events(browser_of_rita: Client, mine: list[Ass
 def test_a_full_log_takes_no_more_but_lets_a_step_through(
     browser_of_rita: Client, mine: list[Assignment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witnessing, "MOST_STORED", 3)
+    monkeypatch.setattr(witnessed, "MOST_STORED", 3)
     many = fields(*(event(n, "heartbeat", n) for n in range(3)))
     assert browser_of_rita.post(to("events", mine[0]), many).status_code == 204
     one_more = fields(event(3, "heartbeat", 3))

@@ -11,7 +11,7 @@ from django.urls import reverse
 from annotation.models import Assignment, BlindAnswer, Image, Review, ReviewEvent, User
 from annotation.review.answering import answer_blind
 from annotation.review.submitting import submit_review
-from annotation.review.witnessing import NotSeen
+from annotation.timing.witnessed import NotSeen
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.timing.told import event, fields, seen
@@ -77,6 +77,19 @@ def test_what_cannot_be_read_at_all_can_be_answered_and_has_no_time(
     assert (blind.unreadable, blind.active_ms, blind.time_flags) == (sorted(images), None, ["not_painted"])
     assert browser_of_rita.post(to("submit", case), as_post(good_judgement())).status_code == 200
     assert Review.objects.get().unreadable == sorted(images)
+
+
+def test_a_damaged_clock_costs_no_answer_but_its_time(
+    browser_of_rita: Client, case: Assignment, images: list[str]
+) -> None:
+    """The event that would name the images cannot be read: nobody knows what was seen, and both steps say so."""
+    told = fields({**event(0, "painted", -1), "details": {"views": images}}, event(1, "submitted", 9, step="blind"))
+    assert browser_of_rita.post(to("answer", case), {**BLIND, **told}).status_code == 200
+    assert [event.kind for event in ReviewEvent.objects.exclude(page="server")] == ["submitted"]
+    later = fields(event(2, "submitted", 20, step="judge"))
+    assert browser_of_rita.post(to("submit", case), {**as_post(good_judgement()), **later}).status_code == 200
+    for step in (BlindAnswer.objects.get(), Review.objects.get()):
+        assert (step.active_ms, step.elapsed_ms, step.time_flags) == (None, None, ["malformed"])
 
 
 def test_an_image_of_another_case_cannot_be_named(

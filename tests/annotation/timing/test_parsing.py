@@ -13,9 +13,12 @@ from annotation.timing.parsing import (
     MOST_DETAILS,
     MOST_EVENTS,
     MOST_VIEWPORT,
+    NO_TRACE,
+    Trace,
     TraceRefused,
     parse_events,
     parse_viewport,
+    readable_trace,
 )
 
 PAGE = "0f8fad5b-d9cb-469f-a165-70867728950e"
@@ -94,6 +97,16 @@ def test_a_viewport_holds_a_list_of_views() -> None:
             parse_viewport(bad)
 
 
+def test_beside_an_answer_the_events_that_can_be_read_are_kept() -> None:
+    rows = [GOOD, {**GOOD, "sequence": 4, "client_ms": None}, {**GOOD, "sequence": 5}]
+    trace = readable_trace(PAGE, json.dumps(rows), viewport="{", unreadable=["b", "a", "b"])
+    assert [event.sequence for event in trace.events] == [3, 5]
+    assert (trace.page, trace.is_damaged, trace.viewport, trace.unreadable) == (PAGE, True, None, ("a", "b"))
+    assert not readable_trace(PAGE, json.dumps([GOOD])).is_damaged
+    assert readable_trace("", "") == NO_TRACE
+    assert readable_trace("server", json.dumps([GOOD])) == Trace(is_damaged=True)
+
+
 @given(st.text(max_size=60) | st.recursive(st.none() | st.floats() | st.text(max_size=4), st.lists).map(json.dumps))
 def test_nothing_else_is_ever_raised(text: str) -> None:
     for parse in (lambda: parse_events(PAGE, text), lambda: parse_viewport(text)):
@@ -101,3 +114,4 @@ def test_nothing_else_is_ever_raised(text: str) -> None:
             parse()
         except TraceRefused:
             continue
+    readable_trace(PAGE, text, viewport=text)

@@ -31,11 +31,13 @@ from annotation.models import (
 from annotation.people.inviting import invite
 from annotation.sampling.planning import draw_sample
 from annotation.sampling.strata import StratifyBy
+from readerstudy.design.rules import Rules
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
 from tests.annotation.timing.told import seen
 from tests.conftest import make_person
+from tests.readerstudy.studies import enrol, make_study
 
 LONG = "a rather long description of what is meant, in the words of somebody who does not stop early, "
 FINDING = {"box": [10, 10, 20, 8], "allowed": False, "length": 9, "score": 0.9}
@@ -74,13 +76,34 @@ def cast(place: Place) -> None:
 
 
 def furnish(words: str = "") -> Place:
+    from tests.browser.pages.readers import seat_readers
+    from tests.browser.pages.studies import hold_studies  # which asks this module what a place is
+
     place = Place(words)
     cast(place)
     _fill_bank(place)
     _hold_rounds(place)
+    _furnish_rooms(place)
     _start_jobs(place)
     _hand_out_links(place)
+    hold_studies(place)
+    seat_readers(place)
     return place
+
+
+def _furnish_rooms(place: Place) -> None:
+    """A study that Remo reads, with everything that its page can ask for, and one that Dina practises in."""
+    rules = Rules(confidence=True, cannot_tell=True, break_every=50)
+    for name, reader, n_practice in (("Room", "remo", 0), ("Lessons", "dina", 2)):
+        bank = make_bank(f"{name}-cases")
+        study = make_study(name, n_practice=n_practice, bank=bank, pixels=True, rules=rules, simulated=True)
+        study.name = place.named(study.name)
+        study.save()
+        enrolment = enrol(study, place.people[reader])
+        if n_practice:
+            enrolment.practised_at = None
+            enrolment.save()
+        place.things[name.lower()] = study
 
 
 def _fill_bank(place: Place) -> None:

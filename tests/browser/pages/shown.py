@@ -57,6 +57,33 @@ def press(*keys: str, then: str = "") -> Act:
     return act
 
 
+def see(then: str) -> Act:
+    """What must be there."""
+    return lambda page: expect(page.locator(then)).to_be_visible(timeout=PATIENCE)
+
+
+def read(*keys: str, then: str = "") -> Act:
+    """Keys on the reading page as soon as its case is on screen; then what must be there."""
+
+    def act(page: Page) -> None:
+        expect(page.locator("#content")).to_have_attribute("data-showing", "case", timeout=PATIENCE)
+        for key in keys:
+            if key == "Enter":
+                expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false", timeout=PATIENCE)
+            page.keyboard.press(key)
+        if then:
+            expect(page.locator(then)).to_be_visible(timeout=PATIENCE)
+
+    return act
+
+
+def learn(page: Page) -> None:
+    """A practice case with its feedback."""
+    read("1", "Enter", then="#room-confidence")(page)
+    page.keyboard.press("1")
+    expect(page.locator("#room-feedback")).to_be_visible(timeout=PATIENCE)
+
+
 def narrow(page: Page) -> None:
     """A window that is smaller than the round asks for."""
     page.set_viewport_size({"width": 900, "height": 700})
@@ -75,6 +102,37 @@ def submit_empty(page: Page) -> None:
     expect(page.locator("main .error, main .errorlist").first).to_be_visible(timeout=PATIENCE)
 
 
+def ask_back(label: str) -> Act:
+    """The page that an act answers with before it does anything."""
+
+    def act(page: Page) -> None:
+        page.get_by_role("main").get_by_role("button", name=label, exact=True).click()
+        expect(page.locator("[name=confirmed]")).to_be_attached(timeout=PATIENCE)
+
+    return act
+
+
+def preview(page: Page) -> None:
+    """The choice that the form asks for, or why there is none."""
+    page.get_by_role("button", name="Preview").click()
+    expect(page.locator("#cases-preview > *").first).to_be_visible(timeout=PATIENCE)
+
+
+def spoil(page: Page) -> None:
+    """A form with a value that it cannot have."""
+    page.get_by_label("Time zone").evaluate("(one) => { one.selectedOptions[0].value = 'Mars/Base'; }")
+    page.get_by_role("main").locator("button.primary").click()
+    expect(page.locator("main .errorlist").first).to_be_visible(timeout=PATIENCE)
+
+
+def break_glass(page: Page) -> None:
+    """The interim results, which stay at no address."""
+    unfold(page)
+    page.get_by_label("Why the results must be seen now").fill("The sponsor asked for a safety look.")
+    page.get_by_role("button", name="Show interim results once").click()
+    expect(page.get_by_role("heading", name="Interim results")).to_be_visible(timeout=PATIENCE)
+
+
 WHOLE = "#case-form"
 PEOPLE = ("ada", "cora", "rita", "dina", "stan", "omni")
 
@@ -86,8 +144,9 @@ EMPTY = [  # a site on which nothing has happened yet
     ),
     *(
         Shown(name, "omni")
-        for name in ("review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
+        for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
+    *(Shown(name, "omni") for name in ("studies", "study-new")),
 ]
 
 FULL = [
@@ -165,6 +224,67 @@ FULL = [
     Shown("review-case", "rita", ("imageless",), act=press(then=".case-note-all")),
     Shown("review-case", "rita", ("submitted",), act=press(then=WHOLE)),
     Shown("review-case", "rita", ("read_only",), act=press(then=WHOLE)),
+    # readers come in
+    Shown("study-invite", "cora", ("trial",)),
+    Shown("study-invite", "cora", ("over",)),
+    Shown("study-invitation", "", ("study link",)),
+    Shown("study-invitation", "", ("study link",), act=submit_empty, note="refused"),
+    Shown("study-invitation", "stan", ("study link",)),
+    Shown("study-invitation", "cora", ("study link",), status=409, note="refused"),
+    Shown("readings", "reading"),
+    Shown("readings", "stan", note="none"),
+    Shown("reading", "practising", ("trial",)),
+    Shown("reading", "reading", ("trial",)),
+    Shown("reading", "gone", ("trial",)),
+    Shown("reading-consent", "new", ("trial",)),
+    Shown("reading-consent", "reading", ("trial",)),
+    Shown("reading-facts", "agreed", ("trial",)),
+    Shown("reading-facts", "agreed", ("trial",), act=submit_empty, note="refused"),
+    Shown("reading-instructions", "told", ("trial",)),
+    Shown("reading-display", "instructed", ("trial",)),
+    Shown("reading-done", "finished", ("trial",)),
+    Shown("reading-done", "done", ("over",)),
+    Shown("reading-withdraw", "reading", ("trial",)),
+    # watching
+    Shown("study-watch", "cora", ("trial",), act=unfold),
+    Shown("study-watch", "cora", ("trial",), act=break_glass, note="interim"),
+    Shown("study-watch", "cora", ("over",), act=unfold),
+    Shown("study-watch", "ada", ("trial",)),
+    Shown("study-watch", "cora", ("study frozen",), note="without readers"),
+    Shown("study-reader", "cora", ("trial", "enrolment reading"), act=unfold),
+    Shown("study-reader", "cora", ("trial", "enrolment gone")),
+    Shown("study-reader", "cora", ("trial", "enrolment stuck")),
+    Shown("study-rereview", "cora", ("over",)),
+    Shown("study-rereview", "cora", ("over",), act=submit_empty, note="refused"),
+    # reading in a study
+    Shown("reading-room", "remo", ("room",), act=read()),
+    Shown("reading-room", "remo", ("room",), act=read("?", then="#keys-dialog"), note="keys"),
+    Shown("reading-room", "remo", ("room",), act=read("g", then="#fault-dialog"), note="faulty"),
+    Shown("reading-room", "remo", ("room",), act=read("t", then="#pause-dialog"), note="pause"),
+    Shown("reading-room", "remo", ("room",), act=read("2", "Enter", then="#room-confidence"), note="how sure"),
+    Shown("reading-room", "remo", ("room",), act=see("[data-cover=chance]"), note="how sure, later"),
+    Shown("reading-room", "dina", ("lessons",), act=read("0"), note="practice"),
+    Shown("reading-room", "dina", ("lessons",), act=learn, note="feedback"),
+    # reader studies
+    Shown("studies", "cora"),
+    Shown("studies", "cora", query="?archived"),
+    Shown("studies", "ada"),
+    Shown("study-new", "cora"),
+    Shown("study-new", "cora", act=submit_empty, note="refused"),
+    *(Shown("study", "cora", (f"study {state}",)) for state in ("draft", "empty", "frozen", "open", "closed")),
+    Shown("study", "ada", ("study open",)),
+    Shown("study", "cora", ("study frozen",), act=ask_back("Open the study"), note="asked back"),
+    Shown("study", "cora", ("study open",), act=ask_back("Copy the study"), note="copied"),
+    *(
+        Shown(f"study-{step}", person, (f"study {state}",), act=unfold)
+        for step in ("cases", "arms", "rules", "readers", "dry-run", "freeze")
+        for person, state in (("cora", "draft"), ("cora", "empty"), ("cora", "frozen"), ("ada", "draft"))
+    ),
+    Shown("study-dry-run", "cora", ("study draft",), "?done"),
+    Shown("study-dry-room", "cora", ("room",), "?start", act=read()),
+    Shown("study-cases", "cora", ("study draft",), act=preview, note="preview"),
+    Shown("study-cases", "cora", ("study empty",), act=preview, note="refused preview"),
+    Shown("study-rules", "cora", ("study draft",), act=spoil, note="refused"),
     # jobs
     Shown("jobs", "cora"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
@@ -178,11 +298,16 @@ FULL = [
 NO_PAGE = {
     "quarantine-rendition": "a file",
     "question-import-report": "a file",
+    "reading-consent-copy": "a file",
     "rendition": "a file",
     "round-codebook": "a file",
     "round-export": "a file",
+    "study-codebook": "a file",
+    "study-protocol": "a file",
+    "study-dry-state": "for a script",
     "upload-report": "a file",
     "healthz": "for machines",
     "review-categories": "for a script",
     "review-continue": "a redirect",
+    "reading-state": "for a script",
 }

@@ -59,9 +59,22 @@ def test_events_that_were_not_acknowledged_are_sent_after_a_reload(page: Page, r
     stored = ReviewEvent.objects.filter(page=before[0]["page"])
     assert {"painted", "selected", "hidden"} <= set(stored.values_list("kind", flat=True))
     page.wait_for_function(
-        "(old) => !JSON.parse(sessionStorage.getItem('case-clock')).some((batch) => batch.page === old)",
+        "(old) => !(JSON.parse(sessionStorage.getItem('case-clock')) ?? []).some((batch) => batch.page === old)",
         arg=before[0]["page"],
     )
+
+
+def test_a_clock_out_of_order_costs_no_answer(page: Page, review_round: ReviewRound) -> None:
+    """A browser that tells no time: everything that it sends is unreadable, and refused until the answer comes."""
+    page.clock.install()
+    page.add_init_script("Date.now = () => -1")
+    start(page, review_round)
+    with page.expect_response("**/events/") as refused:
+        page.clock.run_for(16_000)
+    assert refused.value.status == 422
+    answer(page, "2", "e")
+    blind = BlindAnswer.objects.get()
+    assert (blind.best, blind.active_ms, blind.time_flags) == ("B", None, ["malformed"])
 
 
 def test_hidden_time_and_heartbeats_by_a_clock_that_the_test_moves(page: Page, review_round: ReviewRound) -> None:

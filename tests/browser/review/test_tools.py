@@ -30,14 +30,35 @@ def test_hidden_tools_have_neither_button_nor_key_nor_line_in_the_help(page: Pag
         expect(keys.get_by_text(words)).to_be_hidden()
 
 
-def test_the_toolbar_keeps_to_one_row_beside_the_question(page: Page, review_round: ReviewRound) -> None:
+def test_the_toolbar_has_room_beside_the_question_and_nothing_in_it_moves(
+    page: Page, review_round: ReviewRound
+) -> None:
+    """At 1366 pixels no word is shortened, whatever the buttons say, and each keeps its place."""
     start(page, review_round)
-    layout = page.locator(".viewer-button-layout")
-    for said in ("All views", "1 of 2"):
-        expect(layout).to_have_text(said)
-        tops = page.locator(".viewer-button:visible").evaluate_all("all => [...new Set(all.map(b => b.offsetTop))]")
-        assert len(tops) == 1
+    layout, drag = page.locator(".viewer-button-layout"), page.locator(".viewer-button-drag")
+    places = []
+    for view_words, drag_words in (("All views", "Drag: pan"), ("1 of 2", "Drag: window")):
+        expect(layout).to_have_text(view_words)
+        expect(drag).to_have_text(drag_words)
+        buttons = page.locator(".viewer-toolbar > .viewer-button")
+        assert buttons.evaluate_all("all => all.filter((b) => b.scrollWidth > b.clientWidth).length") == 0
+        places.append(buttons.evaluate_all("all => all.map((b) => [b.offsetLeft, b.offsetTop])"))
         press(page, "p")
+        drag.click()
+    assert places[0] == places[1]
+    assert len({top for _left, top in places[0]}) == 1
+
+
+def test_full_screen_ends_where_the_answer_begins(page: Page, review_round: ReviewRound) -> None:
+    """No gap between the two through which the page behind shows, and the button at the end of the line."""
+    start(page, review_round)
+    press(page, "f")
+    viewer, strip, button = (page.locator(one).bounding_box() for one in (".viewer", ".case-foot", "#case-go"))
+    assert viewer is not None
+    assert strip is not None
+    assert button is not None
+    assert 0 <= viewer["y"] + viewer["height"] - strip["y"] < 1
+    assert button["x"] + button["width"] > strip["x"] + strip["width"] - 30
 
 
 def test_nothing_shows_in_a_window_that_is_too_small(page: Page, review_round: ReviewRound) -> None:
@@ -72,7 +93,9 @@ def test_a_case_comes_back_as_it_was_left(page: Page, review_round: ReviewRound,
     start(page, review_round)
     window = page.locator(FIRST_WINDOW)
     expect(window).to_have_text("L 128 · W 256")
-    press(page, "2", "e", "Enter")
+    press(page, "2", "e")
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    press(page, "Enter")
     expect(page.locator(JUDGE)).to_be_visible()
     press(page, "Shift+Digit4")
     expect(window).not_to_have_text("L 128 · W 256")

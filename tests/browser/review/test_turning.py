@@ -270,6 +270,17 @@ def test_a_failed_image_says_so_and_can_be_tried_again(page: Page, with_a_broken
     expect(page.locator(JUDGE)).to_be_visible()
 
 
+def test_an_image_that_got_no_answer_comes_by_itself_when_the_connection_is_back(
+    page: Page, with_a_broken_image: Callable[[], None]
+) -> None:
+    with_a_broken_image()
+    page.evaluate("() => { dispatchEvent(new Event('online')); }")
+    expect(page.locator(".viewer-error:visible")).to_have_count(0)
+    press(page, "2", "e")
+    commit(page)
+    expect(page.locator(JUDGE)).to_be_visible()
+
+
 def test_the_person_says_that_an_image_cannot_be_read(page: Page, with_a_broken_image: Callable[[], None]) -> None:
     press(page, "2", "e", "w")
     expect(page.locator(".viewer-error:visible")).to_contain_text("You say that this image cannot be read.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 import numpy as np
 import pytest
 
@@ -206,6 +208,15 @@ class TestToolbar:
         look.page.locator(".viewer-view").nth(1).focus()
         assert button.is_disabled()
 
+    def test_the_scanner_window_in_use_is_named_where_there_are_several(self, look: Looker) -> None:
+        tag = look.page.locator(".viewer-tag-window").first
+        assert tag.inner_text() == "window 1 of 2 · L 2000 · W 3000"
+        look.page.get_by_role("button", name="Scanner").click()
+        look.settle()
+        assert tag.inner_text() == "window 2 of 2 · L 1500 · W 1000"
+        look.press("Shift+Digit1")
+        assert "window" not in tag.inner_text()
+
     def test_every_button_has_a_title(self, look: Looker) -> None:
         for button in look.page.get_by_role("toolbar").get_by_role("button").all():
             assert button.get_attribute("title")
@@ -213,3 +224,27 @@ class TestToolbar:
 
     def test_no_element_carries_a_style_of_the_page(self, look: Looker) -> None:
         assert look.complaints == []
+
+
+def test_a_table_is_named_and_keeps_its_name_when_dragged(look: Looker, stage: Stage) -> None:
+    data = base64.b64encode(np.linspace(0, 4095, 3000).astype("<u2").tobytes()).decode()
+    tables = [{"first": 0, "bits": 12, "data": data}]
+    alone, beside = (
+        stage.add(name, phantom(12, 900, 800), voi_luts=tables, windows=windows)
+        for name, windows in (("alone", []), ("beside", SCANNER[:1]))
+    )
+    look.mount_painted(alone, beside)
+    tags = look.page.locator(".viewer-tag-window")
+    assert tags.all_inner_texts() == ["L 1500 · W 3000", "table 1 of 2 · L 1500 · W 3000"]
+    view = look.page.locator(".viewer-view").nth(1)
+    view.focus()
+    look.page.get_by_role("button", name="Scanner").click()
+    look.settle()
+    assert tags.nth(1).inner_text() == "window 2 of 2 · L 2000 · W 3000"
+    look.page.get_by_role("button", name="Scanner").click()
+    view.hover()
+    look.page.mouse.down(button="right")
+    look.page.mouse.move(500, 500)
+    look.page.mouse.up(button="right")
+    look.settle()
+    assert tags.nth(1).inner_text().startswith("table, stretched · L ")

@@ -1,0 +1,113 @@
+"""Sections of the home page that other apps register."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import pytest
+from django.test import Client
+
+from annotation.enums import RoundState
+from annotation.models import QuestionBank, User
+from annotation.people import waiting
+from annotation.people.waiting import (
+    Coordination,
+    RoundWork,
+    Step,
+    Waiting,
+    WorkItem,
+    WorkNameTaken,
+    WorkSection,
+    register_work,
+    unregister_work,
+    what_waits,
+)
+from annotation.views.home import next_step
+
+OWN = WorkSection(
+    "Your readings", [WorkItem("Trial", "/read/trial/", 3, 12)], Step("Go on", "9 cases wait.", "/own/"), is_own=True
+)
+OTHER = WorkSection(
+    "Studies",
+    [WorkItem("<b>Long</b>", "/studies/long/", 0, 0, words="no reader yet", state="open", tone="good")],
+    Step("Continue", "Look after it.", "/other/"),
+    url="/studies/",
+)
+ROUND = RoundWork("spring", "Spring", RoundState.OPEN, 0, 1)
+
+
+@pytest.fixture(autouse=True)
+def no_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only what a test registers."""
+    monkeypatch.setattr(waiting, "_works", {})
+
+
+@pytest.fixture
+def registered() -> Callable[[WorkSection | None], None]:
+    def register(section: WorkSection | None) -> None:
+        register_work(section.title if section else "nothing", lambda person, at: section)
+
+    return register
+
+
+def test_a_section_is_shown_with_its_one_button(
+    client: Client, stan: User, registered: Callable[[WorkSection | None], None]
+) -> None:
+    registered(OWN)
+    client.force_login(stan)
+    page = client.get("/").content.decode()
+    assert "Your readings" in page
+    assert "3 of 12" in page
+    assert 'class="button primary" href="/own/"' in page
+    assert page.count("button primary") == 1
+    assert "no role yet" not in page
+
+
+def test_words_stand_in_place_of_numbers_and_names_are_escaped(
+    client: Client, cora: User, registered: Callable[[WorkSection | None], None]
+) -> None:
+    registered(OTHER)
+    client.force_login(cora)
+    page = client.get("/").content.decode()
+    assert "&lt;b&gt;Long" in page
+    assert "no reader yet" in page
+    assert "0 of 0" not in page
+    assert '<span class="tag good">open</span>' in page
+
+
+def test_what_has_nothing_to_say_is_not_shown(
+    stan: User, noon: datetime, registered: Callable[[WorkSection | None], None]
+) -> None:
+    registered(None)
+    registered(WorkSection("Silent", []))
+    registered(WorkSection("Speaks", [], empty="No study yet."))
+    assert [section.title for section in what_waits(stan, noon).work] == ["Speaks"]
+
+
+def test_own_cases_then_open_rounds_then_what_else_is_looked_after() -> None:
+    rounds = Coordination([ROUND], [], [])
+
+    def url(**there: object) -> str:
+        step = next_step(Waiting(**there))  # type: ignore[arg-type]
+        return step.url if step else ""
+
+    assert url(work=[OTHER, OWN], coordination=rounds) == "/own/"
+    assert url(work=[OTHER, OWN], reviews=[ROUND]) == "/review/rounds/spring/continue/"
+    assert url(work=[OTHER], coordination=rounds) == "/rounds/spring/"
+    assert url(work=[OTHER], coordination=Coordination([], [QuestionBank()], [])) == "/other/"
+
+
+def test_a_name_is_taken_once() -> None:
+    def none(person: User, at: datetime) -> None:
+        return None
+
+    def other(person: User, at: datetime) -> None:
+        return None
+
+    register_work("one", none)
+    register_work("one", none)
+    with pytest.raises(WorkNameTaken):
+        register_work("one", other)
+    unregister_work("one")
+    register_work("one", other)
