@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "annotation",
+    "readerstudy",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",

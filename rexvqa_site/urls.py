@@ -1,6 +1,6 @@
 from django.urls import include, path
 
-urlpatterns = [path("", include("annotation.urls"))]
+urlpatterns = [path("", include("annotation.urls")), path("", include("readerstudy.urls"))]
 
 handler400 = "annotation.views.errors.bad_request"
 handler403 = "annotation.views.errors.forbidden"

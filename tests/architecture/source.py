@@ -21,7 +21,32 @@ KERNEL_PATTERNS = (
     "annotation/review/form.py",
     "annotation/timing/durations.py",
     "annotation/timing/parsing.py",
+    "annotation/timing/witnessed.py",
     "annotation/quality/schema.py",
+    "readerstudy/enums.py",
+    "readerstudy/design/transitions.py",
+    "readerstudy/design/rules.py",
+    "readerstudy/design/chance.py",
+    "readerstudy/design/drawing.py",
+    "readerstudy/design/drawn.py",
+    "readerstudy/design/forecast.py",
+    "readerstudy/design/options.py",
+    "readerstudy/design/ordering.py",
+    "readerstudy/design/parsing.py",
+    "readerstudy/design/plan.py",
+    "readerstudy/design/planfields.py",
+    "readerstudy/design/protocol.py",
+    "readerstudy/exports/counting.py",
+    "readerstudy/reading/response_file.py",
+    "readerstudy/reading/transitions.py",
+    "readerstudy/reading/visibility.py",
+    "readerstudy/reading/limits.py",
+    "readerstudy/reading/elapsed.py",
+    "readerstudy/reading/keys.py",
+    "readerstudy/statistics/*.py",
+    "readerstudy/enrolling/steps.py",
+    "readerstudy/enrolling/facts.py",
+    "readerstudy/enrolling/display.py",
 )
 EDGES = ("views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms
 
@@ -54,7 +79,7 @@ def rooms() -> list[Path]:
     """Every module of a room, kernel or act."""
     return [
         p
-        for p in python_files("annotation")
+        for p in python_files("annotation", "readerstudy")
         if len(p.relative_to(ROOT).parts) > 2 and p.relative_to(ROOT).parts[1] not in EDGES
     ]
 

@@ -12,7 +12,7 @@ CSS = ROOT / "static"
 GROUNDS = ("ground", "panel", "raised")
 WORDS = ("text", "muted", "accent", "good", "warn", "bad")
 # Stylesheets of pages on which people look at images.
-DARK_SHEETS = ("annotation/case.css", "annotation/viewer/viewer.css")
+DARK_SHEETS = ("annotation/case.css", "annotation/viewer/viewer.css", "readerstudy/room.css")
 
 
 def tokens(theme: str) -> dict[str, str]:

@@ -34,7 +34,7 @@ def test_annotation_never_knows_the_reader_studies(path: Path) -> None:
 @pytest.mark.parametrize("path", kernels(), ids=name_of)
 def test_kernels_are_pure(path: Path) -> None:
     """No Django, no settings, no row: the standard library, the numeric and imaging libraries, and other kernels."""
-    allowed = PURE_LIBRARIES | TEXT_SEARCH | sys.stdlib_module_names | {"annotation"}
+    allowed = PURE_LIBRARIES | TEXT_SEARCH | sys.stdlib_module_names | {"annotation", "readerstudy"}
     assert {first(module) for module in imports_of(path)} <= allowed
 
 
@@ -42,7 +42,9 @@ def test_the_list_of_kernels_finds_some() -> None:
     assert len(kernels()) > len(KERNEL_PATTERNS) // 2
 
 
-@pytest.mark.parametrize("path", python_files("annotation/views", "annotation/forms"), ids=name_of)
+@pytest.mark.parametrize(
+    "path", python_files("annotation/views", "annotation/forms", "readerstudy/views", "readerstudy/forms"), ids=name_of
+)
 def test_pages_neither_compute_nor_write(path: Path) -> None:
     assert not {"numpy", "pydicom", "imagecodecs", "scipy"} & {first(module) for module in imports_of(path)}
     writes = (".save", ".create", ".bulk_create", ".get_or_create", ".update_or_create", ".delete")
@@ -52,37 +54,42 @@ def test_pages_neither_compute_nor_write(path: Path) -> None:
 
 @pytest.mark.parametrize("path", rooms(), ids=name_of)
 def test_rooms_know_no_request_and_no_page(path: Path) -> None:
-    bad = [m for m in imports_of(path) if m.startswith(("django.http", "django.shortcuts", "annotation.views"))]
-    assert not bad
-
-
-@pytest.mark.parametrize("path", python_files("annotation/models"), ids=name_of)
-def test_models_know_no_room(path: Path) -> None:
     bad = [
         m
         for m in imports_of(path)
-        if m.startswith("annotation.")
-        and not m.startswith(("annotation.models", "annotation.enums", "annotation.digests"))
+        if m.startswith(("django.http", "django.shortcuts", "annotation.views", "readerstudy.views"))
     ]
     assert not bad
 
 
-@pytest.mark.parametrize("path", python_files("annotation", "rexvqa_site"), ids=name_of)
+@pytest.mark.parametrize("path", python_files("annotation/models", "readerstudy/models"), ids=name_of)
+def test_models_know_no_room(path: Path) -> None:
+    bad = [
+        m
+        for m in imports_of(path)
+        if m.startswith(("annotation.", "readerstudy."))
+        and not m.startswith(("annotation.models", "annotation.enums", "annotation.digests"))
+        and not m.startswith(("readerstudy.models", "readerstudy.enums"))
+    ]
+    assert not bad
+
+
+@pytest.mark.parametrize("path", python_files("annotation", "readerstudy", "rexvqa_site"), ids=name_of)
 def test_no_signals(path: Path) -> None:
     assert not [m for m in imports_of(path) if m.startswith(("django.dispatch", "django.db.models.signals"))]
 
 
-@pytest.mark.parametrize("path", python_files("annotation", "rexvqa_site"), ids=name_of)
+@pytest.mark.parametrize("path", python_files("annotation", "readerstudy", "rexvqa_site"), ids=name_of)
 def test_no_drawers(path: Path) -> None:
     assert not FORBIDDEN_NAMES & {path.stem, path.parent.name}
 
 
-@pytest.mark.parametrize("path", python_files("annotation/models"), ids=name_of)
+@pytest.mark.parametrize("path", python_files("annotation/models", "readerstudy/models"), ids=name_of)
 def test_no_rules_in_save(path: Path) -> None:
     assert "def save(" not in path.read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("path", python_files("annotation", "rexvqa_site"), ids=name_of)
+@pytest.mark.parametrize("path", python_files("annotation", "readerstudy", "rexvqa_site"), ids=name_of)
 def test_a_file_has_one_subject(path: Path) -> None:
     """About 150 lines, rarely over 300; beyond 400 it surely holds two subjects."""
     if "migrations" not in path.parts:

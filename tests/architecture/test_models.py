@@ -9,7 +9,7 @@ from django.db import models
 from annotation.enums import Word
 from annotation.models.fields import WordField
 
-MODELS = list(apps.get_app_config("annotation").get_models())
+MODELS = [model for app in ("annotation", "readerstudy") for model in apps.get_app_config(app).get_models()]
 SECRET = {"AnswerKey", "Report", "SourceIdentifier"}  # reached only by who asks for them by name
 
 

@@ -18,6 +18,7 @@ OPEN = {  # what people see who are not logged in
     "password-reset-sent",
     "password-reset-confirm",
     "invitation",
+    "study-invitation",
     "healthz",
 }
 
@@ -53,7 +54,14 @@ def test_names_are_given_once() -> None:
 
 
 def test_error_pages_are_open() -> None:
-    views = (errors.bad_request, errors.forbidden, errors.not_found, errors.server_error, errors.csrf_failure)
+    views = (
+        errors.bad_request,
+        errors.forbidden,
+        errors.not_found,
+        errors.server_error,
+        errors.storage_full,
+        errors.csrf_failure,
+    )
     assert {view.policy for view in views} == {"anyone"}  # type: ignore[attr-defined]
 
 

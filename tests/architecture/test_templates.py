@@ -68,7 +68,12 @@ def test_htmx_only_adds_to_what_works_without_it(path: Path) -> None:
 
 
 def test_no_page_loads_from_elsewhere() -> None:
-    for path in [*ALL, *(ROOT / "static/css").rglob("*.css"), *(ROOT / "static/annotation").rglob("*.*")]:
+    for path in [
+        *ALL,
+        *(ROOT / "static/css").rglob("*.css"),
+        *(ROOT / "static/annotation").rglob("*.*"),
+        *(ROOT / "static/readerstudy").rglob("*.*"),
+    ]:
         if path.suffix in {".html", ".css", ".js"}:
             found = re.findall(r"(?:src|href)=[\"']https?://|url\(\s*[\"']?https?://|@import", path.read_text())
             assert not found, path

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from django.apps import AppConfig
+
+
+class ReaderstudyConfig(AppConfig):
+    name = "readerstudy"
+    verbose_name = "Reader studies"
+    default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Tell annotation, which does not know this app, what it must know."""
+        from annotation import archiving, showings, vetoes
+        from annotation.demonstration import accounts, parts
+        from annotation.jobs.sweeping import register_sweep
+        from annotation.people.waiting import register_work
+        from annotation.questionbank.keeping import register_use
+        from annotation.review import diagram
+        from readerstudy.demonstration.accounts import ACCOUNTS
+        from readerstudy.design.diagram import study_states
+        from readerstudy.design.overview import studies_under_way
+        from readerstudy.design.showing import shows_to_coordinators
+        from readerstudy.design.studies import use_of_bank
+        from readerstudy.design.vetoing import readers_do_not_review
+        from readerstudy.enrolling.waiting import waiting_studies
+        from readerstudy.models import ReaderStudy
+        from readerstudy.reading.diagram import place_states
+        from readerstudy.reading.images import shows_images
+
+        diagram.register("study", study_states)
+        diagram.register("place", place_states)
+        register_use("study", use_of_bank)
+        accounts.register(*ACCOUNTS)
+        parts.register("readerstudy.demonstration.building.add_studies")
+        archiving.register(ReaderStudy, "study")
+        vetoes.register("readers", readers_do_not_review)
+        showings.register("readings", shows_images)
+        showings.register("coordinators of studies", shows_to_coordinators)
+        register_sweep("readerstudy.reading.expiring.sweep_readings")
+        register_sweep("readerstudy.watching.reminding.sweep_reminders")
+        register_work("readerstudy.enrolling", waiting_studies)
+        register_work("studies", studies_under_way)

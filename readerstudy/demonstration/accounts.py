@@ -1,0 +1,11 @@
+"""The readers of the demonstration. They hold no role: the study that they are enrolled in is what they have."""
+
+from __future__ import annotations
+
+from annotation.demonstration.accounts import Account
+from annotation.enums import Role
+
+ACCOUNTS = (
+    Account("Rosa Adeyemi", "rosa@demo.example", "demo-rosa-2026", Role.READER),
+    Account("Robin Haas", "robin@demo.example", "demo-robin-2026", Role.READER),
+)

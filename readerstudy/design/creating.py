@@ -1,0 +1,178 @@
+"""A plan becomes a study, and a study becomes a plan again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import QuestionBank, Revision, User
+from annotation.slugs import free_slug
+from readerstudy.design.casting import ALL_CASES, Cast, Chosen, cast_of, listed, preview_draw, resolve, store_cast
+from readerstudy.design.drawn import drawn_document, read_request
+from readerstudy.design.plan import Plan, PlannedArm, PlannedCase, PlannedSet
+from readerstudy.design.protocol import text_sha256
+from readerstudy.design.rules import read_analysis, read_rules
+from readerstudy.design.studies import StudyRefused
+from readerstudy.enums import Aid, Block, Information
+from readerstudy.models import Arm, ReaderStudy, StudyCase
+
+
+@transaction.atomic
+def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: ReaderStudy | None = None) -> ReaderStudy:
+    """A draft with its arms, sets and cases; cases are drawn where the plan asks for a draw and lists none.
+
+    Raises StudyRefused for a name that is taken, an unknown or archived bank and cases that cannot be had, and
+    PlanRefused for a draw that cannot be read; then nothing is stored.
+    """
+    name = check_name(plan.name)
+    bank = find_bank(plan.bank)
+    study = ReaderStudy.objects.create(
+        name=name,
+        slug=free_slug(name, among=ReaderStudy.objects.all(), otherwise="study"),
+        bank=bank,
+        copy_of=copy_of,
+        seed=plan.seed,
+        draw=dict(plan.draw),
+        rules=plan.rules.as_json(),
+        analysis=plan.analysis.as_json(),
+        n_readers=plan.n_readers,
+        n_orders=plan.n_orders,
+        instructions=plan.instructions,
+        consent=plan.consent,
+        consent_version=plan.consent_version,
+        contact=check_contact(plan.contact),
+        deadline_at=plan.deadline_at,
+        time_zone=plan.time_zone,
+        simulated=bank.simulated if plan.simulated is None else plan.simulated,
+        created_by=actor,
+        created_at=at,
+    )
+    for number, arm in enumerate(plan.arms, 1):
+        Arm.objects.create(study=study, number=number, information=arm.information, aid=arm.aid)
+    store_cast(study, _cast(plan, study))
+    facts = {"bank": bank.slug, "n_cases": study.cases.count(), "seed": study.seed}
+    record("study.created", actor=actor, at=at, subject=study, facts=facts)
+    return study
+
+
+def check_name(name: str) -> str:
+    """The name as it is stored. Raises StudyRefused."""
+    name = name.strip()
+    if not name:
+        raise StudyRefused(_("Give the study a name."))
+    if len(name) > 200:
+        raise StudyRefused(_("The name is longer than 200 characters."))
+    if ReaderStudy.objects.filter(name=name).exists():
+        raise StudyRefused(_("A study named “%(name)s” exists already: give this one another name.") % {"name": name})
+    return name
+
+
+def check_contact(contact: str) -> str:
+    """Raises StudyRefused for one that does not fit."""
+    if len(contact) > 200:
+        raise StudyRefused(_("The contact is longer than 200 characters."))
+    return contact
+
+
+def find_bank(wanted: str) -> QuestionBank:
+    """The bank of this name or address. Raises StudyRefused where there is none, and for an archived one."""
+    bank = QuestionBank.objects.filter(Q(name=wanted) | Q(slug=wanted)).first()
+    if bank is None:
+        names = ", ".join(QuestionBank.objects.values_list("name", flat=True)[:20]) or _("none so far")
+        raise StudyRefused(_("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names})
+    if bank.archived_at is not None:
+        raise StudyRefused(_("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+    return bank
+
+
+def _cast(plan: Plan, study: ReaderStudy) -> Cast:
+    if plan.draw and not plan.cases:
+        return _drawn(plan, study)
+    found = resolve(study.bank, [case.question for case in (*plan.cases, *plan.practice)])
+    _check_wording((*plan.cases, *plan.practice), found)
+    whole: list[tuple[str, Sequence[int]]] = [(ALL_CASES, range(1, len(plan.cases) + 1))]
+    for one in plan.sets:
+        if not all(1 <= number <= len(plan.cases) for number in one.cases) or len(set(one.cases)) < len(one.cases):
+            raise StudyRefused(
+                _("The set “%(name)s” names a case twice or one that is not there.") % {"name": one.name}
+            )
+        if not 1 <= len(one.name) <= 60:
+            raise StudyRefused(_("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]})
+    return Cast(
+        [Chosen(found[case.question], case.accepted_because) for case in plan.cases],
+        [Chosen(found[case.question], case.accepted_because) for case in plan.practice],
+        [(one.name, one.cases) for one in plan.sets] or whole,
+    )
+
+
+def _drawn(plan: Plan, study: ReaderStudy) -> Cast:
+    if plan.practice or plan.sets:
+        raise StudyRefused(_("A plan that draws its cases draws practice block and sets as well: list neither."))
+    request = read_request(plan.draw, plan.rules)
+    reason = str(plan.draw.get("accepted_because") or "")
+    drawing = preview_draw(study.bank, request, seed=plan.seed, accepted_because=reason)
+    study.draw = drawn_document(request, drawing, reason)
+    study.save(update_fields=["draw"])
+    return cast_of(study.bank, drawing, reason)
+
+
+def _check_wording(cases: Iterable[PlannedCase], found: dict[int | str, int]) -> None:
+    """Raises StudyRefused where the bank holds another wording than the plan means."""
+    revisions = Revision.objects.in_bulk(list(found.values()))
+    other = []
+    for case in cases:
+        revision = revisions[found[case.question]]
+        if case.text_sha256:
+            differs = text_sha256(revision.stem, revision.options) != case.text_sha256
+        else:
+            differs = case.revision not in (None, revision.number)
+        if differs:
+            other.append(str(case.question))
+    if other:
+        raise StudyRefused(
+            _("The bank holds another wording of these questions than the plan means: %(names)s.")
+            % {"names": listed(other)}
+        )
+
+
+def plan_of(study: ReaderStudy) -> Plan:
+    """The plan that makes this study again: the same cases, sets, rules and seed."""
+    rows = StudyCase.objects.filter(study=study).select_related("revision__question").order_by("number")
+    cases = {block: tuple(_planned(row) for row in rows if row.block == block) for block in Block}
+    through = StudyCase.sets.through.objects.filter(caseset__study=study)
+    numbers: dict[int, list[int]] = {}
+    for set_id, number in through.order_by("studycase__number").values_list("caseset_id", "studycase__number"):
+        numbers.setdefault(set_id, []).append(number)
+    return Plan(
+        name=study.name,
+        bank=study.bank.slug,
+        seed=study.seed,
+        cases=cases[Block.MAIN],
+        practice=cases[Block.PRACTICE],
+        draw=study.draw,
+        sets=tuple(PlannedSet(one.name, tuple(numbers.get(one.pk, ()))) for one in study.sets.order_by("number")),
+        arms=tuple(PlannedArm(Information(arm.information), Aid(arm.aid)) for arm in study.arms.order_by("number")),
+        rules=read_rules(study.rules),
+        analysis=read_analysis(study.analysis),
+        n_readers=study.n_readers,
+        n_orders=study.n_orders,
+        instructions=study.instructions,
+        consent=study.consent,
+        consent_version=study.consent_version,
+        contact=study.contact,
+        deadline_at=study.deadline_at,
+        time_zone=study.time_zone,
+        simulated=study.simulated,
+    )
+
+
+def _planned(row: StudyCase) -> PlannedCase:
+    revision = row.revision
+    return PlannedCase(
+        revision.question.number, revision.number, text_sha256(revision.stem, revision.options), row.accepted_because
+    )

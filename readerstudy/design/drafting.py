@@ -1,0 +1,96 @@
+"""What a coordinator changes in a draft, one act for each page of the designer. A frozen study refuses them all."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import User
+from annotation.sampling.drawing import SEED_MAX
+from readerstudy.design.creating import check_contact, check_name
+from readerstudy.design.rules import AnalysisPlan, Rules
+from readerstudy.design.studies import StudyRefused, check_draft, hold_study
+from readerstudy.enums import Aid, Information
+from readerstudy.models import Arm, ReaderStudy, StudyCase
+
+TEXTS = ("name", "instructions", "consent", "contact", "deadline_at", "time_zone")
+
+
+@transaction.atomic
+def update_rules(study: ReaderStudy, rules: Rules, *, actor: User | None, at: datetime) -> None:
+    _change(study, {"rules": rules.as_json()}, "rules", actor=actor, at=at)
+
+
+@transaction.atomic
+def update_analysis(study: ReaderStudy, analysis: AnalysisPlan, *, actor: User | None, at: datetime) -> None:
+    _change(study, {"analysis": analysis.as_json()}, "analysis plan", actor=actor, at=at)
+
+
+@transaction.atomic
+def update_readers(study: ReaderStudy, *, n_readers: int, n_orders: int = 0, actor: User | None, at: datetime) -> None:
+    """How many readers are invited, and how many orders are drawn for each set (0: twice the readers)."""
+    if not 1 <= n_readers <= 500 or not 0 <= n_orders <= 2000:
+        raise StudyRefused(_("A study has 1 to 500 readers and at most 2000 orders."))
+    _change(study, {"n_readers": n_readers, "n_orders": n_orders}, "readers", actor=actor, at=at)
+
+
+@transaction.atomic
+def update_seed(study: ReaderStudy, seed: int, *, actor: User | None, at: datetime) -> None:
+    """The seed of the orders, and of the next draw of cases."""
+    if not 0 <= seed <= SEED_MAX:
+        raise StudyRefused(_("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
+    _change(study, {"seed": seed}, "seed", actor=actor, at=at)
+
+
+@transaction.atomic
+def update_texts(study: ReaderStudy, texts: Mapping[str, Any], *, actor: User | None, at: datetime) -> None:
+    """Name, instructions, consent, contact, deadline and its time zone: those that are given."""
+    values = {name: value.strip() if isinstance(value, str) else value for name, value in texts.items()}
+    if unknown := set(values) - set(TEXTS):
+        raise ValueError(f"no texts of a study: {sorted(unknown)}")
+    if values.get("name", study.name) != study.name:
+        values["name"] = check_name(values["name"])
+    check_contact(values.get("contact", ""))
+    if values.get("consent", study.consent) != study.consent:
+        values["consent_version"] = study.consent_version + (1 if study.consent else 0)
+    _change(study, values, "texts", actor=actor, at=at)
+
+
+@transaction.atomic
+def update_arm(
+    study: ReaderStudy, *, information: Information, aid: Aid = Aid.NONE, actor: User | None, at: datetime
+) -> None:
+    """What the one arm of a study shows."""
+    hold_study(study)
+    check_draft(study)
+    Arm.objects.update_or_create(study=study, number=1, defaults={"information": information, "aid": aid})
+    facts = {"information": information, "aid": aid}
+    record("study.arm_changed", actor=actor, at=at, subject=study, facts=facts)
+
+
+@transaction.atomic
+def accept_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime) -> None:
+    """Use a question that reviews do not accept; the protocol lists the reason. An empty reason takes it back."""
+    hold_study(case.study)
+    check_draft(case.study)
+    case.accepted_because = reason.strip()
+    case.save(update_fields=["accepted_because"])
+    facts = {"case": case.number, "block": case.block, "reason": case.accepted_because}
+    record("study.case_accepted", actor=actor, at=at, subject=case.study, facts=facts)
+
+
+def _change(study: ReaderStudy, values: Mapping[str, Any], what: str, *, actor: User | None, at: datetime) -> None:
+    hold_study(study)
+    check_draft(study)
+    changed = [name for name, value in values.items() if getattr(study, name) != value]
+    if not changed:
+        return
+    for name in changed:
+        setattr(study, name, values[name])
+    study.save(update_fields=changed)
+    record("study.changed", actor=actor, at=at, subject=study, facts={"what": what, "fields": sorted(changed)})

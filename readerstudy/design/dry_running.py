@@ -1,0 +1,129 @@
+"""A walk through the first cases of a study as a reader sees them. Nothing is written, not even where the walk is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.enums import ImageState
+from annotation.ingest.serving import image_descriptors
+from annotation.models import AnswerKey, Exam, Image
+from readerstudy.design.chance import Purpose, branch
+from readerstudy.design.options import LETTERS, shown_order
+from readerstudy.design.rules import Rules, read_rules
+from readerstudy.design.shown import information_of
+from readerstudy.enums import Block
+from readerstudy.models import Enrolment, ReaderStudy, StudyCase
+from readerstudy.reading.armed import Standing
+from readerstudy.reading.practice import Feedback
+from readerstudy.reading.showing import ShownPlace, ShownState
+
+MOST_MAIN = 10  # cases of the main block that a dry run shows
+SESSION = "dry-run"
+
+
+class NoSuchPlace(LookupError):
+    """The dry run has no case of this name."""
+
+
+@dataclass(frozen=True)
+class DryRun:
+    """The practice block and the first cases of the first set, in the order of their numbers."""
+
+    study: ReaderStudy
+    rules: Rules
+    cases: Sequence[StudyCase]
+
+    @property
+    def n_practice(self) -> int:
+        return sum(case.block == Block.PRACTICE for case in self.cases)
+
+    def place_of(self, name: str) -> int:
+        """0 for the first case. Raises NoSuchPlace."""
+        for place in range(len(self.cases)):
+            if _name(place) == name:
+                return place
+        raise NoSuchPlace(name)
+
+
+def dry_run_of(study: ReaderStudy) -> DryRun:
+    cases = study.cases.select_related("revision__question__exam").order_by("number")
+    practice = list(cases.filter(block=Block.PRACTICE))
+    first_set = study.sets.order_by("number").first()
+    main = list(cases.filter(block=Block.MAIN, sets=first_set)[:MOST_MAIN]) if first_set else []
+    return DryRun(study, read_rules(study.rules), [*practice, *main])
+
+
+def dry_state(run: DryRun, place: int, *, paused: bool = False) -> ShownState:
+    """What the reading page is told when the first ``place`` cases are answered: the same as a reader's page."""
+    in_practice = place < run.n_practice
+    block = Block.PRACTICE if in_practice else Block.MAIN
+    start = 0 if in_practice else run.n_practice
+    n = run.n_practice if in_practice else len(run.cases) - run.n_practice
+    done = max(0, min(place - start, n))
+    every = run.rules.break_every
+    return ShownState(
+        enrolment=Enrolment(study=run.study),
+        rules=run.rules,
+        standing=Standing(block=block, n=n, done=done, armed=()),
+        session=SESSION,
+        paused=paused,
+        break_due=every is not None and 0 < done < n and done % every == 0,
+        cases=_shown(run, range(start + done, min(start + done + 1 + run.rules.n_ready, start + n)), start),
+        last=None,
+    )
+
+
+def dry_feedback(run: DryRun, place: int, option: str) -> Feedback | None:
+    """Of a practice case only, as readers get it."""
+    case = run.cases[place]
+    if case.block != Block.PRACTICE:
+        return None
+    truth = AnswerKey.objects.get(pk=case.revision_id)
+    return Feedback(option == truth.key, truth.key, truth.explanation)
+
+
+def _name(place: int) -> str:
+    return f"dry-{place + 1}"
+
+
+def _shown(run: DryRun, places: Sequence[int], start: int) -> list[ShownPlace]:
+    told = information_of(run.study, [run.cases[place].revision for place in places])
+    return [
+        ShownPlace(
+            id=_name(place),
+            position=place - start + 1,
+            stem=run.cases[place].revision.stem,
+            options=_options(run, run.cases[place]),
+            views=_views(run.cases[place].revision.question.exam),
+            information=_as_told(told.get(run.cases[place].revision_id)),
+            opened=False,
+            painted=False,
+            choice="",
+            choice_sequence=0,
+            seconds_left=None,
+        )
+        for place in places
+    ]
+
+
+def _options(run: DryRun, case: StudyCase) -> list[tuple[str, str]]:
+    """In an order of the kind that a reader gets; which one they get is drawn at freeze."""
+    revision = case.revision
+    order = LETTERS
+    if run.rules.shuffle_options:
+        seed = branch(run.study.seed, Purpose.OPTIONS, 0, 0, case.number)
+        order = shown_order(revision.stem, revision.options, seed)
+    texts = dict(zip(LETTERS, revision.options, strict=False))
+    return [(letter, texts[letter]) for letter in order if letter in texts]
+
+
+def _views(exam: Exam) -> list[dict[str, object]]:
+    images = Image.objects.filter(exam=exam).exclude(state=ImageState.REMOVED).order_by("position", "pk")
+    return image_descriptors(images.prefetch_related("renditions"))
+
+
+def _as_told(information: Mapping[str, Any] | None) -> dict[str, Any] | None:
+    """In the form of a reader's page."""
+    return {"indication": "", **information} if information else None

@@ -1,0 +1,208 @@
+"""A draft becomes a protocol: orders are drawn and stored, what is shown is hashed, keys go behind a commitment."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.models import AnswerKey, QuestionBank, User
+from readerstudy.design.chance import Purpose, branch
+from readerstudy.design.checking import problems_of
+from readerstudy.design.drawn import cells_of
+from readerstudy.design.options import LETTERS, shown_order
+from readerstudy.design.ordering import RULE, draw_orders, group_size, orders_needed
+from readerstudy.design.protocol import FORMAT, canonical, commitment, sha256_of
+from readerstudy.design.rules import Rules, read_analysis, read_rules
+from readerstudy.design.shown import shown_hashes
+from readerstudy.design.studies import StudyRefused, check_draft, check_not_archived, hold_study
+from readerstudy.enums import Block, StudyState
+from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, StudyCase
+
+__all__ = ["commitment_holds", "freeze_study", "opening_of", "problems_of", "sealed_of"]
+
+BATCH = 2000
+
+
+@transaction.atomic
+def freeze_study(study: ReaderStudy, *, actor: User | None, at: datetime, salt: str = "") -> ReaderStudy:
+    """From now on nothing of the design changes. Raises StudyRefused with everything that is in the way.
+
+    Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash.
+    ``salt`` is for tests; otherwise it is made here.
+    """
+    hold_study(study)
+    QuestionBank.objects.select_for_update().get(pk=study.bank_id)
+    check_draft(study)
+    check_not_archived(study)
+    problems = problems_of(study)
+    if problems:
+        raise StudyRefused(" ".join(problems))
+    cases = _hash_cases(study)
+    study.n_orders = orders_needed(study.n_readers, study.n_orders)
+    _store_orders(study, cases)
+    study.keys_salt = salt or secrets.token_hex(32)
+    study.protocol = canonical(protocol_of(study, cases))
+    study.protocol_sha256 = sha256_of(study.protocol)
+    study.state, study.frozen_at = StudyState.FROZEN, at
+    columns = ["n_orders", "keys_salt", "protocol", "protocol_sha256", "state", "frozen_at"]
+    study.save(update_fields=columns)
+    facts = {"protocol_sha256": study.protocol_sha256, "n_cases": len(cases), "n_orders": study.n_orders, "rule": RULE}
+    record("study.frozen", actor=actor, at=at, subject=study, facts=facts)
+    return study
+
+
+def _hash_cases(study: ReaderStudy) -> list[StudyCase]:
+    cases = list(study.cases.select_related("revision__question").order_by("block", "number"))
+    hashes = shown_hashes(study, cases)
+    for case in cases:
+        case.shown_sha256 = hashes[case.pk]
+    StudyCase.objects.bulk_update(cases, ["shown_sha256"], batch_size=500)
+    return cases
+
+
+def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase]) -> None:
+    """The practice block first, the same for everybody, then the main block of the set in the order drawn."""
+    arm, rules = study.arms.get(), read_rules(study.rules)
+    by_number = {case.number: case for case in cases if case.block == Block.MAIN}
+    practice = [case for case in cases if case.block == Block.PRACTICE]
+    sets = list(study.sets.order_by("number"))
+    group = group_size(study.n_readers, len(sets))
+    for case_set in sets:
+        numbers = list(case_set.cases.values_list("number", flat=True))
+        drawn = draw_orders(numbers, n_orders=study.n_orders, group=group, seed=study.seed, stream=case_set.number)
+        orders = PresentationOrder.objects.bulk_create(
+            PresentationOrder(study=study, arm=arm, case_set=case_set, number=number, rule=RULE)
+            for number in range(1, study.n_orders + 1)
+        )
+        places = (
+            PresentedCase(
+                order=order,
+                block=block,
+                position=position,
+                case=case,
+                options=_options(study, rules, case_set, order.number, case),
+            )
+            for order, main in zip(orders, drawn, strict=True)
+            for block, chosen in ((Block.PRACTICE, practice), (Block.MAIN, [by_number[number] for number in main]))
+            for position, case in enumerate(chosen, 1)
+        )
+        PresentedCase.objects.bulk_create(places, batch_size=BATCH)
+
+
+def _options(study: ReaderStudy, rules: Rules, case_set: CaseSet, order: int, case: StudyCase) -> str:
+    """The options of a place. In the practice block they stand alike for everybody, as its cases do."""
+    if not rules.shuffle_options:
+        return LETTERS
+    path = (0, 0, case.number) if case.block == Block.PRACTICE else (case_set.number, order, case.number)
+    return shown_order(case.revision.stem, case.revision.options, branch(study.seed, Purpose.OPTIONS, *path))
+
+
+def protocol_of(study: ReaderStudy, cases: Sequence[StudyCase]) -> dict[str, Any]:
+    """What the hash covers. No key, explanation, task or difficulty of a case: these stand behind the commitment."""
+    return {
+        "format": FORMAT,
+        "study": study.name,
+        "bank": study.bank.name,
+        "simulated": study.simulated,
+        "seed": study.seed,
+        "draw": {name: value for name, value in study.draw.items() if name not in ("cells", "n_pool")},
+        "arms": [
+            {"number": arm.number, "information": arm.information, "aid": arm.aid}
+            for arm in study.arms.order_by("number")
+        ],
+        "cases": [_case_entry(case) for case in cases],
+        "sets": [
+            {
+                "number": one.number,
+                "name": one.name,
+                "cases": list(one.cases.order_by("number").values_list("number", flat=True)),
+            }
+            for one in study.sets.order_by("number")
+        ],
+        "order_rule": {"name": RULE, "group": group_size(study.n_readers, study.sets.count())},
+        "orders": _order_entries(study),
+        "n_readers": study.n_readers,
+        "n_orders": study.n_orders,
+        "rules": read_rules(study.rules).as_json(),
+        "analysis": read_analysis(study.analysis).as_json(),
+        "instructions": study.instructions,
+        "consent": study.consent,
+        "consent_version": study.consent_version,
+        "contact": study.contact,
+        "keys_commitment": commitment(study.keys_salt, sealed_of(study)),
+    }
+
+
+def _case_entry(case: StudyCase) -> dict[str, Any]:
+    entry = {
+        "block": case.block,
+        "number": case.number,
+        "question": case.revision.question.number,
+        "revision": case.revision.number,
+        "shown_sha256": case.shown_sha256,
+    }
+    return {**entry, "accepted_because": case.accepted_because} if case.accepted_because else entry
+
+
+def _order_entries(study: ReaderStudy) -> list[dict[str, Any]]:
+    """Each order as the numbers of its main cases; the options of its places only where some are shuffled."""
+    places: dict[int, list[tuple[int, str]]] = {}
+    rows = PresentedCase.objects.filter(order__study=study, block=Block.MAIN).order_by("order", "position")
+    for order_id, number, options in rows.values_list("order_id", "case__number", "options"):
+        places.setdefault(order_id, []).append((number, options))
+    entries = []
+    for order in study.orders.select_related("case_set", "arm").order_by("case_set__number", "number"):
+        mine = places.get(order.pk, [])
+        entry: dict[str, Any] = {
+            "set": order.case_set.number,
+            "arm": order.arm.number,
+            "number": order.number,
+            "cases": [number for number, _options in mine],
+        }
+        if any(options != LETTERS for _number, options in mine):
+            entry["options"] = [options for _number, options in mine]
+        entries.append(entry)
+    return entries
+
+
+def sealed_of(study: ReaderStudy) -> dict[str, Any]:
+    """What the commitment holds: key, explanation, task, category and difficulty of each case, and the cells drawn."""
+    cases = list(study.cases.select_related("revision__question").order_by("block", "number"))
+    truths = AnswerKey.objects.in_bulk([case.revision_id for case in cases])
+    return {
+        "cases": [
+            {
+                "block": case.block,
+                "number": case.number,
+                "question": case.revision.question.number,
+                "key": truths[case.revision_id].key,
+                "explanation_sha256": sha256_of(truths[case.revision_id].explanation),
+                "task": case.revision.task,
+                "category": case.revision.category,
+                "difficulty": case.revision.difficulty,
+            }
+            for case in cases
+        ],
+        "cells": [[cell.task, cell.difficulty, cell.n_pool, cell.n_drawn] for cell in cells_of(study.draw)],
+    }
+
+
+def commitment_holds(study: ReaderStudy) -> bool:
+    """Whether protocol and keys are those that were frozen: the hash fits, and the salt opens the commitment."""
+    if not study.protocol or sha256_of(study.protocol) != study.protocol_sha256:
+        return False
+    promised: str = json.loads(study.protocol)["keys_commitment"]
+    return commitment(study.keys_salt, sealed_of(study)) == promised
+
+
+def opening_of(study: ReaderStudy) -> Mapping[str, Any] | None:
+    """Salt and sealed content of a study that is closed: with these anybody can check the commitment. None before."""
+    if study.state not in (StudyState.CLOSED, StudyState.ANALYSED):
+        return None
+    return {"salt": study.keys_salt, "sealed": sealed_of(study), "holds": commitment_holds(study)}

@@ -1,0 +1,70 @@
+"""A study of cases that somebody lists by name, as the command line does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.utils.translation import gettext as _
+
+from readerstudy.design.casting import listed, resolve
+from readerstudy.design.creating import find_bank
+from readerstudy.design.naming import Name
+from readerstudy.design.plan import Plan, PlannedCase
+from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
+from readerstudy.design.rules import Rules
+from readerstudy.design.studies import StudyRefused
+
+
+@dataclass(frozen=True)
+class Listed:
+    """The plan that a list means, and what was decided on the way."""
+
+    plan: Plan
+    n_accepted_with_reason: int
+    n_patients_with_several: int
+
+
+def plan_of_list(
+    bank_name: str,
+    names: Sequence[Name],
+    *,
+    name: str,
+    source: str,
+    practice: Sequence[Name] = (),
+    accept_reason: str = "",
+    seed: int = 1,
+    n_readers: int = 3,
+) -> Listed:
+    """A plan for these questions. Raises StudyRefused, naming what is wrong.
+
+    A question that nobody has reviewed is used because it is listed, and the reason says so. One whose reviews do not
+    all accept it needs ``accept_reason``. Where a patient has several of the questions, the rules allow it: whoever
+    lists cases has chosen them.
+    """
+    bank = find_bank(bank_name)
+    found = resolve(bank, [*names, *practice])
+    verdicts = verdicts_on(bank)
+    accepted = {one for one in found if is_accepted(verdicts.get(found[one]))}
+    contested = [str(one) for one in found if one not in accepted and verdicts.get(found[one])]
+    if contested and not accept_reason.strip():
+        raise StudyRefused(
+            _("Reviews do not accept these questions: %(names)s. Leave them out, or give a reason to use them.")
+            % {"names": listed(contested)}
+        )
+    reason = accept_reason.strip() or _("listed in %(file)s; not reviewed") % {"file": source}
+
+    def planned(one: Name) -> PlannedCase:
+        return PlannedCase(one, accepted_because="" if one in accepted else reason)
+
+    several = mates_of_patient([found[one] for one in names])
+    plan = Plan(
+        name=name,
+        bank=bank.slug,
+        seed=seed,
+        cases=tuple(planned(one) for one in names),
+        practice=tuple(planned(one) for one in practice),
+        rules=Rules(several_per_patient=bool(several)),
+        n_readers=n_readers,
+    )
+    return Listed(plan, len(found) - len(accepted), len(several))

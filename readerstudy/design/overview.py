@@ -1,0 +1,106 @@
+"""Studies as their coordinators list them: how many cases, who reads, how far they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Case, Count, QuerySet, When
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.models import User
+from annotation.people.waiting import SHOWN, Step, WorkItem, WorkSection
+from annotation.permissions import is_administrator, is_coordinator
+from readerstudy.enums import Block, StudyState
+from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase
+
+TONES = {StudyState.OPEN: "good", StudyState.DRAFT: "warn"}  # of the tag that shows the state
+
+
+@dataclass(frozen=True)
+class StudyLine:
+    """One study with its numbers. Readers who left or were replaced count in none of them."""
+
+    study: ReaderStudy
+    n_cases: int  # of the main block
+    n_practice: int
+    n_readers: int
+    n_done: int  # cases of the main block with an answer of any kind
+    n_total: int  # cases of the main block in the sets of these readers
+
+
+def studies_known_to(person: User) -> QuerySet[ReaderStudy]:
+    """All but those that the person reads in; for people without a role on the site, those that they coordinate."""
+    rows = ReaderStudy.objects.select_related("bank").exclude(enrolments__reader=person)
+    if is_coordinator(person) or is_administrator(person):
+        return rows
+    return rows.filter(coordinators__user=person)
+
+
+def lines_of(studies: Iterable[ReaderStudy]) -> list[StudyLine]:
+    """The numbers of these studies; four queries, however many there are."""
+    rows = list(studies)
+    ids = [study.pk for study in rows]
+    if not ids:
+        return []
+    there = {"withdrawn_at__isnull": True, "replaced_at__isnull": True}
+    of_enrolment = {f"enrolment__{name}": value for name, value in there.items()}
+    cases = _counts(StudyCase.objects.filter(study__in=ids, block=Block.MAIN), "study")
+    practice = _counts(StudyCase.objects.filter(study__in=ids, block=Block.PRACTICE), "study")
+    readers = _counts(Enrolment.objects.filter(study__in=ids, **there), "study")
+    done = _counts(
+        Reading.objects.filter(
+            enrolment__study__in=ids, closed_at__isnull=False, case__block=Block.MAIN, **of_enrolment
+        ),
+        "enrolment__study",
+    )
+    total = _counts(Enrolment.objects.filter(study__in=ids, **there), "study", "case_set__cases")
+    return [
+        StudyLine(one, *(counts.get(one.pk, 0) for counts in (cases, practice, readers, done, total))) for one in rows
+    ]
+
+
+def _counts(
+    rows: QuerySet[StudyCase] | QuerySet[Enrolment] | QuerySet[Reading], by: str, what: str = "pk"
+) -> dict[int, int]:
+    found = rows.order_by().values_list(by).annotate(n=Count(what))
+    return dict(found)
+
+
+def studies_under_way(person: User, at: datetime) -> WorkSection | None:
+    """The section of the home page: open studies, then frozen ones, drafts, the newest closed ones."""
+    ranks = (StudyState.OPEN, StudyState.FROZEN, StudyState.DRAFT)
+    rank = Case(*(When(state=state, then=place) for place, state in enumerate(ranks)), default=len(ranks))
+    rows = studies_known_to(person).filter(archived_at__isnull=True).annotate(rank=rank)
+    lines = lines_of(rows.order_by("rank", "-created_at")[:SHOWN])
+    if not lines:
+        return None
+    items = [
+        WorkItem(
+            name=line.study.name,
+            url=reverse("study", args=[line.study.slug]),
+            n_done=line.n_done,
+            n_total=line.n_total,
+            words="" if line.n_total else _("no reader yet"),
+            state=line.study.get_state_display(),
+            tone=TONES.get(StudyState(line.study.state), ""),
+        )
+        for line in lines
+    ]
+    step = _step(lines[0]) if not is_administrator(person) or is_coordinator(person) else None
+    return WorkSection(_("Reader studies"), items, step, url=reverse("studies"))
+
+
+def _step(line: StudyLine) -> Step | None:
+    """What the study that stands first waits for; a closed one waits for nothing."""
+    sentence = {
+        StudyState.OPEN: _("“%(study)s” is being read: %(done)d of %(total)d answers are in."),
+        StudyState.FROZEN: _("“%(study)s” is frozen and waits to be opened."),
+        StudyState.DRAFT: _("“%(study)s” is a draft: nobody reads before it is frozen and opened."),
+    }.get(StudyState(line.study.state))
+    if sentence is None:
+        return None
+    numbers = {"study": line.study.name, "done": line.n_done, "total": line.n_total}
+    return Step(_("Continue"), sentence % numbers, reverse("study", args=[line.study.slug]))

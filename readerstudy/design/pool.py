@@ -1,0 +1,71 @@
+"""Which questions of a bank a study may use, and why."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.db.models import Exists, OuterRef
+
+from annotation.enums import AssignmentState, Verdict
+from annotation.models import QuestionBank, Review, Revision
+from readerstudy.design.drawing import Candidate
+
+CHUNK = 5_000
+
+
+def verdicts_on(bank: QuestionBank) -> dict[int, set[str]]:
+    """The verdicts of all reviews that count on each revision of the bank: the newest of each reviewer and round.
+
+    Reviews of assignments that were withdrawn do not count.
+    """
+    later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
+    rows = (
+        Review.objects.filter(~Exists(later), assignment__revision__bank=bank)
+        .exclude(assignment__state=AssignmentState.WITHDRAWN)
+        .order_by()
+        .values_list("assignment__revision", "verdict")
+    )
+    found: dict[int, set[str]] = defaultdict(set)
+    for revision_id, verdict in rows:
+        found[revision_id].add(verdict)
+    return dict(found)
+
+
+def is_accepted(verdicts: Collection[str] | None) -> bool:
+    """At least one review, and every one of them says accept."""
+    return bool(verdicts) and set(verdicts or ()) == {Verdict.ACCEPT}
+
+
+def candidates_of(bank: QuestionBank) -> list[Candidate]:
+    """Every current question of the bank, by number."""
+    rows = (
+        Revision.objects.in_bank(bank)
+        .current()
+        .order_by("question__number")
+        .values_list(
+            *("pk", "question__number", "task", "difficulty"),
+            *("question__exam__patient_pseudonym", "question__exam__pseudonym"),
+        )
+    )
+    return [
+        Candidate(revision_id, number, task, difficulty, patient or f"exam {exam}")
+        for revision_id, number, task, difficulty, patient, exam in rows.iterator(chunk_size=CHUNK)
+    ]
+
+
+def pool_of(bank: QuestionBank) -> list[Candidate]:
+    """The questions that every review accepts, at least one, in their current wording."""
+    verdicts = verdicts_on(bank)
+    return [one for one in candidates_of(bank) if is_accepted(verdicts.get(one.revision_id))]
+
+
+def mates_of_patient(revision_ids: Collection[int]) -> dict[str, list[int]]:
+    """Patients (or exams, where none is known) with several of these questions: the numbers of their questions."""
+    rows = Revision.objects.filter(pk__in=revision_ids).values_list(
+        "question__number", "question__exam__patient_pseudonym", "question__exam__pseudonym"
+    )
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for number, patient, exam in rows:
+        numbers[patient or f"exam {exam}"].append(number)
+    return {patient: sorted(found) for patient, found in numbers.items() if len(found) > 1}

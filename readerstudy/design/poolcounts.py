@@ -1,0 +1,49 @@
+"""How many questions of a bank a study could use, by task and difficulty."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from annotation.enums import Difficulty, Task
+from annotation.models import QuestionBank, Revision
+from readerstudy.design.drawing import Cell
+from readerstudy.design.pool import is_accepted, verdicts_on
+
+CHUNK = 500  # ids in one query
+
+
+@dataclass(frozen=True)
+class PoolCell:
+    """Current questions of one cell: accepted by review, and those that would need a reason."""
+
+    task: str
+    difficulty: str
+    n_accepted: int
+    n_other: int
+
+    @property
+    def n(self) -> int:
+        return self.n_accepted + self.n_other
+
+
+def pool_cells(bank: QuestionBank) -> dict[Cell, PoolCell]:
+    """Every cell of the vocabularies, in their order; counted by the database, so that a large bank costs little."""
+    every = (
+        Revision.objects.in_bank(bank).current().order_by().values_list("task", "difficulty").annotate(n=Count("pk"))
+    )
+    counts: Counter[Cell] = Counter({(task, difficulty): n for task, difficulty, n in every})
+    accepted = _accepted(bank)
+    cells = [(task, difficulty) for task in Task.values() for difficulty in Difficulty.values()]
+    return {cell: PoolCell(*cell, accepted[cell], counts[cell] - accepted[cell]) for cell in cells}
+
+
+def _accepted(bank: QuestionBank) -> Counter[Cell]:
+    ids = [revision for revision, verdicts in verdicts_on(bank).items() if is_accepted(verdicts)]
+    found: Counter[Cell] = Counter()
+    for start in range(0, len(ids), CHUNK):
+        rows = Revision.objects.in_bank(bank).current().filter(pk__in=ids[start : start + CHUNK]).order_by()
+        found.update(rows.values_list("task", "difficulty"))
+    return found

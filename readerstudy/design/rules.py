@@ -1,0 +1,117 @@
+"""The rules of a study and its analysis plan: plain values with their defaults, checked, read from JSON. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from typing import Any, get_type_hints
+
+CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about the chance of being right
+LEAST_READY, MOST_READY = 2, 10
+GRACE_MS = 2_000  # over the limit, on the client's monotonic clock
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
+
+
+class RulesRefused(ValueError):
+    """A rule has a value that it cannot have; ``field`` names it, the sentence says what would do."""
+
+    def __init__(self, field: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.field = field
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rules:
+    """How a study is read. The defaults are those of docs/reader-studies.md."""
+
+    time_limit_s: int | None = None  # per case; None: no limit and no clock on screen
+    shuffle_options: bool = False  # "none of the above" and references to letters stay in place
+    confidence: bool = False  # asked by key after the commit
+    slips: bool = True  # a slip can be reported until the next commit
+    cannot_tell: bool = False
+    n_ready: int = 2  # cases that a reader's page may hold ahead, of their own order
+    break_every: int | None = None  # cases, after which the page offers a break
+    may_pause: bool = True
+    practice_pass: int | None = None  # right answers needed in the practice block; None: it need not be passed
+    show_results: bool = False  # own results on the last page
+    several_per_patient: bool = False
+    hidden_tools: tuple[str, ...] = ()  # annotation.enums.ViewerTool values
+    least_width: int | None = None  # of the browser window, CSS pixels
+    least_height: int | None = None
+
+    def as_json(self) -> dict[str, Any]:
+        return {**asdict(self), "hidden_tools": list(self.hidden_tools)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AnalysisPlan:
+    """What is compared, how, and what counts; part of the frozen protocol."""
+
+    primary: str = "each model minus the mean of the readers, all tasks"
+    inference: str = "random readers, random questions"
+    margin: float | None = None  # for non-inferiority
+    family: str = "Holm over the models"
+    late_answers: str = "counted wrong"
+    voids: str = "left out when decided before unblinding, a sensitivity line afterwards"
+    notes: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def read_rules(data: Mapping[str, Any]) -> Rules:
+    """Rules from JSON; what is not named keeps its default. Raises RulesRefused."""
+    values = _known(Rules, data)
+    tools = values.get("hidden_tools", ())
+    if not isinstance(tools, list | tuple) or not all(isinstance(tool, str) for tool in tools):
+        raise RulesRefused("hidden_tools", _("The hidden tools are a list of names."))
+    rules = Rules(**{**values, "hidden_tools": tuple(tools)})
+    _check(rules)
+    return rules
+
+
+def read_analysis(data: Mapping[str, Any]) -> AnalysisPlan:
+    """An analysis plan from JSON. Raises RulesRefused."""
+    values = _known(AnalysisPlan, data)
+    margin = values.get("margin")
+    if margin is not None and not 0 < margin < 1:
+        raise RulesRefused("margin", _("A margin lies between 0 and 1."))
+    return AnalysisPlan(**values)
+
+
+def _check(rules: Rules) -> None:
+    if not LEAST_READY <= rules.n_ready <= MOST_READY:
+        raise RulesRefused("n_ready", _("Two to ten cases can be ready."))
+    bounds = {"time_limit_s": (5, 3600), "break_every": (1, 1000), "practice_pass": (1, 100)}
+    for name, (least, most) in bounds.items():
+        value = getattr(rules, name)
+        if value is not None and not least <= value <= most:
+            raise RulesRefused(name, _("This number is out of range."))
+    if (rules.least_width is None) != (rules.least_height is None):
+        raise RulesRefused("least_width", _("A smallest window has a width and a height."))
+
+
+def _known(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of a dataclass, each of its type. Raises RulesRefused for an unknown name or another type."""
+    hints = get_type_hints(kind)
+    names = {field.name for field in fields(kind)}
+    for name, value in data.items():
+        if name not in names:
+            raise RulesRefused(name, _("There is no such rule."))
+        if not _fits(value, hints[name]):
+            raise RulesRefused(name, _("This rule has another kind of value."))
+    return dict(data)
+
+
+def _fits(value: object, hint: Any) -> bool:
+    if hint in (bool, str):
+        return isinstance(value, hint)
+    if hint == int | None or hint is int:
+        return (value is None and hint is not int) or (isinstance(value, int) and not isinstance(value, bool))
+    if hint == float | None:
+        return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+    return True

@@ -1,0 +1,148 @@
+"""The life of a reader study: opened, closed, put away. Its making: creating.py; its freezing: freezing.py."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+
+from annotation import archiving
+from annotation.audit.recording import record
+from annotation.models import QuestionBank, User
+from readerstudy.design.transitions import may_become
+from readerstudy.enums import StudyState
+from readerstudy.models import Enrolment, ReaderStudy
+
+
+class StudyRefused(ValueError):
+    """Something cannot be done with a study; the text says why and what to do. Nothing was stored."""
+
+
+class StudyNotComplete(StudyRefused):
+    """Readers have not finished, and not as many as the person who closes the study was told."""
+
+    def __init__(self, n_open: int) -> None:
+        super().__init__(
+            ngettext(
+                "%(n)s reader has not finished yet. Close the study without the rest?",
+                "%(n)s readers have not finished yet. Close the study without the rest?",
+                n_open,
+            )
+            % {"n": n_open}
+        )
+        self.n_open = n_open
+
+
+def hold_study(study: ReaderStudy) -> None:
+    """Bring the row up to date and lock it until the transaction ends."""
+    study.refresh_from_db(from_queryset=ReaderStudy.objects.select_for_update())
+
+
+def check_draft(study: ReaderStudy) -> None:
+    """Raises StudyRefused once the study is frozen."""
+    if study.state != StudyState.DRAFT:
+        raise StudyRefused(_("“%(name)s” is frozen and cannot change: copy it instead.") % {"name": study.name})
+
+
+def check_not_archived(study: ReaderStudy) -> None:
+    if study.archived_at is not None:
+        raise StudyRefused(_("“%(name)s” is archived: bring it back first.") % {"name": study.name})
+
+
+def check_transition(study: ReaderStudy, to: StudyState) -> None:
+    if not may_become(study.state, to):
+        raise StudyRefused(
+            _("The study is %(state)s; it cannot become %(to)s.")
+            % {"state": study.get_state_display(), "to": _(to.label)}
+        )
+
+
+@transaction.atomic
+def open_study(study: ReaderStudy, *, actor: User | None, at: datetime) -> None:
+    """Readers read from now on. Opening an open study changes nothing.
+
+    Raises StudyRefused for a draft, a closed and an archived study, and while an image is missing or is not the one
+    that was frozen.
+    """
+    from readerstudy.design.checking import hindrances_of  # checking asks this module for its refusals
+
+    hold_study(study)
+    if study.state == StudyState.OPEN:
+        return
+    check_transition(study, StudyState.OPEN)
+    check_not_archived(study)
+    hindrances = hindrances_of(study)
+    if hindrances:
+        raise StudyRefused(" ".join(hindrances))
+    study.state, study.opened_at = StudyState.OPEN, at
+    study.save(update_fields=["state", "opened_at"])
+    record("study.opened", actor=actor, at=at, subject=study)
+
+
+@transaction.atomic
+def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirmed_open: int = 0) -> None:
+    """Nothing is read from now on. Closing a closed study changes nothing.
+
+    ``confirmed_open`` is the number of readers without an end that the person was shown and agreed to leave. Raises
+    StudyNotComplete when another number is unfinished, StudyRefused for a draft.
+    """
+    from readerstudy.design.freezing import commitment_holds  # freezing asks this module for its refusals
+
+    hold_study(study)
+    if study.state in (StudyState.CLOSED, StudyState.ANALYSED):
+        return
+    check_transition(study, StudyState.CLOSED)
+    n_open = unfinished(study).count()
+    if n_open != confirmed_open:
+        raise StudyNotComplete(n_open)
+    study.state, study.closed_at = StudyState.CLOSED, at
+    study.save(update_fields=["state", "closed_at"])
+    facts: dict[str, object] = {"n_open": n_open}
+    if study.protocol:
+        facts["commitment_holds"] = commitment_holds(study)
+    record("study.closed", actor=actor, at=at, subject=study, facts=facts)
+
+
+def use_of_bank(bank: QuestionBank) -> str:
+    """Why the bank cannot be deleted; empty where no study has its questions."""
+    if ReaderStudy.objects.filter(bank=bank).exists():
+        return _("A reader study uses questions of this bank: archive the bank instead.")
+    return ""
+
+
+def unfinished(study: ReaderStudy) -> QuerySet[Enrolment]:
+    """Readers with an account who are in the study and have not come to its end."""
+    return Enrolment.objects.filter(
+        study=study, reader__isnull=False, finished_at=None, withdrawn_at=None, replaced_at=None
+    )
+
+
+@transaction.atomic
+def archive(study: ReaderStudy, *, actor: User, at: datetime) -> None:
+    """Out of the lists; everything stays readable. Raises StudyRefused while open."""
+    hold_study(study)
+    if study.state == StudyState.OPEN:
+        raise StudyRefused(_("The study is open: close it before you archive it."))
+    archiving.archive(study, actor=actor, at=at)
+
+
+@transaction.atomic
+def bring_back(study: ReaderStudy, *, actor: User, at: datetime) -> None:
+    hold_study(study)
+    archiving.bring_back(study, actor=actor, at=at)
+
+
+@transaction.atomic
+def delete(study: ReaderStudy, *, actor: User | None, at: datetime) -> None:
+    """A draft goes with its cases and invitations. Raises StudyRefused once it is frozen."""
+    hold_study(study)
+    if study.state != StudyState.DRAFT:
+        raise StudyRefused(_("The study is frozen and stays: archive it instead."))
+    if study.copies.exists() or study.enrolments.exists():
+        raise StudyRefused(_("Copies or readers belong to this study: archive it instead."))
+    record("study.deleted", actor=actor, at=at, subject=study, facts={"name": study.name})
+    study.invitations.all().delete()
+    study.delete()

@@ -1,0 +1,111 @@
+"""Cases that are left out, each with a reason. A voided case stays stored; its voiding is never taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import User
+from readerstudy.design.naming import find_cases
+from readerstudy.design.parsing import VoidingRow
+from readerstudy.design.studies import StudyRefused, hold_study
+from readerstudy.enums import Block, StudyState
+from readerstudy.models import ReaderStudy, StudyCase, Voiding
+
+
+class VoidingsRefused(StudyRefused):
+    """Rows of a file cannot be stored; ``rows`` holds the line number of each with its sentence. Nothing was stored."""
+
+    def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
+        super().__init__(" ".join(_("Row %(row)s: %(why)s") % {"row": row, "why": why} for row, why in rows))
+        self.rows = list(rows)
+
+
+@dataclass(frozen=True)
+class VoidingsImported:
+    n_stored: int
+    n_there: int  # voided before, for the same reason
+
+
+@transaction.atomic
+def void_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime) -> Voiding:
+    """Leave a case out. Before anybody saw a result it leaves everything; afterwards only a labelled sensitivity line.
+
+    Raises StudyRefused without a reason, for a draft, a practice case and a case that is voided already.
+    """
+    hold_study(case.study)
+    _check_state(case.study)
+    why = _refusal(case, reason.strip())
+    if why:
+        raise StudyRefused(why)
+    voiding = Voiding.objects.create(
+        case=case, reason=reason.strip(), before_unblinding=case.study.unblinded_at is None, actor=actor, at=at
+    )
+    facts = {"case": case.number, "reason": voiding.reason, "before_unblinding": voiding.before_unblinding}
+    record("study.case_voided", actor=actor, at=at, subject=case.study, facts=facts)
+    return voiding
+
+
+@transaction.atomic
+def import_voidings(
+    study: ReaderStudy,
+    rows: Sequence[VoidingRow],
+    *,
+    source: str,
+    actor: User | None,
+    at: datetime,
+    unreadable: Sequence[tuple[int, str]] = (),
+) -> VoidingsImported:
+    """All rows or none. Raises VoidingsRefused with every row that cannot be stored, the ``unreadable`` ones included.
+
+    Voidings of a study that was never opened here, because it was read elsewhere, count as before unblinding.
+    """
+    hold_study(study)
+    _check_state(study)
+    cases = find_cases(study, {row.case for row in rows})
+    there = dict(Voiding.objects.filter(case__study=study).values_list("case_id", "reason"))
+    bad = list(unreadable)
+    fresh: dict[int, VoidingRow] = {}
+    n_there = 0
+    for row in rows:
+        case = cases.get(row.case)
+        if case is None:
+            bad.append((row.line, _("the study has no case “%(case)s”.") % {"case": row.case[:80]}))
+        elif case.pk in fresh:
+            bad.append((row.line, _("the case “%(case)s” comes twice.") % {"case": row.case[:80]}))
+        elif there.get(case.pk) == row.reason.strip():
+            n_there += 1
+        elif why := _refusal(case, row.reason.strip()):
+            bad.append((row.line, why))
+        else:
+            fresh[case.pk] = row
+    if bad:
+        raise VoidingsRefused(sorted(bad))
+    early = study.unblinded_at is None or study.opened_at is None
+    Voiding.objects.bulk_create(
+        Voiding(case_id=pk, reason=row.reason.strip(), before_unblinding=early, source=source[:200], actor=actor, at=at)
+        for pk, row in fresh.items()
+    )
+    facts = {"n": len(fresh), "n_there": n_there, "source": source[:200], "before_unblinding": early}
+    record("study.voidings_imported", actor=actor, at=at, subject=study, facts=facts)
+    return VoidingsImported(len(fresh), n_there)
+
+
+def _check_state(study: ReaderStudy) -> None:
+    if study.state == StudyState.DRAFT:
+        raise StudyRefused(_("The study is a draft: take the case out of it instead of voiding it."))
+
+
+def _refusal(case: StudyCase, reason: str) -> str:
+    if not reason:
+        return _("Say why the case is left out.")
+    if case.block != Block.MAIN:
+        return _("Practice cases are never in the results and need not be voided.")
+    if Voiding.objects.filter(case=case).exists():
+        return _("The case is voided already, for another reason; a voiding is never changed.")
+    return ""

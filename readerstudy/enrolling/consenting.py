@@ -1,0 +1,77 @@
+"""Agreeing to take part, to exactly the text that was on the page; or declining."""
+
+from __future__ import annotations
+
+import hashlib
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from readerstudy.enrolling.deadlines import time_text
+from readerstudy.enrolling.holding import hold
+from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
+
+
+class TextChanged(Exception):
+    """The text that was agreed to is not the text of the study."""
+
+
+class HasRead(Exception):
+    """A case was opened already: this is no declining any more, it is a withdrawal."""
+
+
+def consent_sha256(study: ReaderStudy) -> str:
+    """Of the version and the text together."""
+    return hashlib.sha256(f"{study.consent_version}\n{study.consent}".encode()).hexdigest()
+
+
+@transaction.atomic
+def agree(enrolment: Enrolment, sha256: str, *, at: datetime) -> None:
+    """Store who agreed to what and when. Agreeing twice changes nothing. Raises TextChanged, HasLeft."""
+    study = enrolment.study
+    if sha256 != consent_sha256(study):
+        raise TextChanged
+    hold(enrolment)
+    if enrolment.consented_at is not None:
+        return
+    enrolment.consented_at = at
+    enrolment.consent_version = study.consent_version
+    enrolment.consent_sha256 = sha256
+    enrolment.save(update_fields=["consented_at", "consent_version", "consent_sha256"])
+    facts = {"version": study.consent_version, "sha256": sha256}
+    record("reader.consented", actor=enrolment.reader, at=at, subject=enrolment, facts=facts)
+
+
+@transaction.atomic
+def decline(enrolment: Enrolment, *, at: datetime) -> None:
+    """Leave before the start; the order is free for the next reader. Raises HasRead, HasLeft."""
+    hold(enrolment)
+    if enrolment.consented_at is not None or enrolment.readings.exists():
+        raise HasRead
+    enrolment.withdrawn_at = at
+    enrolment.save(update_fields=["withdrawn_at"])
+    PresentationOrder.objects.filter(enrolment=enrolment).update(enrolment=None)
+    record("reader.declined", actor=enrolment.reader, at=at, subject=enrolment)
+
+
+def consent_copy(enrolment: Enrolment) -> str:
+    """What the reader keeps: the text, its version and checksum, and when they agreed. Plain text."""
+    study, agreed = enrolment.study, enrolment.consented_at
+    zone = enrolment.reader.time_zone if enrolment.reader else "UTC"
+    lines = [
+        study.name,
+        _("Consent, version %(version)s") % {"version": study.consent_version},
+        "",
+        study.consent.strip(),
+        "",
+    ]
+    if agreed is not None and enrolment.reader is not None:
+        lines.append(
+            _("%(name)s agreed on %(when)s.") % {"name": enrolment.reader.name, "when": time_text(agreed, zone)}
+        )
+    lines.append(_("Checksum of this text (SHA-256): %(sha256)s") % {"sha256": consent_sha256(study)})
+    if study.contact:
+        lines.append(_("Contact: %(contact)s") % {"contact": study.contact})
+    return "\n".join(lines) + "\n"

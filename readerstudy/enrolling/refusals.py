@@ -1,0 +1,42 @@
+"""Why somebody must not read in a study, as sentences: they know its answers, or may look them up."""
+
+from __future__ import annotations
+
+from django.utils.translation import gettext as _
+
+from annotation.enums import Role
+from annotation.models import Membership, Question, User
+from annotation.permissions import is_coordinator
+from readerstudy.design.vetoing import may_not_read
+from readerstudy.models import CaseSet, ReaderStudy, StudyRole
+
+
+def reasons_against(person: User, study: ReaderStudy, case_set: CaseSet) -> list[str]:
+    """What a coordinator reads, with the numbers of questions; empty for somebody who may read these cases."""
+    return [*_by_role(person, study), *may_not_read(person, study, case_set)]
+
+
+def reasons_told(person: User, study: ReaderStudy, case_set: CaseSet) -> list[str]:
+    """What the person reads: the same, without telling which questions the study holds."""
+    reasons = _by_role(person, study)
+    if may_not_read(person, study, case_set):
+        reasons.append(
+            _("You reviewed or imported questions of this study, or review some of them now, and so may know answers.")
+        )
+    return reasons
+
+
+def _by_role(person: User, study: ReaderStudy) -> list[str]:
+    """Whoever made the study, and whoever can look up its keys or see what its reviewers said of them."""
+    reasons = []
+    if study.created_by_id == person.pk:
+        reasons.append(_("%(name)s designed this study.") % {"name": person.name})
+    if is_coordinator(person) or StudyRole.objects.filter(study=study, user=person).exists():
+        reasons.append(_("%(name)s coordinates, and so can look up the answers.") % {"name": person.name})
+    questions = Question.objects.filter(revisions__in=study.cases.values("revision"))
+    oversees = Membership.objects.filter(
+        user=person, role=Role.COORDINATOR, round__plan__questions__revision__question__in=questions
+    )
+    if oversees.exists():
+        reasons.append(_("%(name)s coordinates a review round of questions of this study.") % {"name": person.name})
+    return reasons

@@ -1,0 +1,72 @@
+"""Closed vocabularies of reader studies: stored as the value, shown as the label. Pure, so kernels may use them."""
+
+from __future__ import annotations
+
+from annotation.enums import Word
+
+
+def _(label: str) -> str:
+    """Mark a label for translation; models translate it where it is shown."""
+    return label
+
+
+class StudyState(Word):
+    DRAFT = "draft", _("draft")
+    FROZEN = "frozen", _("frozen")  # text, images, orders and keys stand; nobody reads yet
+    OPEN = "open", _("open")
+    CLOSED = "closed", _("closed")
+    ANALYSED = "analysed", _("analysed")
+
+
+class Block(Word):
+    PRACTICE = "practice", _("practice")  # with feedback, never in the results
+    MAIN = "main", _("main")
+
+
+class Information(Word):
+    """What an arm shows beside the images and the question."""
+
+    NONE = "none", _("nothing")
+    AGE_SEX = "age_sex", _("age and sex")
+    INDICATION = "indication", _("age, sex and indication")
+
+
+class Aid(Word):
+    NONE = "none", _("unaided")
+    MODEL = "model", _("with a model's answer")
+
+
+class ResponseState(Word):
+    """How a reading ended; docs/glossary.md says what each counts for."""
+
+    ANSWERED = "answered", _("answered")
+    DECLINED = "declined", _("cannot tell")
+    TIMED_OUT = "timed_out", _("time ended without a choice")
+    LATE = "late", _("after the limit")
+    UNCONFIRMED = "unconfirmed", _("time ended, the choice was saved but not confirmed")
+    MISSING = "missing", _("missing")  # an image could not be read, a technical fault, never reached
+
+
+class RemarkKind(Word):
+    """What a reader says about a case beside the answer."""
+
+    CONFIDENCE = "confidence", _("chance of being right, %")
+    SLIP = "slip", _("slip: another option was meant")
+    FAULT = "fault", _("the case is faulty")
+
+
+class Refusal(Word):
+    """Why an answer that arrived is not the answer of its reading."""
+
+    OTHER_ANSWER = "other_answer", _("another answer is stored already")
+    NOT_THE_WRITER = "not_the_writer", _("reading goes on on another device")
+    STUDY_CLOSED = "study_closed", _("the study is closed")
+    DEADLINE_PASSED = "deadline_passed", _("the time for reading has passed")
+    WITHDRAWN = "withdrawn", _("the reader has left the study")
+
+
+class SessionEnd(Word):
+    FINISHED = "finished", _("finished")
+    LEFT = "left", _("left")
+    TAKEN_OVER = "taken_over", _("taken over by another page")
+    LAPSED = "lapsed", _("not heard of any more")

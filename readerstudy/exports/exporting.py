@@ -1,0 +1,91 @@
+"""What leaves the program: one table of a study in one format, and the trace of who took it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from typing import IO
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.enums import Word, _
+from annotation.exports.files import Written, write_digested
+from annotation.exports.tables import Cell, Column, Format
+from annotation.models import User
+from readerstudy.exports import events, orders, readers, sessions, voidings
+from readerstudy.exports.response_columns import response_columns
+from readerstudy.exports.responses import response_rows
+from readerstudy.models import ReaderStudy
+from readerstudy.watching.breaking_glass import SHORTEST_REASON
+from readerstudy.watching.unblinding import GLASS_BROKEN, is_over, unblind
+
+
+class Table(Word):
+    RESPONSES = "responses", _("responses")
+    EVENTS = "events", _("events of the clock")
+    SESSIONS = "sessions", _("sittings")
+    READERS = "readers", _("readers")
+    ORDERS = "orders", _("orders")
+    VOIDINGS = "voidings", _("voided cases")
+
+
+HIDDEN_UNTIL_CLOSED = frozenset({Table.RESPONSES, Table.EVENTS})
+_PLAIN: dict[str, tuple[tuple[Column, ...], Callable[[ReaderStudy], Iterator[list[Cell]]]]] = {
+    Table.EVENTS: (events.COLUMNS, events.event_rows),
+    Table.SESSIONS: (sessions.COLUMNS, sessions.session_rows),
+    Table.READERS: (readers.COLUMNS, readers.reader_rows),
+    Table.ORDERS: (orders.COLUMNS, orders.order_rows),
+    Table.VOIDINGS: (voidings.COLUMNS, voidings.voiding_rows),
+}
+
+
+class AnswersHidden(Exception):
+    """Answers of an open study were asked for without a reason."""
+
+
+def is_hidden(study: ReaderStudy, table: Table) -> bool:
+    """Answers are hidden until the study is closed."""
+    return table in HIDDEN_UNTIL_CLOSED and not is_over(study)
+
+
+def columns_of(study: ReaderStudy, table: Table) -> tuple[Column, ...]:
+    """Key and correct stand in the responses of a closed study only."""
+    return response_columns(with_key=is_over(study)) if table == Table.RESPONSES else _PLAIN[table][0]
+
+
+def export_table(
+    study: ReaderStudy,
+    table: Table,
+    form: Format,
+    to: IO[bytes],
+    *,
+    actor: User | None,
+    at: datetime,
+    before_closing: str = "",
+) -> Written:
+    """Write one table to ``to`` (seekable) and note in the audit log who took which bytes.
+
+    The same rows give the same bytes. Answers before closing raise AnswersHidden unless ``before_closing`` gives a
+    reason of at least SHORTEST_REASON characters, which is noted. Whoever takes the responses, or breaks the glass,
+    can see results: that unblinds the study.
+    """
+    reason = " ".join(before_closing.split())
+    breaks_glass = is_hidden(study, table)
+    if breaks_glass and len(reason) < SHORTEST_REASON:
+        raise AnswersHidden(f"the {table.label} of study {study.slug} are hidden until it is closed")
+    written = write_digested(to, columns_of(study, table), _rows(study, table), form)
+    facts = {"table": table.value, "format": form.value, "rows": written.n_rows, "sha256": written.sha256}
+    with transaction.atomic():
+        if breaks_glass:
+            record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, "table": table.value})
+        record("study.exported", actor=actor, at=at, subject=study, facts=facts)
+        if breaks_glass or table == Table.RESPONSES:
+            unblind(study, actor=actor, at=at, because=f"export of the {table.value}")
+    return written
+
+
+def _rows(study: ReaderStudy, table: Table) -> Iterator[list[Cell]]:
+    if table == Table.RESPONSES:
+        return response_rows(study, with_key=is_over(study))
+    return _PLAIN[table][1](study)

@@ -1,0 +1,214 @@
+"""The responses of a study as a table: one row per reading, and one for every case that a reader has not reached."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Count
+
+from annotation.exports.tables import Cell
+from annotation.models import AnswerKey
+from readerstudy.enums import Block, RemarkKind
+from readerstudy.exports.columns import study_cells
+from readerstudy.exports.counting import counted_state, is_correct, shown_letter
+from readerstudy.exports.response_columns import response_columns
+from readerstudy.models import (
+    Arm,
+    Enrolment,
+    PresentedCase,
+    ReaderStudy,
+    Reading,
+    RefusedAnswer,
+    Remark,
+    Response,
+    StudyCase,
+)
+
+Cells = dict[str, Cell]
+
+
+@dataclass(frozen=True)
+class _Place:
+    """One case for one reader in one arm, read or not."""
+
+    arm_id: int
+    case_id: int
+    position: int | None
+    options_order: str
+    reading: Reading | None
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What one reader said: by the id of the reading."""
+
+    responses: Mapping[int, list[Response]]  # the unconfirmed one first
+    remarks: Mapping[int, dict[str, Remark]]  # the newest of each kind
+    n_refused: Mapping[int, int]
+
+
+def response_rows(study: ReaderStudy, *, with_key: bool) -> Iterator[list[Cell]]:
+    """Rows by reader, then in the order of this reader; what was made elsewhere in the order of its file.
+
+    What is in memory grows with the cases of a reader, not with the number of readers.
+    """
+    names = [column.name for column in response_columns(with_key=with_key)]
+    cases = {
+        case.pk: case
+        for case in StudyCase.objects.filter(study=study).select_related("revision__question__exam", "voiding")
+    }
+    of_case = {pk: _case_cells(case) for pk, case in cases.items()}
+    keys = _keys(cases) if with_key else {}
+    arms = {arm.pk: arm for arm in Arm.objects.filter(study=study).order_by("number")}
+    for enrolment in Enrolment.objects.filter(study=study).select_related("case_set").order_by("pk"):
+        fixed = {**study_cells(study), **_reader_cells(enrolment)}
+        said = _said(enrolment)
+        for place in _places(enrolment, arms):
+            arm = arms[place.arm_id]
+            cells = {
+                **fixed,
+                "arm": arm.number,
+                "information": arm.information,
+                "aid": arm.aid,
+                **of_case[place.case_id],
+                **_reading_cells(place, said),
+            }
+            if with_key:
+                cells |= _key_cells(cells, keys.get(place.case_id, ""))
+            yield [cells[name] for name in names]
+
+
+def _places(enrolment: Enrolment, arms: Mapping[int, Arm]) -> Iterator[_Place]:
+    """The whole main block in this reader's order, read or not, and what was opened of the practice block."""
+    readings = {
+        (reading.arm_id, reading.case_id): reading
+        for reading in Reading.objects.filter(enrolment=enrolment).order_by("pk")
+    }
+    presented = PresentedCase.objects.filter(order__enrolment=enrolment).order_by(
+        "order__arm__number", "-block", "position"
+    )
+    for arm_id, case_id, block, position, options in presented.values_list(
+        "order__arm", "case", "block", "position", "options"
+    ):
+        reading = readings.pop((arm_id, case_id), None)
+        if reading is not None or block == Block.MAIN:
+            yield _Place(arm_id, case_id, position, options, reading)
+    for (arm_id, case_id), reading in readings.items():
+        yield _Place(arm_id, case_id, reading.position, "", reading)
+    if enrolment.reader_id is None and len(arms) == 1:
+        read = {case_id for _arm, case_id in readings}
+        for case_id in enrolment.case_set.cases.order_by("number").values_list("pk", flat=True):
+            if case_id not in read:
+                yield _Place(next(iter(arms)), case_id, None, "", None)
+
+
+def _said(enrolment: Enrolment) -> _Said:
+    of_reader = {"reading__enrolment": enrolment}
+    responses: dict[int, list[Response]] = defaultdict(list)
+    for response in Response.objects.filter(**of_reader).order_by("is_confirmed"):
+        responses[response.reading_id].append(response)
+    remarks: dict[int, dict[str, Remark]] = defaultdict(dict)
+    for remark in Remark.objects.filter(**of_reader).order_by("pk"):
+        remarks[remark.reading_id][remark.kind] = remark
+    refused = RefusedAnswer.objects.filter(**of_reader).order_by("reading").values_list("reading")
+    return _Said(responses, remarks, dict(refused.annotate(Count("pk"))))
+
+
+def _keys(cases: Mapping[int, StudyCase]) -> dict[int, str]:
+    """The key of each case, by the id of the case."""
+    stored = AnswerKey.objects.filter(revision__in=[case.revision_id for case in cases.values()])
+    of_revision = dict(stored.values_list("revision_id", "key"))
+    return {pk: of_revision.get(case.revision_id, "") for pk, case in cases.items()}
+
+
+def _case_cells(case: StudyCase) -> Cells:
+    revision, exam = case.revision, case.revision.question.exam
+    return {
+        "block": case.block,
+        "case": revision.question.number,
+        "case_id": case.public_id,
+        "revision": revision.number,
+        "exam": exam.pseudonym,
+        "patient": exam.patient_pseudonym,
+        "task": revision.task,
+        "category": revision.category,
+        "subcategory": revision.subcategory,
+        "question_class": revision.question_class,
+        "difficulty": revision.difficulty,
+        "voided": voided_cell(case),
+    }
+
+
+def voided_cell(case: StudyCase) -> str:
+    voiding = getattr(case, "voiding", None)
+    if voiding is None:
+        return ""
+    return "before_unblinding" if voiding.before_unblinding else "after_unblinding"
+
+
+def _reader_cells(enrolment: Enrolment) -> Cells:
+    return {
+        "reader": enrolment.pseudonym,
+        "case_set": enrolment.case_set.name,
+        "reader_state": reader_state(enrolment),
+    }
+
+
+def reader_state(enrolment: Enrolment) -> str:
+    if enrolment.reader_id is None:
+        return "imported"
+    if enrolment.withdrawn_at is not None:
+        return "withdrawn"
+    if enrolment.replaced_at is not None:
+        return "replaced"
+    return "finished" if enrolment.finished_at is not None else "reading"
+
+
+def _reading_cells(place: _Place, said: _Said) -> Cells:
+    reading = place.reading
+    responses = said.responses.get(reading.pk, []) if reading else []
+    remarks = said.remarks.get(reading.pk, {}) if reading else {}
+    confidence, slip, fault = (remarks.get(k) for k in (RemarkKind.CONFIDENCE, RemarkKind.SLIP, RemarkKind.FAULT))
+    return {
+        "position": place.position,
+        "options_order": place.options_order,
+        "reading_id": reading.public_id if reading else "",
+        "opened_at": reading.opened_at if reading else None,
+        "painted_at": reading.painted_at if reading else None,
+        "closed_by_time": any(not response.is_confirmed for response in responses),
+        "refused_answers": said.n_refused.get(reading.pk, 0) if reading else 0,
+        "confidence": int(confidence.value) if confidence and confidence.value.isdigit() else None,
+        "slip_option": slip.value if slip else "",
+        "faulty": fault is not None,
+        "faulty_text": fault.text if fault else "",
+        **_response_cells(responses[-1] if responses else None, place.options_order),
+    }
+
+
+def _response_cells(response: Response | None, options_order: str) -> Cells:
+    """The response that counts: the confirmed one where there is one."""
+    stored = response or Response(state="")
+    return {
+        "state": stored.state,
+        "counted": counted_state(stored.state),
+        "option": stored.option,
+        "shown_option": shown_letter(options_order, stored.option),
+        "is_confirmed": response.is_confirmed if response else None,
+        "delivered_late": response.delivered_late if response else None,
+        "limit_ms": stored.limit_ms,
+        "source": stored.source,
+        "committed_at": stored.committed_at,
+        "stored_at": stored.stored_at,
+        "active_ms": stored.active_ms,
+        "elapsed_ms": stored.elapsed_ms,
+        "sittings": stored.n_sittings,
+        "time_rule": stored.time_rule,
+        "time_flags": "|".join(stored.time_flags),
+        "unreadable": "|".join(stored.unreadable),
+    }
+
+
+def _key_cells(cells: Cells, key: str) -> Cells:
+    return {"key": key, "correct": is_correct(counted_state(str(cells["counted"])), str(cells["option"]), key)}

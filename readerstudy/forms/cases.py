@@ -1,0 +1,200 @@
+"""Which cases a study has: drawn from the bank, or named by their numbers; and what the forecast assumes."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import Difficulty, Task
+from annotation.sampling.drawing import SEED_MAX
+from readerstudy.design.drawing import ANY, DrawRequest, Quota
+from readerstudy.design.drawn import read_request
+from readerstudy.design.forecast import Assumptions
+from readerstudy.design.rules import read_rules
+from readerstudy.forms.drafts import DraftForm
+from readerstudy.models import ReaderStudy
+
+DRAW, LIST = "draw", "list"
+MOST_CASES, MOST_PRACTICE, MOST_SETS = 5_000, 100, 20
+TASKS = (*Task, ANY)
+DIFFICULTIES = (ANY, *Difficulty)
+CELLS = [(task, difficulty) for task in TASKS for difficulty in DIFFICULTIES if (task, difficulty) != (ANY, ANY)]
+
+
+def quota_name(task: str, difficulty: str) -> str:
+    return f"quota-{task}-{difficulty or 'unknown'}"
+
+
+def _whole(label: Any, least: int, most: int, sentence: Any = "", **options: Any) -> forms.IntegerField:
+    return forms.IntegerField(label=label, min_value=least, max_value=most, help_text=sentence, **options)
+
+
+def _share(label: Any, sentence: Any, least: float, most: float, step: str = "0.01") -> forms.FloatField:
+    return forms.FloatField(
+        label=label,
+        min_value=least,
+        max_value=most,
+        help_text=sentence,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": step}),
+    )
+
+
+class CasesForm(DraftForm):
+    """What to draw, or what to take; ``seen`` is the draw that a person looked at before storing it."""
+
+    how = forms.ChoiceField(
+        label=_("Cases"),
+        widget=forms.RadioSelect,
+        choices=((DRAW, _("draw them by chance, with a seed")), (LIST, _("take the questions of a list"))),
+        initial=DRAW,
+    )
+    n = _whole(
+        _("Cases to draw"), 1, MOST_CASES, _("Of the main block, all sets together."), initial=200, required=False
+    )
+    seed = _whole(_("Seed"), 0, SEED_MAX, _("Same seed, same draw. The orders are drawn with it, too."), initial=1)
+    n_practice = _whole(
+        _("Practice cases"),
+        0,
+        MOST_PRACTICE,
+        _("Answered first, with feedback; never in the results, and of other patients."),
+        initial=5,
+        required=False,
+    )
+    several_per_patient = forms.BooleanField(
+        label=_("Allow several questions per patient"),
+        required=False,
+        help_text=_("Otherwise one of each patient. Where no patient is known, an exam stands for one."),
+    )
+    n_sets = _whole(
+        _("Sets"), 1, MOST_SETS, _("With several sets, readers of different sets read different cases."), initial=1
+    )
+    n_shared = _whole(
+        _("Cases in every set"), 0, MOST_CASES, _("The overlap; the other cases are dealt out evenly."), initial=0
+    )
+    numbers = forms.CharField(
+        label=_("Question numbers"),
+        required=False,
+        max_length=50_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("As they stand in the bank, with commas, blanks or lines between them."),
+    )
+    practice_numbers = forms.CharField(
+        label=_("Question numbers of the practice block"),
+        required=False,
+        max_length=2_000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("Empty: no practice block."),
+    )
+    accepted_because = forms.CharField(
+        label=_("Reason to take questions that no review has accepted"),
+        required=False,
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=_("Empty: only accepted questions. The protocol lists each such question with this reason."),
+    )
+    seen = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    accuracy = _share(_("Expected share of right answers"), _("Of a reader or a model."), 0.01, 0.99)
+    discordant = _share(
+        _("Share of cases on which two raters differ"),
+        _("One right and the other wrong, both ways together."),
+        0.01,
+        1.0,
+    )
+    delta = _share(_("Difference to find"), _("Model minus the mean of the readers, as a share."), 0.01, 0.99)
+    var_reader = _share(_("Variance of readers"), "", 0.0, 1.0, "0.0001")
+    var_case = _share(_("Variance of cases"), "", 0.0, 1.0, "0.0001")
+    var_reader_case = _share(_("Variance of readers with cases"), "", 0.0, 1.0, "0.0001")
+
+    FORECAST = ("accuracy", "discordant", "delta", "var_reader", "var_case", "var_reader_case")
+
+    def __init__(self, study: ReaderStudy, data: Any = None) -> None:
+        self.study = study
+        super().__init__(data, initial=initial_of(study))
+        for task, difficulty in CELLS:
+            label = gettext("Quota: %(task)s, %(difficulty)s") % {
+                "task": word_of(Task, task),
+                "difficulty": word_of(Difficulty, difficulty),
+            }
+            field = _whole(label, 0, MOST_CASES, required=False)
+            field.widget.attrs["aria-label"] = label
+            self.fields[quota_name(task, difficulty)] = field
+
+    def quota_field(self, task: str, difficulty: str) -> forms.BoundField | None:
+        """None for any task of any difficulty: that is the number of cases."""
+        return self[quota_name(task, difficulty)] if (task, difficulty) in CELLS else None
+
+    def forecast_fields(self) -> list[forms.BoundField]:
+        return [self[name] for name in self.FORECAST]
+
+    def clean(self) -> dict[str, Any]:
+        asked = super().clean() or self.cleaned_data
+        if asked.get("how") == DRAW and not asked.get("n") and "n" not in self.errors:
+            self.add_error("n", gettext("Say how many cases to draw."))
+        if asked.get("how") == LIST and "numbers" not in self.errors and not asked.get("numbers"):
+            self.add_error("numbers", gettext("Name at least one question."))
+        return asked
+
+    def clean_numbers(self) -> list[int]:
+        return read_numbers(self.cleaned_data["numbers"])
+
+    def clean_practice_numbers(self) -> list[int]:
+        return read_numbers(self.cleaned_data["practice_numbers"])
+
+    @property
+    def is_list(self) -> bool:
+        return bool(self.cleaned_data["how"] == LIST)
+
+    def request(self) -> DrawRequest:
+        """What was asked for, after is_valid()."""
+        asked = self.cleaned_data
+        quotas = [(asked.get(quota_name(*cell)), cell) for cell in CELLS]
+        return DrawRequest(
+            n=asked["n"] or 0,
+            quotas=tuple(Quota(n, str(task), str(level)) for n, (task, level) in quotas if n is not None),
+            n_practice=asked["n_practice"] or 0,
+            n_sets=asked["n_sets"],
+            n_shared=asked["n_shared"],
+            several_per_patient=asked["several_per_patient"],
+        )
+
+    def assumptions(self) -> Assumptions:
+        """What the forecast assumes; a field that was emptied has its default again."""
+        given = {name: self.cleaned_data.get(name) for name in self.FORECAST}
+        return Assumptions(**{name: value for name, value in given.items() if value is not None})
+
+
+def initial_of(study: ReaderStudy) -> dict[str, Any]:
+    """What the study holds already."""
+    assumed = Assumptions()
+    initial: dict[str, Any] = {name: getattr(assumed, name) for name in CasesForm.FORECAST}
+    rules = read_rules(study.rules)
+    initial |= {"seed": study.seed, "several_per_patient": rules.several_per_patient}
+    if not study.draw:
+        return initial
+    asked = read_request(study.draw, rules)
+    initial |= {name: getattr(asked, name) for name in ("n", "n_practice", "n_sets", "n_shared")}
+    initial["accepted_because"] = study.draw.get("accepted_because", "")
+    return initial | {quota_name(quota.task, quota.difficulty): quota.n for quota in asked.quotas}
+
+
+def read_numbers(text: str) -> list[int]:
+    """Question numbers with anything but letters between them, each once. Raises ValidationError."""
+    words = [word for word in re.split(r"[\s,;]+", text) if word]
+    wrong = [word for word in words if not (word.isascii() and word.isdigit() and 0 < len(word) < 10)]
+    if wrong:
+        raise forms.ValidationError(gettext("“%(word)s” is no question number.") % {"word": wrong[0][:40]})
+    numbers = [int(word) for word in words]
+    if len(set(numbers)) < len(numbers):
+        twice = next(number for number in numbers if numbers.count(number) > 1)
+        raise forms.ValidationError(gettext("Question %(number)s is named twice.") % {"number": twice})
+    return numbers
+
+
+def word_of(words: type[Task] | type[Difficulty], value: str) -> str:
+    return gettext("any") if value == ANY else gettext(words(value).label)

@@ -1,0 +1,59 @@
+"""What the forms of a design share: they fill from a study, and say what stands once it is frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from typing import Any, cast
+
+from django import forms
+from django.utils import timezone
+from django.utils.formats import date_format
+from django.utils.translation import gettext as _
+
+
+class DraftForm(forms.Form):
+    """A step of the design."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
+    def facts(self) -> list[tuple[str, str]]:
+        """Each field with what is stored, in words, for a design that cannot change any more."""
+        return [(str(bound.label), _said(bound)) for bound in self]
+
+
+def _said(bound: forms.BoundField) -> str:
+    value = bound.value()
+    if isinstance(bound.field, forms.BooleanField):
+        return _("yes") if value else _("no")
+    if isinstance(bound.field, forms.MultipleChoiceField):
+        return ", ".join(label for key, label in _labels(bound.field).items() if key in (value or [])) or _("none")
+    if isinstance(bound.field, forms.ChoiceField):
+        return _labels(bound.field).get(value, str(value))
+    if isinstance(value, datetime):
+        return date_format(value, "DATETIME_FORMAT")
+    return str(value) if value not in (None, "") else _("none")
+
+
+def _labels(field: forms.ChoiceField) -> dict[str, str]:
+    """Words of the choices that stand alone; those of a group (places of a continent) are their own words."""
+    choices = cast("Iterable[tuple[Any, Any]]", field.choices)
+    return {str(key): str(label) for key, label in choices if not isinstance(label, list | tuple)}
+
+
+class PlainTimeField(forms.DateTimeField):
+    """A date and time as they stand on a wall, without any zone: another field of the form says which is meant."""
+
+    def __init__(self, **options: Any) -> None:
+        widget = forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M")
+        super().__init__(**{"widget": widget, **options})
+
+    def clean(self, value: Any) -> datetime | None:
+        with timezone.override(UTC):
+            found = super().clean(value)
+        return found.replace(tzinfo=None) if isinstance(found, datetime) else None
+
+    def prepare_value(self, value: Any) -> Any:
+        return value  # not moved into the zone of the person who looks

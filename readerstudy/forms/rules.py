@@ -1,0 +1,182 @@
+"""The rules of a study, what its readers are told, and the analysis plan."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import ViewerTool
+from annotation.forms.account import TimeZoneField
+from annotation.review.viewing import LEAST_WINDOW, MOST_WINDOW
+from readerstudy.design.rules import (
+    LEAST_READY,
+    MOST_READY,
+    AnalysisPlan,
+    Rules,
+    RulesRefused,
+    read_analysis,
+    read_rules,
+)
+from readerstudy.forms.drafts import DraftForm, PlainTimeField
+from readerstudy.models import ReaderStudy
+
+MOST_WORDS = 20_000
+
+
+def _switch(label: Any, sentence: Any) -> forms.BooleanField:
+    return forms.BooleanField(label=label, required=False, help_text=sentence)
+
+
+def _whole(label: Any, sentence: Any, least: int, most: int) -> forms.IntegerField:
+    return forms.IntegerField(label=label, required=False, min_value=least, max_value=most, help_text=sentence)
+
+
+def _text(label: Any, sentence: Any, *, most: int = 300, rows: int = 0, required: bool = False) -> forms.CharField:
+    widget = forms.Textarea(attrs={"rows": rows}) if rows else forms.TextInput()
+    return forms.CharField(label=label, required=required, max_length=most, widget=widget, help_text=sentence)
+
+
+class RulesForm(DraftForm):
+    """How the cases are read."""
+
+    time_limit_s = _whole(
+        _("Time limit for a case, seconds"),
+        _("Empty: no limit, and no clock on screen. With a limit, an answer after it is stored and counts as wrong."),
+        5,
+        3600,
+    )
+    shuffle_options = _switch(
+        _("Shuffle the options"),
+        _("Otherwise they stand as in the bank. “None of the above” and options that name letters stay in place."),
+    )
+    cannot_tell = _switch(_("Allow “cannot tell”"), _("A reader may decline a case; it counts as not right."))
+    confidence = _switch(
+        _("Ask how sure the reader is"), _("After each answer: the chance of being right, 25, 40, 60, 80 or 95 %.")
+    )
+    slips = _switch(
+        _("Slips can be reported"),
+        _("Until the next answer a reader can say that another option was meant; only a sensitivity line uses it."),
+    )
+    n_ready = forms.IntegerField(
+        label=_("Cases held ready"),
+        min_value=LEAST_READY,
+        max_value=MOST_READY,
+        help_text=_("So many of the next cases a reader's page may hold, also when the network is gone. Two to ten."),
+    )
+    break_every = _whole(_("Offer a break every … cases"), _("Empty: no break is offered."), 1, 1000)
+    may_pause = _switch(_("Readers may pause"), _("A pause takes effect after the case; the clock does not run in it."))
+    practice_pass = _whole(
+        _("Right answers needed in the practice block"),
+        _("Empty: the practice block need not be passed, only worked through."),
+        1,
+        100,
+    )
+    show_results = _switch(
+        _("Show readers their own results"), _("On their last page, once they have read all of their cases.")
+    )
+    hidden_tools = forms.MultipleChoiceField(
+        label=_("Image tools to hide"),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("A hidden tool has neither a button nor a key."),
+    )
+    least_width = _whole(
+        _("Smallest window: width"),
+        _("In a smaller window nothing of a case shows. A 1366 × 768 screen leaves about 1366 × 650."),
+        LEAST_WINDOW[0],
+        MOST_WINDOW[0],
+    )
+    least_height = _whole(
+        _("Smallest window: height"), _("In pixels of the page; both or neither."), LEAST_WINDOW[1], MOST_WINDOW[1]
+    )
+
+    consent = _text(
+        _("Consent"),
+        _("What a reader agrees to before anything else; they keep a copy. Say what becomes of their answers."),
+        most=MOST_WORDS,
+        rows=8,
+    )
+    instructions = _text(
+        _("Instructions"),
+        _("What a reader reads before the first case. Name no finding and no rate."),
+        most=5000,
+        rows=6,
+    )
+    contact = _text(_("Contact"), _("A person whom readers can ask: name, and mail or telephone."), most=200)
+    deadline = PlainTimeField(
+        label=_("Deadline"),
+        required=False,
+        help_text=_("Empty: until the study is closed. For one reader it can be extended."),
+    )
+    time_zone = TimeZoneField(help_text=_("In which the deadline is meant and shown to readers."))
+
+    primary = _text(_("Primary comparison"), _("The one comparison that the study was made for."), required=True)
+    inference = _text(_("Inference"), _("To which readers and questions the result speaks."), required=True)
+    margin = forms.FloatField(
+        label=_("Margin"),
+        required=False,
+        help_text=_("For non-inferiority, as a share: 0.05 is five percentage points. Empty: a test of difference."),
+        widget=forms.NumberInput(attrs={"step": "0.01"}),
+    )
+    family = _text(_("Family"), _("Over which comparisons the error rate is held, and how."), required=True)
+    late_answers = _text(_("Late answers"), _("How an answer after the limit counts."), required=True)
+    voids = _text(_("Voided cases"), _("How a case counts that is voided before or after unblinding."), required=True)
+    notes = _text(_("Notes"), _("Whatever else was decided beforehand."), most=5000, rows=3)
+
+    parts = (
+        (_("Answers"), ("time_limit_s", "shuffle_options", "cannot_tell", "confidence", "slips")),
+        (_("Pace"), ("n_ready", "break_every", "may_pause", "practice_pass", "show_results")),
+        (_("Image tools and window"), ("hidden_tools", "least_width", "least_height")),
+        (_("What readers are told"), ("consent", "instructions", "contact", "deadline", "time_zone")),
+        (
+            _("Analysis plan"),
+            ("primary", "inference", "margin", "family", "late_answers", "voids", "notes"),
+        ),
+    )
+
+    def __init__(self, study: ReaderStudy, data: Any = None) -> None:
+        self.rules_before, analysis = read_rules(study.rules), read_analysis(study.analysis)
+        zone = ZoneInfo(study.time_zone)
+        deadline = study.deadline_at.astimezone(zone).replace(tzinfo=None) if study.deadline_at else None
+        texts = {name: getattr(study, name) for name in ("consent", "instructions", "contact", "time_zone")}
+        initial = {**self.rules_before.as_json(), **asdict(analysis), **texts, "deadline": deadline}
+        super().__init__(data, initial=initial)
+        tools = self.fields["hidden_tools"]
+        assert isinstance(tools, forms.MultipleChoiceField)
+        tools.choices = [(tool.value, gettext(tool.label)) for tool in ViewerTool]
+
+    def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
+        return [(str(title), [self[name] for name in names]) for title, names in self.parts]
+
+    def clean(self) -> dict[str, Any]:
+        asked = super().clean() or self.cleaned_data
+        if not self.errors:
+            try:
+                self.rules(), self.analysis()
+            except RulesRefused as refusal:
+                self.add_error(refusal.field, gettext(str(refusal)))
+        return asked
+
+    def rules(self) -> Rules:
+        """What was asked for; what other steps decide stays. Raises RulesRefused."""
+        return read_rules(self._values(self.rules_before.as_json()))
+
+    def analysis(self) -> AnalysisPlan:
+        """Raises RulesRefused."""
+        return read_analysis(self._values(AnalysisPlan().as_json()))
+
+    def _values(self, before: dict[str, Any]) -> dict[str, Any]:
+        return {name: self.cleaned_data.get(name, value) for name, value in before.items()}
+
+    def texts(self) -> dict[str, str | datetime | None]:
+        """What readers are told; the deadline as the moment that it means in its zone."""
+        plain, zone = self.cleaned_data["deadline"], ZoneInfo(self.cleaned_data["time_zone"])
+        names = ("consent", "instructions", "contact", "time_zone")
+        deadline_at = plain.replace(tzinfo=zone) if plain else None
+        return {**{name: self.cleaned_data[name] for name in names}, "deadline_at": deadline_at}

@@ -1,0 +1,73 @@
+"""manage.py export_responses: the tables of a reader study, each with its codebook."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db.models import Q
+from django.utils import timezone
+
+from annotation.exports.files import whole_file
+from annotation.exports.tables import Format, write_codebook
+from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table
+from readerstudy.models import ReaderStudy
+from readerstudy.watching.breaking_glass import SHORTEST_REASON
+
+
+class Command(BaseCommand):
+    help = "Write a table of a reader study, or all tables into a folder, and a codebook beside each."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--study", required=True, help="name or address of the study")
+        parser.add_argument("--format", required=True, choices=Format.values())
+        parser.add_argument(
+            "--output", required=True, metavar="FILE", type=Path, help="an existing file is replaced; a folder: all"
+        )
+        parser.add_argument("--table", choices=Table.values(), help="default: responses; into a folder: all")
+        parser.add_argument(
+            "--before-closing",
+            default="",
+            metavar="REASON",
+            help="answers of a study that is not closed yet; the reason is kept in the audit log",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study, path, at = find_study(options["study"]), options["output"], timezone.now()
+        if not path.is_dir() and not path.parent.is_dir():
+            raise CommandError(
+                f"{path} is in a folder that does not exist: name a file in one that does.", returncode=2
+            )
+        tables = [Table(options["table"])] if options["table"] else [Table.RESPONSES]
+        if path.is_dir() and not options["table"]:
+            tables = list(Table)
+        for table in tables:
+            file = path / f"{table.value}.{options['format']}" if path.is_dir() else path
+            self._write(study, table, file, form=Format(options["format"]), reason=options["before_closing"], at=at)
+
+    def _write(self, study: ReaderStudy, table: Table, path: Path, *, form: Format, reason: str, at: datetime) -> None:
+        codebook = path.with_name(f"{path.stem}.codebook.csv")
+        try:
+            with whole_file(path) as file:
+                written = export_table(study, table, form, file, actor=None, at=at, before_closing=reason)
+            with whole_file(codebook) as file:
+                write_codebook(file, columns_of(study, table))
+        except AnswersHidden:
+            raise CommandError(
+                f"The {table.label} of {study.name} are hidden until it is closed. Close it, take another table, or "
+                f"give a reason of at least {SHORTEST_REASON} characters with --before-closing.",
+                returncode=2,
+            ) from None
+        except OSError as failure:
+            raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
+        self.stdout.write(f"{written.n_rows} rows in {path}, what the columns mean in {codebook.name}")
+
+
+def find_study(wanted: str) -> ReaderStudy:
+    found = ReaderStudy.objects.filter(Q(name=wanted) | Q(slug=wanted)).first()
+    if found is None:
+        names = ", ".join(ReaderStudy.objects.values_list("slug", flat=True)[:20]) or "none so far"
+        raise CommandError(f"There is no study named {wanted!r}. Studies: {names}.", returncode=2)
+    return found

@@ -1,0 +1,111 @@
+"""What a study froze does not change, on both databases: the database itself refuses it.
+
+Cases, sets, arms, orders and places of a study that is no longer a draft, the columns of its design, and the wording
+and keys of its questions. A reader still takes an order, and a question is still superseded by a new revision.
+
+SQLite makes a table anew to change a column, and stops where a trigger of another table names it: a later migration
+that changes a column of studies, cases, sets or orders runs ``remove_triggers`` before and ``add_triggers`` after
+(``importlib.import_module("readerstudy.migrations.0003_frozen_designs")``).
+"""
+
+from django.db import migrations
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.migrations.state import StateApps
+
+NOT_A_DRAFT = "EXISTS (SELECT 1 FROM readerstudy_readerstudy s WHERE s.id = {row}.study_id AND s.state <> 'draft')"
+OF_A_SET = (
+    "EXISTS (SELECT 1 FROM readerstudy_caseset c JOIN readerstudy_readerstudy s ON s.id = c.study_id "
+    "WHERE c.id = {row}.caseset_id AND s.state <> 'draft')"
+)
+OF_AN_ORDER = (
+    "EXISTS (SELECT 1 FROM readerstudy_presentationorder o JOIN readerstudy_readerstudy s ON s.id = o.study_id "
+    "WHERE o.id = {row}.order_id AND s.state <> 'draft')"
+)
+USED = (
+    "EXISTS (SELECT 1 FROM readerstudy_studycase c JOIN readerstudy_readerstudy s ON s.id = c.study_id "
+    "WHERE c.revision_id = OLD.{column} AND s.state <> 'draft')"
+)
+WHOLE_ROWS = {
+    "readerstudy_studycase": NOT_A_DRAFT,
+    "readerstudy_arm": NOT_A_DRAFT,
+    "readerstudy_caseset": NOT_A_DRAFT,
+    "readerstudy_studycase_sets": OF_A_SET,
+    "readerstudy_presentedcase": OF_AN_ORDER,
+}
+ORDER = ("study_id", "arm_id", "case_set_id", "number", "rule")
+DESIGN = (
+    *("name", "bank_id", "seed", "draw", "rules", "analysis", "n_readers", "n_orders", "instructions", "consent"),
+    *("consent_version", "contact", "protocol", "protocol_sha256", "keys_salt", "frozen_at", "simulated"),
+)
+
+
+def _conditions(differs: str) -> list[tuple[str, str, str]]:
+    """(table, act, when it is refused)."""
+
+    def changed(columns: tuple[str, ...]) -> str:
+        return "(" + " OR ".join(f"OLD.{column} {differs} NEW.{column}" for column in columns) + ")"
+
+    found = []
+    for table, held in WHOLE_ROWS.items():
+        old, new = held.format(row="OLD"), held.format(row="NEW")
+        found += [(table, "INSERT", new), (table, "UPDATE", f"{old} OR {new}"), (table, "DELETE", old)]
+    orders, old = "readerstudy_presentationorder", NOT_A_DRAFT.format(row="OLD")
+    found += [
+        (orders, "INSERT", NOT_A_DRAFT.format(row="NEW")),
+        (orders, "UPDATE", f"{old} AND {changed(ORDER)}"),
+        (orders, "DELETE", old),
+    ]
+    back = "NEW.state = 'draft'"
+    studies = "readerstudy_readerstudy"
+    found += [
+        (studies, "UPDATE", f"OLD.state <> 'draft' AND ({back} OR {changed(DESIGN)})"),
+        (studies, "DELETE", "OLD.state <> 'draft'"),
+        (
+            "annotation_revision",
+            "UPDATE OF stem, options",  # an import that supersedes revisions does not wake it
+            f"{changed(('stem', 'options'))} AND {USED.format(column='id')}",
+        ),
+        (
+            "annotation_answerkey",
+            "UPDATE OF key, explanation",
+            f"{changed(('key', 'explanation'))} AND {USED.format(column='revision_id')}",
+        ),
+    ]
+    return found
+
+
+def _name(table: str, act: str) -> str:
+    return f"{table}_frozen_{act.split()[0].lower()}"
+
+
+def add_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    is_sqlite = schema_editor.connection.vendor == "sqlite"
+    for table, act, refused in _conditions("IS NOT" if is_sqlite else "IS DISTINCT FROM"):
+        name, text = _name(table, act), f"{table}: the study is frozen"
+        if is_sqlite:
+            schema_editor.execute(
+                f"CREATE TRIGGER {name} BEFORE {act} ON {table} WHEN {refused} BEGIN SELECT RAISE(ABORT, '{text}'); END"
+            )
+        else:
+            schema_editor.execute(
+                f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+                f"IF {refused} THEN RAISE EXCEPTION '{text}'; END IF; "
+                f"RETURN {'OLD' if act == 'DELETE' else 'NEW'}; END $$"
+            )
+            schema_editor.execute(
+                f"CREATE TRIGGER {name} BEFORE {act} ON {table} FOR EACH ROW EXECUTE FUNCTION {name}()"
+            )
+
+
+def remove_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
+    is_sqlite = schema_editor.connection.vendor == "sqlite"
+    for table, act, _refused in _conditions(""):
+        name = _name(table, act)
+        schema_editor.execute(f"DROP TRIGGER {name}" + ("" if is_sqlite else f" ON {table}"))
+        if not is_sqlite:
+            schema_editor.execute(f"DROP FUNCTION {name}()")
+
+
+class Migration(migrations.Migration):
+    dependencies = [("readerstudy", "0002_append_only"), ("annotation", "0006_lighter_import_rows")]
+    operations = [migrations.RunPython(add_triggers, remove_triggers, elidable=False)]

@@ -1,0 +1,31 @@
+"""The tables of reader studies."""
+
+from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase, StudyRole, Voiding
+from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
+from readerstudy.models.reading import (
+    Reading,
+    ReadingSession,
+    RefusedAnswer,
+    Remark,
+    Response,
+    TimingEvent,
+)
+
+__all__ = [
+    "Arm",
+    "CaseSet",
+    "Enrolment",
+    "PresentationOrder",
+    "PresentedCase",
+    "ReaderStudy",
+    "Reading",
+    "ReadingSession",
+    "RefusedAnswer",
+    "Remark",
+    "Response",
+    "StudyCase",
+    "StudyInvitation",
+    "StudyRole",
+    "TimingEvent",
+    "Voiding",
+]

@@ -1,0 +1,156 @@
+from __future__ import annotations
+
+from django.db import models
+
+from annotation.enums import EventKind, OptionLetter
+from annotation.models.fields import PublicIdField, WordField
+from annotation.models.timing import Timed
+from readerstudy.enums import Refusal, RemarkKind, ResponseState, SessionEnd
+from readerstudy.models.design import Arm, StudyCase
+from readerstudy.models.enrolment import Enrolment, PresentedCase
+
+
+class ReadingSession(models.Model):
+    """One sitting on one page of one device. The one without an end holds the pen; every other page only looks on."""
+
+    public_id = PublicIdField()  # the lease: sent with everything that the page writes
+    enrolment = models.ForeignKey(Enrolment, on_delete=models.PROTECT, related_name="sessions")
+    started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()
+    ended_at = models.DateTimeField(null=True, blank=True)
+    end = WordField(SessionEnd, max_length=10, blank=True)
+    device = models.JSONField(default=dict, blank=True)  # browser, window, screen, pixel ratio
+
+    class Meta:
+        ordering = ("enrolment", "started_at", "pk")
+        constraints = (
+            models.UniqueConstraint(
+                fields=["enrolment"], condition=models.Q(ended_at__isnull=True), name="one_writer_per_reader"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"session {self.public_id}"
+
+
+class Reading(models.Model):
+    """One reader on one case in one arm: made when the case is opened, and never moved back."""
+
+    public_id = PublicIdField()
+    enrolment = models.ForeignKey(Enrolment, on_delete=models.PROTECT, related_name="readings")
+    case = models.ForeignKey(StudyCase, on_delete=models.PROTECT, related_name="readings")
+    arm = models.ForeignKey(Arm, on_delete=models.PROTECT, related_name="+")
+    presented = models.OneToOneField(
+        PresentedCase, on_delete=models.PROTECT, null=True, blank=True, related_name="reading"
+    )  # null: read elsewhere
+    position = models.PositiveIntegerField(null=True, blank=True)  # in the order of this reader, where it is known
+    opened_at = models.DateTimeField(null=True, blank=True)
+    painted_at = models.DateTimeField(null=True, blank=True)  # when the server heard of the first painted
+    deadline_at = models.DateTimeField(null=True, blank=True)  # of a case with a time limit; never moved later
+    choice = models.CharField(max_length=1, blank=True)  # canonical option, saved before it is confirmed
+    choice_sequence = models.PositiveIntegerField(default=0)  # counted by the page; an older one changes nothing
+    closed_at = models.DateTimeField(null=True, blank=True)  # the first response of any kind is stored
+
+    class Meta:
+        ordering = ("enrolment", "position")
+        constraints = (
+            models.UniqueConstraint(fields=["enrolment", "case", "arm"], name="reading_once"),
+            models.UniqueConstraint(
+                fields=["enrolment"],
+                condition=models.Q(closed_at__isnull=True),
+                name="one_open_case_per_reader",
+            ),
+        )
+        indexes = (models.Index(fields=["deadline_at"], name="reading_due", condition=models.Q(closed_at=None)),)
+
+    def __str__(self) -> str:
+        return f"reading {self.public_id}"
+
+
+class Response(Timed):
+    """How a reading ended. Insert-only, held by triggers.
+
+    A reading has at most one confirmed response, which is final. Where the time ended first it also has an
+    unconfirmed one; a commit that was made in time and arrives afterwards stands beside it and takes its place.
+    """
+
+    reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="responses")
+    is_confirmed = models.BooleanField()  # committed by the reader; False: closed by the program
+    state = WordField(ResponseState, max_length=12)
+    option = WordField(OptionLetter, max_length=1, blank=True)  # canonical, whatever stood where on screen
+    key = models.CharField(max_length=36, blank=True)  # idempotency key of the commit, made by the page
+    delivered_late = models.BooleanField(default=False)  # committed in time, received after the limit
+    limit_ms = models.PositiveBigIntegerField(null=True, blank=True)  # censoring of a late or unconfirmed time
+    source = models.CharField(max_length=200, blank=True)  # file and row of an imported response
+    committed_at = models.DateTimeField(null=True, blank=True)  # by the server's clock: when it arrived
+    stored_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("reading", "is_confirmed", "pk")
+        constraints = (models.UniqueConstraint(fields=["reading", "is_confirmed"], name="one_final_response"),)
+
+    def __str__(self) -> str:
+        return f"response to reading {self.reading_id}"
+
+
+class RefusedAnswer(models.Model):
+    """An answer that arrived and is not the answer of its reading: a replay with another option, a lost lease.
+
+    Insert-only. Nothing that a reader sent is dropped unseen.
+    """
+
+    reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="refused_answers")
+    reason = WordField(Refusal, max_length=16)
+    option = models.CharField(max_length=1, blank=True)
+    key = models.CharField(max_length=36)
+    session = models.CharField(max_length=16, blank=True)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["reading", "key", "reason"], name="refused_answer_once"),)
+
+    def __str__(self) -> str:
+        return f"refused answer to reading {self.reading_id}"
+
+
+class Remark(models.Model):
+    """What the reader said about a case beside the answer. Insert-only; the newest of a kind counts."""
+
+    reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="remarks")
+    kind = WordField(RemarkKind, max_length=10)
+    value = models.CharField(max_length=10, blank=True)  # the chance in percent; the option that was meant
+    text = models.TextField(blank=True)
+    key = models.CharField(max_length=36)  # made by the page: sending it twice stores it once
+    at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("reading", "pk")
+        constraints = (models.UniqueConstraint(fields=["reading", "key"], name="remark_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} of reading {self.reading_id}"
+
+
+class TimingEvent(models.Model):
+    """One thing that the clock of a case told. Insert-only, held by triggers; page and sequence name it.
+
+    ``opened`` is written by the server, under the page "server".
+    """
+
+    reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="events", db_index=False)
+    session = models.ForeignKey(
+        ReadingSession, on_delete=models.PROTECT, null=True, blank=True, related_name="+", db_index=False
+    )
+    page = models.CharField(max_length=36)
+    sequence = models.PositiveIntegerField()
+    kind = WordField(EventKind, max_length=10)
+    client_ms = models.FloatField()
+    wall_ms = models.FloatField(null=True, blank=True)
+    received_at = models.DateTimeField()
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["reading", "page", "sequence"], name="timing_event_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.sequence} of page {self.page[:8]}"

@@ -1,0 +1,23 @@
+"""Who may, in reader studies."""
+
+from __future__ import annotations
+
+from annotation.models import User
+from annotation.permissions import Person, is_administrator, is_coordinator
+from readerstudy.models import Enrolment, ReaderStudy, StudyRole
+
+
+def may_coordinate_study(person: Person, study: ReaderStudy) -> bool:
+    """Coordinators of the site and of this study, unless they read in it."""
+    if not isinstance(person, User) or not person.is_active or reads(person, study):
+        return False
+    return is_coordinator(person) or StudyRole.objects.filter(user=person, study=study).exists()
+
+
+def reads(person: Person, study: ReaderStudy) -> bool:
+    return isinstance(person, User) and Enrolment.objects.filter(reader=person, study=study).exists()
+
+
+def knows_study(person: Person, study: ReaderStudy) -> bool:
+    """Whether the pages of its coordinators exist for this person; administrators look on."""
+    return may_coordinate_study(person, study) or (is_administrator(person) and not reads(person, study))

@@ -1,0 +1,186 @@
+"""Storing an answer: once, for good, acknowledged after the commit of its transaction.
+
+An answer that cannot be the answer of its reading is refused with the reason, and kept. A clock that cannot be read
+costs the time, never the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Q
+
+from annotation.audit.recording import record
+from annotation.enums import ImageState
+from annotation.kept_queries import KeptInsert, KeptQuery
+from annotation.models import Image, User
+from annotation.timing.parsing import NO_TRACE, Trace
+from annotation.timing.witnessed import check_all_seen, time_columns
+from readerstudy.design.rules import Rules
+from readerstudy.enums import Refusal
+from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response
+from readerstudy.reading.armed import named_place, place_of, reading_of
+from readerstudy.reading.choosing import NoSuchOption, check_option
+from readerstudy.reading.events import set_painted, time_of, witness
+from readerstudy.reading.expiring import close_run_out
+from readerstudy.reading.holding import (
+    ReadingRefused,
+    check_may_read,
+    hold_enrolment,
+    hold_pen,
+    rules_of,
+)
+from readerstudy.reading.keys import check_key
+from readerstudy.reading.limits import judge
+from readerstudy.reading.opening import open_next
+from readerstudy.reading.practice import settle_block
+
+_insert = KeptInsert(Response)
+_IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
+_IMAGES: KeptQuery[tuple[str, bool]] = KeptQuery(
+    lambda exam: Image.objects.filter(exam=exam).annotate(is_shown=_IS_SHOWN).values_list("public_id", "is_shown"), int
+)
+_CONFIRMED = KeptQuery(lambda reading: Response.objects.filter(reading=reading, is_confirmed=True), int)
+
+
+class OtherAnswer(ReadingRefused):
+    """The final answer of this reading is stored, and it says something else."""
+
+    def __init__(self, stored: Response) -> None:
+        super().__init__(Refusal.OTHER_ANSWER)
+        self.stored = stored
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What a page commits; ``option`` is empty where the reader says that they cannot tell."""
+
+    key: str
+    option: str = ""
+    declined: bool = False
+    trace: Trace = NO_TRACE
+
+
+def commit_answer(
+    enrolment: Enrolment, public_id: str, answer: Answer, *, session: str, actor: User, at: datetime
+) -> Response:
+    """The stored answer: the same key, or the same option under another key, gets what is stored already.
+
+    A case that the program closed when its time ended still takes the reader's own answer, which stands beside. Raises
+    OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, NotSeen, NoSuchImage, NotArmed, NotYet,
+    ReadingPaused, ConfidenceMissing, NotTheReader.
+    """
+    check_key(answer.key)
+    with transaction.atomic():
+        try:
+            return _commit(enrolment, public_id, answer, session=session, actor=actor, at=at)
+        except ReadingRefused as refusal:
+            _keep_refused(enrolment, public_id, answer, refusal, session=session, actor=actor, at=at)
+            refused = refusal
+    raise refused
+
+
+def _commit(
+    enrolment: Enrolment, public_id: str, answer: Answer, *, session: str, actor: User, at: datetime
+) -> Response:
+    held = hold_enrolment(enrolment, actor=actor)
+    place = named_place(held, public_id)
+    reading = reading_of(place)
+    if reading is not None and reading.closed_at is not None and (stored := _CONFIRMED.first(reading.pk)) is not None:
+        if stored.key != answer.key and stored.option != answer.option:
+            raise OtherAnswer(stored)
+        stored.reading = reading
+        return stored
+    check_may_read(held, at)
+    pen = hold_pen(held, session, at=at)
+    rules = rules_of(held)
+    _check_answer(place, answer, rules)
+    if reading is None:  # its opening was lost on the way
+        close_run_out(held, actor=actor, at=at)
+        reading = open_next(held, place, pen, at=at)
+    response = _response(held, place, reading, answer, rules, pen, at=at)
+    _insert(response)
+    reading.closed_at = reading.closed_at or at
+    reading.save(update_fields=["painted_at", "deadline_at", "closed_at"])
+    facts = {"position": reading.position, "block": place.block}
+    record("reading.answered", actor=actor, at=at, subject=reading, facts=facts)
+    settle_block(held, at=at)
+    return response
+
+
+def _response(
+    held: Enrolment,
+    place: PresentedCase,
+    reading: Reading,
+    answer: Answer,
+    rules: Rules,
+    pen: ReadingSession,
+    *,
+    at: datetime,
+) -> Response:
+    """The row to store. Raises NotSeen, NoSuchImage."""
+    told = witness(reading, answer.trace, session=pen, at=at)
+    images = dict(_IMAGES(place.case.revision.question.exam_id))
+    check_all_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)
+    set_painted(held, reading, answer.trace, at=at)
+    measured = time_of(reading, told, at=at)
+    judged = judge(
+        declined=answer.declined,
+        time_limit_s=rules.time_limit_s,
+        client_ms=measured.elapsed_ms,
+        painted_at=reading.painted_at,
+        deadline_at=reading.deadline_at,
+        at=at,
+    )
+    return Response(
+        reading=reading,
+        is_confirmed=True,
+        state=judged.state,
+        option=answer.option,
+        key=answer.key,
+        delivered_late=judged.delivered_late,
+        limit_ms=judged.limit_ms,
+        committed_at=at,
+        stored_at=at,
+        unreadable=list(answer.trace.unreadable),
+        viewport=answer.trace.viewport,
+        **time_columns(measured),
+    )
+
+
+def _check_answer(place: PresentedCase, answer: Answer, rules: Rules) -> None:
+    """Raises NoSuchOption."""
+    if answer.declined:
+        if answer.option or not rules.cannot_tell:
+            raise NoSuchOption(f"place {place.public_id} cannot be declined")
+        return
+    check_option(place, answer.option)
+
+
+def _keep_refused(
+    enrolment: Enrolment,
+    public_id: str,
+    answer: Answer,
+    refusal: ReadingRefused,
+    *,
+    session: str,
+    actor: User,
+    at: datetime,
+) -> None:
+    """Keep what the reader sent, once. Of a place that was never opened only the audit log can tell."""
+    place = place_of(enrolment, public_id)
+    reading = reading_of(place) if place is not None else None
+    if reading is not None:
+        kept = RefusedAnswer(
+            reading=reading,
+            reason=refusal.reason,
+            option=answer.option if answer.option in set("ABCD") else "",
+            key=answer.key,
+            session=session if session.isprintable() and len(session) <= 16 else "",
+            at=at,
+        )
+        RefusedAnswer.objects.bulk_create([kept], ignore_conflicts=True)
+    facts = {"place": public_id, "reason": refusal.reason.value, "key": answer.key}
+    record("reading.answer_refused", actor=actor, at=at, subject=reading or enrolment, facts=facts)

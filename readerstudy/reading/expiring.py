@@ -1,0 +1,73 @@
+"""The end of the time of a case: closed by the program with what was saved, as often as anybody asks."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.models import User
+from readerstudy.enums import SessionEnd
+from readerstudy.models import Enrolment, Reading, ReadingSession, Response
+from readerstudy.reading.holding import rules_of
+from readerstudy.reading.limits import GRACE, ON_THE_WAY, is_over, is_to_be_closed, state_without_answer
+from readerstudy.reading.practice import settle_block
+
+LEFT_AFTER = timedelta(minutes=30)  # a reader who has finished
+FORGOTTEN_AFTER = timedelta(hours=12)  # a reader who has not
+
+
+def sweep_readings(at: datetime) -> int:
+    """Close the cases whose time ended some while ago, and end the sessions that nobody sits at.
+
+    Safe to run at any time and by several workers at once. Returns how many cases were closed.
+    """
+    end_left_sessions(at=at)
+    due = Reading.objects.filter(closed_at__isnull=True, deadline_at__lt=at - GRACE - ON_THE_WAY)
+    return sum(close_reading(pk, at=at) for pk in due.values_list("pk", flat=True))
+
+
+@transaction.atomic
+def close_reading(pk: int, *, at: datetime) -> bool:
+    """Close one reading whose time ended some while ago; False when it is closed already."""
+    enrolment_id = Reading.objects.values_list("enrolment_id", flat=True).get(pk=pk)
+    held = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment_id)
+    reading = Reading.objects.get(pk=pk)
+    if reading.closed_at is not None or not is_to_be_closed(reading.deadline_at, at):
+        return False
+    _close(held, reading, actor=None, at=at)
+    return True
+
+
+def close_run_out(held: Enrolment, *, actor: User, at: datetime) -> None:
+    """Close the open case of this reader if its time has run out: the page asks for what comes next."""
+    reading = Reading.objects.filter(enrolment=held, closed_at__isnull=True).first()
+    if reading is not None and is_over(reading.deadline_at, at):
+        _close(held, reading, actor=actor, at=at)
+
+
+def end_left_sessions(*, at: datetime) -> int:
+    """Sessions of readers who have finished and left, and of pages that were forgotten long ago."""
+    live = ReadingSession.objects.filter(ended_at__isnull=True)
+    left = live.filter(enrolment__finished_at__isnull=False, seen_at__lt=at - LEFT_AFTER)
+    forgotten = live.filter(seen_at__lt=at - FORGOTTEN_AFTER)
+    ended = left.update(ended_at=at, end=SessionEnd.FINISHED)
+    return ended + forgotten.update(ended_at=at, end=SessionEnd.LAPSED)
+
+
+def _close(held: Enrolment, reading: Reading, *, actor: User | None, at: datetime) -> None:
+    time_limit_s = rules_of(held).time_limit_s
+    state = state_without_answer(reading.choice)
+    Response.objects.create(
+        reading=reading,
+        is_confirmed=False,
+        state=state,
+        option=reading.choice,
+        limit_ms=time_limit_s * 1000 if time_limit_s is not None else None,
+        stored_at=at,
+    )
+    reading.closed_at = at
+    reading.save(update_fields=["closed_at"])
+    record("reading.ran_out", actor=actor, at=at, subject=reading, facts={"position": reading.position})
+    settle_block(held, at=at)

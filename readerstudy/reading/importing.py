@@ -1,0 +1,260 @@
+"""Take in readings that were made elsewhere. All rows of a file or none; the same rows again change nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.models import User
+from readerstudy.design.naming import find_cases
+from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
+from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
+from readerstudy.reading.response_file import Answer, FileUnreadable, Problem, read_response_file
+
+TIME_RULE = "elsewhere"
+BY_PROGRAM = frozenset({ResponseState.UNCONFIRMED, ResponseState.TIMED_OUT, ResponseState.MISSING})
+MOST_TOLD = 10_000  # problems; more are counted, not listed
+_AT_ONCE = 500
+
+
+class TakesNoReadings(Exception):
+    """The study cannot take readings from a file; the sentence says why."""
+
+
+@dataclass
+class ResponsesImported:
+    """What an import did, or would do; ``as_json`` is the result that the command hands out."""
+
+    study: str
+    file: str
+    sha256: str
+    dry_run: bool
+    read: int = 0
+    created: int = 0
+    unchanged: int = 0
+    readers: list[str] = field(default_factory=list)  # that this file brings
+    problems: list[Problem] = field(default_factory=list)
+    stored: bool = False
+
+    @property
+    def is_refused(self) -> bool:
+        return bool(self.problems)
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "study": self.study,
+            "file": self.file,
+            "sha256": self.sha256,
+            "dry_run": self.dry_run,
+            "read": self.read,
+            "created": 0 if self.is_refused else self.created,
+            "unchanged": self.unchanged,
+            "rejected": len({problem.row for problem in self.problems}),
+            "readers": self.readers,
+            "errors": [problem._asdict() for problem in self.problems[:MOST_TOLD]],
+            "stored": self.stored,
+        }
+
+
+@transaction.atomic
+def import_responses(
+    study: ReaderStudy, *, name: str, content: bytes, actor: User | None, at: datetime, dry_run: bool = False
+) -> ResponsesImported:
+    """Store the readings of a file in the study; its readers need no account.
+
+    One problem anywhere and nothing is stored: ``problems`` names each with its row. A row that is stored already is
+    ``unchanged``; one that says something else of the same reader and case is a problem, since a stored answer is
+    final. The study is at least frozen.
+    """
+    held = ReaderStudy.objects.select_for_update(of=("self",)).get(pk=study.pk)
+    result = ResponsesImported(held.slug, name, hashlib.sha256(content).hexdigest(), dry_run)
+    try:
+        arm = _arm_of(held)
+        read = read_response_file(content)
+    except (FileUnreadable, TakesNoReadings) as refusal:
+        result.problems = [Problem(0, "", str(refusal))]
+        return result
+    result.read = read.n_rows
+    placed = _Placed(held, read.answers)
+    new = placed.compared()
+    result.problems = sorted([*read.problems, *placed.problems])
+    result.unchanged = len(read.answers) - len(new) - len(placed.refused)
+    result.created, result.readers = len(new), sorted({a.reader for a in new} - placed.stored.keys())
+    if result.problems or dry_run:
+        return result
+    if new:
+        _store(held, arm, new, placed, source=f"{name[:100]} sha256:{result.sha256}", at=at)
+        facts = {"file": name, "sha256": result.sha256, "created": len(new), "unchanged": result.unchanged}
+        record("study.responses_imported", actor=actor, at=at, subject=held, facts=facts)
+    result.stored = True
+    return result
+
+
+def _arm_of(study: ReaderStudy) -> Arm:
+    if study.state == StudyState.DRAFT:
+        raise TakesNoReadings("The study is a draft. Freeze it first: its cases must stand before readings come in.")
+    arms = list(study.arms.all()[:2])
+    if len(arms) != 1:
+        raise TakesNoReadings("The study has several arms; a file of readings does not say which.")
+    return arms[0]
+
+
+class _Placed:
+    """The answers of a file beside the study: which case each means, and what is stored of its reader already."""
+
+    def __init__(self, study: ReaderStudy, answers: Iterable[Answer]) -> None:
+        self.answers = list(answers)
+        self.problems: list[Problem] = []
+        self.refused: set[int] = set()  # rows
+        self.stored = {
+            enrolment.pseudonym: enrolment
+            for enrolment in Enrolment.objects.filter(
+                study=study, pseudonym__in={answer.reader for answer in self.answers}
+            )
+        }
+        named = find_cases(study, {answer.case for answer in self.answers})
+        self.cases = {name: case for name, case in named.items() if case.block == Block.MAIN}
+        self.sets: dict[str, CaseSet] = {}
+        self._place()
+        self._choose_sets(study)
+
+    def _place(self) -> None:
+        seen: dict[tuple[str, int], int] = {}
+        for answer in self.answers:
+            case = self.cases.get(answer.case)
+            if case is None:
+                self._refuse(answer, "case", f"The study has no case {answer.case!r} in its main block.")
+                continue
+            n_options = len(case.revision.options)
+            if answer.option and "ABCD".index(answer.option) >= n_options:
+                self._refuse(answer, "option", f"The question has {n_options} options; {answer.option} is none.")
+            first = seen.setdefault((answer.reader, case.pk), answer.row)
+            if first != answer.row:
+                self._refuse(answer, "case", f"{answer.reader} has this case in row {first} already.")
+            enrolment = self.stored.get(answer.reader)
+            if enrolment is not None and enrolment.reader_id is not None:
+                self._refuse(answer, "reader", f"{answer.reader} reads in this study here. Name this reader otherwise.")
+
+    def _refuse(self, answer: Answer, column: str, message: str) -> None:
+        self.refused.add(answer.row)
+        self.problems.append(Problem(answer.row, column, message))
+
+    def _choose_sets(self, study: ReaderStudy) -> None:
+        """A new reader gets the smallest set that holds all of the cases that the file has."""
+        read: dict[str, set[int]] = defaultdict(set)
+        first: dict[str, Answer] = {}
+        for answer in self.answers:
+            if answer.row not in self.refused:
+                read[answer.reader].add(self.cases[answer.case].pk)
+                first.setdefault(answer.reader, answer)
+        sets = {one: set(one.cases.values_list("pk", flat=True)) for one in CaseSet.objects.filter(study=study)}
+        for reader, cases in read.items():
+            known = self.stored.get(reader)
+            open_to = [one for one in sets if known is None or known.case_set_id == one.pk]
+            fitting = [one for one in open_to if cases <= sets[one]]
+            if fitting:
+                self.sets[reader] = min(fitting, key=lambda one: (len(sets[one]), one.number))
+            else:
+                self._refuse(first[reader], "reader", f"No case set of the study holds all cases of {reader}.")
+
+    def compared(self) -> list[Answer]:
+        """The answers that are not stored yet; another one than is stored is a problem."""
+        readings = _stored_answers(self.stored.values())
+        new = []
+        for answer in self.answers:
+            if answer.row in self.refused:
+                continue
+            stored = readings.get((answer.reader, self.cases[answer.case].pk))
+            if stored is None:
+                new.append(answer)
+            elif stored != _content(answer):
+                self._refuse(answer, "option", "Another answer of this reader to this case is stored; it is final.")
+        return new
+
+
+Content = tuple[str, str, int | None, int | None, int | None]
+
+
+def _content(answer: Answer) -> Content:
+    return answer.state, answer.option, answer.confidence, answer.active_ms, answer.position
+
+
+def _stored_answers(enrolments: Iterable[Enrolment]) -> dict[tuple[str, int], Content]:
+    """By reader and case: what is stored of readers whose readings were made elsewhere."""
+    imported = {"reading__enrolment__in": [e for e in enrolments if e.reader_id is None]}
+    said = Remark.objects.filter(**imported, kind=RemarkKind.CONFIDENCE).values_list("reading", "value")
+    confidence = {reading: int(value) for reading, value in said}
+    responses = Response.objects.filter(**imported).select_related("reading__enrolment")
+    return {
+        (one.reading.enrolment.pseudonym, one.reading.case_id): (
+            one.state,
+            one.option,
+            confidence.get(one.reading_id),
+            one.active_ms,
+            one.reading.position,
+        )
+        for one in responses
+    }
+
+
+def _store(study: ReaderStudy, arm: Arm, answers: list[Answer], placed: _Placed, *, source: str, at: datetime) -> None:
+    enrolments = _enrolments(study, answers, placed, source=source, at=at)
+    readings = Reading.objects.bulk_create(
+        [
+            Reading(
+                enrolment=enrolments[answer.reader],
+                case=placed.cases[answer.case],
+                arm=arm,
+                position=answer.position,
+                choice=answer.option,
+                closed_at=at,
+            )
+            for answer in answers
+        ],
+        batch_size=_AT_ONCE,
+    )
+    pairs = list(zip(readings, answers, strict=True))
+    Response.objects.bulk_create(
+        [_response(reading, answer, source=source, at=at) for reading, answer in pairs], batch_size=_AT_ONCE
+    )
+    Remark.objects.bulk_create(
+        [
+            Remark(reading=reading, kind=RemarkKind.CONFIDENCE, value=str(answer.confidence), key=TIME_RULE, at=at)
+            for reading, answer in pairs
+            if answer.confidence is not None
+        ],
+        batch_size=_AT_ONCE,
+    )
+
+
+def _enrolments(
+    study: ReaderStudy, answers: list[Answer], placed: _Placed, *, source: str, at: datetime
+) -> Mapping[str, Enrolment]:
+    """The readers of the answers, new ones in the order in which the file names them."""
+    known = dict(placed.stored)
+    for reader in dict.fromkeys(answer.reader for answer in answers):
+        if reader not in known:
+            known[reader] = Enrolment.objects.create(
+                study=study, case_set=placed.sets[reader], pseudonym=reader, source=source, enrolled_at=at
+            )
+    return known
+
+
+def _response(reading: Reading, answer: Answer, *, source: str, at: datetime) -> Response:
+    return Response(
+        reading=reading,
+        is_confirmed=answer.state not in BY_PROGRAM,
+        state=answer.state,
+        option=answer.option,
+        source=f"{source} row {answer.row}",
+        stored_at=at,
+        active_ms=answer.active_ms,
+        time_rule="" if answer.active_ms is None else TIME_RULE,
+    )

@@ -1,0 +1,93 @@
+"""The practice block: what its cases show after their final answer, and when it is done.
+
+The only module of this room that reads answer keys.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.models import AnswerKey, User
+from readerstudy.enums import Block, ResponseState
+from readerstudy.models import Enrolment, PresentedCase, Response
+from readerstudy.reading.armed import counts_of
+from readerstudy.reading.holding import rules_of
+from readerstudy.reading.visibility import Part, Standing, visible_parts
+
+
+@dataclass(frozen=True)
+class Feedback:
+    correct: bool
+    key: str
+    explanation: str
+
+
+def feedback_of(response: Response) -> Feedback | None:
+    """Key and explanation of the practice case that a stored answer is to; None for everything else.
+
+    The table of keys is not asked before it is known that the answer is final and the case one of the practice block.
+    """
+    place = response.reading.presented
+    if place is None or place.block != Block.PRACTICE:
+        return None
+    is_final = Response.objects.filter(pk=response.pk, is_confirmed=True).exists()
+    standing = Standing(may_read=True, block=place.block, is_armed=False, is_last=True, answered=is_final)
+    if Part.FEEDBACK not in visible_parts(standing):
+        return None
+    truth = _truth(place)
+    is_right = response.state == ResponseState.ANSWERED and response.option == truth.key
+    return Feedback(is_right, truth.key, truth.explanation)
+
+
+def settle_block(held: Enrolment, *, at: datetime) -> None:
+    """Note the end of a block with its last case: of practice if it was passed or need not be, of the main block."""
+    counts = counts_of(held)
+    if held.practised_at is None and Block.PRACTICE in counts:
+        n, done = counts[Block.PRACTICE]
+        if done >= n and is_passed(held):
+            held.practised_at = at
+            held.save(update_fields=["practised_at"])
+        return
+    n, done = counts.get(Block.MAIN, (0, 0))
+    if held.finished_at is None and n > 0 and done >= n:
+        held.finished_at = at
+        held.save(update_fields=["finished_at"])
+
+
+def is_passed(held: Enrolment) -> bool:
+    """Whether enough answers of the practice block are right, where the study asks for some."""
+    needed = rules_of(held).practice_pass
+    return needed is None or n_right(held) >= needed
+
+
+def n_right(enrolment: Enrolment) -> int:
+    """Right answers in the practice block."""
+    practised = Response.objects.filter(
+        reading__enrolment=enrolment,
+        reading__case__block=Block.PRACTICE,
+        is_confirmed=True,
+        state=ResponseState.ANSWERED,
+    )
+    chosen = dict(practised.values_list("reading__case__revision_id", "option"))
+    keys = AnswerKey.objects.filter(revision__in=chosen).values_list("revision_id", "key")
+    return sum(chosen[revision] == key for revision, key in keys)
+
+
+@transaction.atomic
+def let_pass(enrolment: Enrolment, reason: str, *, actor: User, at: datetime) -> None:
+    """A coordinator lets a reader go on who did not pass the practice block. Twice changes nothing."""
+    held = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment.pk)
+    n, done = counts_of(held).get(Block.PRACTICE, (0, 0))
+    if held.practised_at is not None or done < n:
+        return
+    held.practised_at = at
+    held.save(update_fields=["practised_at"])
+    record("enrolment.practice_let_pass", actor=actor, at=at, subject=held, facts={"reason": reason})
+
+
+def _truth(place: PresentedCase) -> AnswerKey:
+    return AnswerKey.objects.only("key", "explanation").get(revision=place.case.revision_id)

@@ -1,0 +1,95 @@
+"""What a reader says about a case beside the answer: how sure they were, a slip of a key, a fault of the case."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.models import User
+from readerstudy.design.rules import CHANCES, Rules
+from readerstudy.enums import RemarkKind
+from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
+from readerstudy.reading.armed import last_place, named_place
+from readerstudy.reading.choosing import NoSuchOption, check_option
+from readerstudy.reading.events import opened_reading
+from readerstudy.reading.holding import check_may_read, hold_enrolment, hold_pen, rules_of
+from readerstudy.reading.keys import check_key
+
+MOST_TEXT = 2_000
+
+
+class RemarkRefused(Exception):
+    """The remark says nothing that this study asks for."""
+
+
+class RemarkTooLate(Exception):
+    """The reader has gone on: only the case that was answered last can be spoken of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    """One remark as a page sends it."""
+
+    key: str
+    kind: str
+    value: str = ""
+    text: str = ""
+
+
+@transaction.atomic
+def make_remark(enrolment: Enrolment, public_id: str, said: Said, *, session: str, actor: User, at: datetime) -> Remark:
+    """Store a remark; the same key again returns what is stored.
+
+    Confidence and slips are taken for the case that was answered last, until the next one opens and until the next
+    answer; a fault for every case that was opened. Raises RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing,
+    NotArmed, NotOpened, ReadingRefused, NotTheReader.
+    """
+    check_key(said.key)
+    held = hold_enrolment(enrolment, actor=actor)
+    place = named_place(held, public_id)
+    reading = opened_reading(place)
+    if (stored := Remark.objects.filter(reading=reading, key=said.key).first()) is not None:
+        return stored
+    check_may_read(held, at)
+    hold_pen(held, session, at=at)
+    _check(held, place, reading, said, rules_of(held))
+    remark = Remark.objects.create(
+        reading=reading, kind=said.kind, value=said.value, text=said.text.strip(), key=said.key, at=at
+    )
+    record("reading.remark", actor=actor, at=at, subject=reading, facts={"kind": said.kind})
+    return remark
+
+
+def _check(held: Enrolment, place: PresentedCase, reading: Reading, said: Said, rules: Rules) -> None:
+    if len(said.text) > MOST_TEXT or "\x00" in said.text:
+        raise RemarkRefused("the text is too long")
+    if said.kind == RemarkKind.FAULT:
+        if not said.text.strip() or said.value:
+            raise RemarkRefused("a fault is told in words")
+        return
+    if said.text:
+        raise RemarkRefused("only a fault has a text")
+    if said.kind == RemarkKind.CONFIDENCE and rules.confidence:
+        if said.value not in {str(chance) for chance in CHANCES}:
+            raise RemarkRefused("not one of the chances")
+    elif said.kind == RemarkKind.SLIP and rules.slips:
+        check_option(place, said.value)
+    else:
+        raise RemarkRefused("the study does not ask for this")
+    _check_last(held, place, reading, said)
+
+
+def _check_last(held: Enrolment, place: PresentedCase, reading: Reading, said: Said) -> None:
+    if last_place(held) != place:
+        raise RemarkTooLate(f"place {place.public_id} is not the last one")
+    response = Response.objects.filter(reading=reading, is_confirmed=True).first()
+    if response is None or not response.option:
+        raise RemarkRefused("no option was committed")
+    if said.kind == RemarkKind.SLIP and said.value == response.option:
+        raise NoSuchOption("a slip means another option")
+    is_next_open = Reading.objects.filter(enrolment=held, closed_at__isnull=True).exists()
+    if said.kind == RemarkKind.CONFIDENCE and is_next_open:
+        raise RemarkTooLate("the next case is open")

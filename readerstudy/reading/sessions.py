@@ -1,0 +1,73 @@
+"""Who holds the pen: one page of one device writes for a reader, every other one looks on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from annotation.models import User
+from readerstudy.enums import Block, SessionEnd
+from readerstudy.models import Enrolment, ReadingSession
+from readerstudy.reading.armed import counts_of
+from readerstudy.reading.expiring import close_run_out
+from readerstudy.reading.holding import check_may_read, hold_enrolment, live_session
+
+LEASE = timedelta(seconds=45)  # a page that was not heard of for longer does not stand in the way of another
+MOST_DEVICE = 2_000  # characters of what a page says about its device
+
+
+@dataclass(frozen=True)
+class Lease:
+    """``session`` is the token of the page that asked; None when another page holds the pen, ``since`` when."""
+
+    session: str | None
+    since: datetime | None = None
+
+
+@transaction.atomic
+def take_pen(
+    enrolment: Enrolment,
+    *,
+    token: str = "",
+    take_over: bool = False,
+    device: dict[str, Any] | None = None,
+    actor: User,
+    at: datetime,
+) -> Lease:
+    """A new session for this page, or its own again; with ``take_over`` also from a page that is alive.
+
+    A session that was not heard of for LEASE ends by itself. Raises ReadingRefused, NotArmed, NotTheReader.
+    """
+    held = hold_enrolment(enrolment, actor=actor)
+    check_may_read(held, at)
+    live = live_session(held)
+    if live is not None and live.public_id == token:
+        ReadingSession.objects.filter(pk=live.pk).update(seen_at=at)
+    elif live is not None and at - live.seen_at <= LEASE and not take_over:
+        return Lease(None, live.started_at)
+    else:
+        if live is not None:
+            _end(live, taken_over=at - live.seen_at <= LEASE, actor=actor, at=at)
+        live = ReadingSession.objects.create(enrolment=held, started_at=at, seen_at=at, device=device or {})
+        record("reading.session_started", actor=actor, at=at, subject=live)
+    close_run_out(held, actor=actor, at=at)
+    _skip_empty_practice(held, at=at)
+    return Lease(live.public_id)
+
+
+def _end(live: ReadingSession, *, taken_over: bool, actor: User, at: datetime) -> None:
+    live.ended_at = at
+    live.end = SessionEnd.TAKEN_OVER if taken_over else SessionEnd.LAPSED
+    live.save(update_fields=["ended_at", "end"])
+    record(f"reading.session_{live.end}", actor=actor, at=at, subject=live)
+
+
+def _skip_empty_practice(held: Enrolment, *, at: datetime) -> None:
+    """A study without practice cases begins with the main block."""
+    if held.practised_at is None and Block.PRACTICE not in counts_of(held):
+        held.practised_at = at
+        held.save(update_fields=["practised_at"])

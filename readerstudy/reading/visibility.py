@@ -1,0 +1,67 @@
+"""What a reader may see of a place of their order, and when. Pure, and the only place where this is decided.
+
+Key, explanation, report, task, category, difficulty, model answers and other readers' answers are not among the
+parts: nothing that a reader gets is made of them. The one exception is the feedback of a practice case after its
+final answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from readerstudy.enums import Block, Information
+
+
+class Part(StrEnum):
+    """A part of a case that can be sent to its reader."""
+
+    STEM = "stem"
+    OPTIONS = "options"
+    IMAGES = "images"
+    AGE_SEX = "age_sex"
+    INDICATION = "indication"
+    OWN_CHOICE = "own_choice"  # saved, not confirmed
+    OWN_ANSWER = "own_answer"  # stored and final
+    FEEDBACK = "feedback"  # key and explanation of a practice case
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """How far this reader has come with this place; all of it read from stored rows."""
+
+    may_read: bool  # the study is open, the reader takes part, the deadline has not passed, the steps before are done
+    block: str
+    information: str = Information.NONE  # of the arm
+    is_armed: bool  # the current place, or one of the next that the rules let a page hold
+    is_last: bool = False  # the one that was closed last
+    answered: bool = False  # the final answer is stored
+
+
+QUESTION = frozenset({Part.STEM, Part.OPTIONS, Part.IMAGES, Part.OWN_CHOICE})
+
+
+def visible_parts(standing: Standing) -> frozenset[Part]:
+    """The parts that this reader may see now; none of a place that is neither armed nor the last one.
+
+    Of the last one its images stay (its last frame is still on screen), with the reader's own answer, so that a slip
+    can be reported. A practice case that has its final answer also shows whether it was right, and why.
+    """
+    if not standing.may_read:
+        return frozenset()
+    if standing.is_armed and not standing.answered:
+        return QUESTION | _information(standing.information)
+    if not standing.is_last:
+        return frozenset()
+    parts = {Part.IMAGES}
+    if standing.answered:
+        parts.add(Part.OWN_ANSWER)
+        if standing.block == Block.PRACTICE:
+            parts.add(Part.FEEDBACK)
+    return frozenset(parts)
+
+
+def _information(information: str) -> frozenset[Part]:
+    if information == Information.INDICATION:
+        return frozenset({Part.AGE_SEX, Part.INDICATION})
+    return frozenset({Part.AGE_SEX}) if information == Information.AGE_SEX else frozenset()

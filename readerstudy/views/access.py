@@ -1,0 +1,34 @@
+"""Which study a person may look at or change. To strangers and to its readers it does not exist."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+
+from annotation.models import User
+from readerstudy.models import ReaderStudy
+from readerstudy.permissions import knows_study, may_coordinate_study
+
+
+def coordinated_study(person: User, slug: str) -> ReaderStudy:
+    """The study, for its coordinators; administrators know it and may not, to everybody else it does not exist."""
+    study = _study(slug)
+    if may_coordinate_study(person, study):
+        return study
+    if knows_study(person, study):
+        raise PermissionDenied(_("This is for the coordinators of the study."))
+    raise Http404
+
+
+def overseen_study(person: User, slug: str) -> ReaderStudy:
+    """The study, for its coordinators, and for administrators to look at."""
+    study = _study(slug)
+    if knows_study(person, study):
+        return study
+    raise Http404
+
+
+def _study(slug: str) -> ReaderStudy:
+    return get_object_or_404(ReaderStudy.objects.select_related("bank", "created_by", "copy_of"), slug=slug)

@@ -1,0 +1,149 @@
+"""The step of the cases: what the bank holds, a choice to look at with what it can show, then to store."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.models import Revision
+from readerstudy.design.choosing import Choice, Wanted, preview_choice, store_choice
+from readerstudy.design.drawing import effect_by_task
+from readerstudy.design.drawn import cells_of
+from readerstudy.design.forecast import RANDOM_CASES, forecast, rare_in_random
+from readerstudy.design.poolcounts import PoolCell, pool_cells
+from readerstudy.design.studies import StudyRefused
+from readerstudy.enums import Block, StudyState
+from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
+from readerstudy.models import ReaderStudy
+from readerstudy.views.design_steps import step_context, study_of_step
+
+PER_PAGE, LOOKED_AT = 50, 50
+STORE = "store"
+FEW = 30  # cases of a task, below which the page says that they tell little
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Choose, look at it, then store. Nothing is stored before somebody has looked at what would be."""
+    study = study_of_step(request, slug)
+    form = CasesForm(study, request.POST if request.method == "POST" else None)
+    context: dict[str, Any] = {"form": form}
+    if request.method == "POST" and form.is_valid():
+        wanted = _wanted(form)
+        if request.POST.get("do") == STORE and _is_stored(request, study, form, wanted):
+            return redirect("study-cases", slug)
+        context |= _preview(study, form, wanted)
+    return _page(request, study, context, status=422 if form.errors else 200)
+
+
+def _wanted(form: CasesForm) -> Wanted:
+    asked = form.cleaned_data
+    return Wanted(
+        seed=asked["seed"],
+        request=form.request(),
+        numbers=tuple(asked["numbers"]) if form.is_list else (),
+        practice=tuple(asked["practice_numbers"]) if form.is_list else (),
+        accepted_because=asked["accepted_because"],
+    )
+
+
+def _is_stored(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: Wanted) -> bool:
+    try:
+        store_choice(study, wanted, seen=form.cleaned_data["seen"], actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        form.add_error(None, str(refusal))
+        return False
+    messages.success(request, _("The cases are stored."))
+    return True
+
+
+def _preview(study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, Any]:
+    try:
+        choice = preview_choice(study, wanted)
+    except StudyRefused as refusal:
+        if str(refusal) not in form.non_field_errors():
+            form.add_error(None, str(refusal))
+        return {}
+    return {
+        "choice": choice,
+        "looked_at": _looked_at(choice),
+        "n_looked_at": LOOKED_AT,
+        "effect": effect_by_task(choice.cells),
+        "forecast": forecast(choice.cells_of_set(0), study.n_readers // len(choice.sets), form.assumptions()),
+        "set_sizes": [len(one) for one in choice.sets],
+    }
+
+
+def _looked_at(choice: Choice) -> list[Revision]:
+    ids = [one.revision_id for one in choice.main[:LOOKED_AT]]
+    found = Revision.objects.select_related("question").in_bulk(ids)
+    return [found[pk] for pk in ids]
+
+
+def _page(request: AuthenticatedRequest, study: ReaderStudy, context: dict[str, Any], status: int) -> HttpResponse:
+    """The whole page, or for HTMX the preview alone."""
+    is_fragment = bool(request.headers.get("HX-Request")) and not request.headers.get("HX-History-Restore-Request")
+    context |= step_context(request, study, "study-cases", is_fragment=is_fragment)
+    if is_fragment:
+        return render(request, "readerstudy/design/_cases_preview.html", context)  # HTMX shows nothing of a 422
+    context |= _stored(request, study)
+    if study.state == StudyState.DRAFT:
+        context |= _pool(study, context["form"])
+    return render(request, "readerstudy/design/cases.html", context, status=status)
+
+
+def _stored(request: AuthenticatedRequest, study: ReaderStudy) -> dict[str, Any]:
+    """The cases that the study has, page by page."""
+    rows = study.cases.select_related("revision__question").prefetch_related("sets").order_by("block", "number")
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    cells = cells_of(study.draw)
+    return {
+        "page": page,
+        "n_main": study.cases.filter(block=Block.MAIN).count(),
+        "sets": list(study.sets.all()),
+        "is_drawn": bool(study.draw),
+        "stored_effect": effect_by_task(cells) if cells else None,
+    }
+
+
+def _pool(study: ReaderStudy, form: CasesForm) -> dict[str, Any]:
+    """What the bank holds, cell by cell, with the field of each quota beside it."""
+    cells = pool_cells(study.bank)
+    rows = []
+    for task in TASKS:
+        columns = []
+        for difficulty in DIFFICULTIES:
+            held = [cell for key, cell in cells.items() if _covers(task, key[0]) and _covers(difficulty, key[1])]
+            columns.append({"held": _together(held), "field": form.quota_field(task, difficulty)})
+        rows.append({"task": task, "columns": columns})
+    n_by_task: dict[str, int] = {}
+    for cell in cells.values():
+        n_by_task[cell.task] = n_by_task.get(cell.task, 0) + cell.n
+    rare = rare_in_random(n_by_task)
+    return {
+        "pool_rows": rows,
+        "difficulties": DIFFICULTIES,
+        "pool": _together(list(cells.values())),
+        "rare": rare,
+        "is_rare": any(expected < FEW for _task, expected in rare),
+        "n_random": RANDOM_CASES,
+    }
+
+
+def _covers(wanted: str, value: str) -> bool:
+    return wanted in ("any", value)
+
+
+def _together(cells: list[PoolCell]) -> PoolCell:
+    return PoolCell("", "", sum(cell.n_accepted for cell in cells), sum(cell.n_other for cell in cells))

@@ -1,0 +1,123 @@
+"""The short steps of a design: arms, rules, readers. A frozen design is shown and does not change."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.db.models import Count, Q
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_http_methods
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.describing import describe_study
+from readerstudy.design.drafting import update_arm, update_readers
+from readerstudy.design.ordering import orders_needed
+from readerstudy.design.studies import StudyRefused
+from readerstudy.enums import Block, StudyState
+from readerstudy.forms.arms import ArmForm
+from readerstudy.forms.drafts import DraftForm
+from readerstudy.forms.readers import ReadersForm
+from readerstudy.forms.rules import RulesForm
+from readerstudy.models import ReaderStudy
+from readerstudy.permissions import may_coordinate_study
+from readerstudy.views.access import coordinated_study, overseen_study
+from readerstudy.views.steps import STEPS, steps_of
+
+
+def study_of_step(request: AuthenticatedRequest, slug: str) -> ReaderStudy:
+    """To look at: for coordinators and administrators. To change: for coordinators."""
+    find = coordinated_study if request.method == "POST" else overseen_study
+    return find(request.user, slug)
+
+
+def step_context(request: AuthenticatedRequest, study: ReaderStudy, name: str, **more: Any) -> dict[str, Any]:
+    """What every step shows."""
+    is_draft = study.state == StudyState.DRAFT
+    return {
+        "study": study,
+        "title": STEPS[name],
+        "steps": steps_of(study, name, n_cases=study.cases.filter(block=Block.MAIN).count()),
+        "is_draft": is_draft,
+        "may_change": is_draft and may_coordinate_study(request.user, study),
+        **more,
+    }
+
+
+def _store(request: AuthenticatedRequest, form: DraftForm, act: Callable[[], None]) -> bool:
+    """Do it where the form is whole; a refusal is read on the form."""
+    if not form.is_valid():
+        return False
+    try:
+        act()
+    except StudyRefused as refusal:
+        form.add_error(None, str(refusal))
+        return False
+    messages.success(request, _("Stored."))
+    return True
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What readers see beside the images and the question."""
+    study = study_of_step(request, slug)
+    form = ArmForm.of(study.arms.get(number=1), request.POST or None)
+
+    def store() -> None:
+        shown = {name: form.cleaned_data[name] for name in ("information", "aid")}
+        update_arm(study, **shown, actor=request.user, at=timezone.now())
+
+    if request.method == "POST" and _store(request, form, store):
+        return redirect("study-rules", slug)
+    context = step_context(request, study, "study-arms", form=form)
+    return render(request, "readerstudy/design/arms.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """How cases are read, what readers are told, and how the study is analysed."""
+    study = study_of_step(request, slug)
+    form = RulesForm(study, request.POST if request.method == "POST" else None)
+
+    def store() -> None:
+        describe_study(
+            study,
+            rules=form.rules(),
+            analysis=form.analysis(),
+            texts=form.texts(),
+            actor=request.user,
+            at=timezone.now(),
+        )
+
+    if request.method == "POST" and _store(request, form, store):
+        return redirect("study-readers", slug)
+    context = step_context(request, study, "study-rules", form=form)
+    return render(request, "readerstudy/design/rules.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_readers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """How many people read, and how many orders are drawn for them."""
+    study = study_of_step(request, slug)
+    form = ReadersForm.of(study, request.POST if request.method == "POST" else None)
+
+    def store() -> None:
+        update_readers(study, **form.numbers(), actor=request.user, at=timezone.now())
+
+    if request.method == "POST" and _store(request, form, store):
+        return redirect("study-dry-run", slug)
+    sets = study.sets.annotate(
+        n_cases=Count("cases", distinct=True),
+        n_orders=Count("orders", distinct=True),
+        n_taken=Count("orders", filter=Q(orders__enrolment__isnull=False), distinct=True),
+    )
+    more = {"form": form, "sets": list(sets), "n_orders": orders_needed(study.n_readers, study.n_orders)}
+    context = step_context(request, study, "study-readers", **more)
+    return render(request, "readerstudy/design/readers.html", context, status=422 if form.errors else 200)

@@ -1,0 +1,34 @@
+"""The step before freezing: what a reader goes through, page by page, without anything being stored."""
+
+from __future__ import annotations
+
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_GET
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.dry_running import MOST_MAIN
+from readerstudy.design.overview import lines_of
+from readerstudy.design.rules import read_rules
+from readerstudy.permissions import may_coordinate_study
+from readerstudy.views.access import overseen_study
+from readerstudy.views.design_steps import step_context
+
+
+@person_required
+@require_GET
+def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What readers are told and asked before their first case, and the way into the cases."""
+    study = overseen_study(request.user, slug)
+    [line] = lines_of([study])
+    context = step_context(
+        request,
+        study,
+        "study-dry-run",
+        line=line,
+        rules=read_rules(study.rules),
+        n_shown=MOST_MAIN,
+        was_done="done" in request.GET,
+        may_walk=may_coordinate_study(request.user, study),
+    )
+    return render(request, "readerstudy/design/dry_run.html", context)

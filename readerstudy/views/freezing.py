@@ -1,0 +1,84 @@
+"""The step that ends a design: what is still in the way, then freezing; afterwards the protocol as a file."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.checking import Place, notes_of, problems_by_place
+from readerstudy.design.freezing import freeze_study
+from readerstudy.design.ordering import orders_needed
+from readerstudy.design.overview import lines_of
+from readerstudy.design.studies import StudyRefused
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy
+from readerstudy.permissions import may_coordinate_study
+from readerstudy.views.access import coordinated_study
+from readerstudy.views.design_steps import step_context, study_of_step
+from readerstudy.views.steps import STEPS
+
+STEP_OF = {Place.CASES: "study-cases", Place.ARMS: "study-arms", Place.RULES: "study-rules"}
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A checklist with the way to mend each point, and the button once there is none."""
+    study = study_of_step(request, slug)
+    if request.method == "POST":
+        try:
+            freeze_study(study, actor=request.user, at=timezone.now())
+        except StudyRefused as refusal:
+            messages.error(request, str(refusal))
+            return redirect("study-freeze", slug)
+        messages.success(request, _("The design is frozen. Invite readers, then open the study."))
+        return redirect("study", slug)
+    is_draft = study.state == StudyState.DRAFT
+    [line] = lines_of([study])
+    context = step_context(
+        request,
+        study,
+        "study-freeze",
+        problems=_checklist(study) if is_draft else [],
+        notes=notes_of(study) if is_draft else [],
+        line=line,
+        n_sets=study.sets.count(),
+        n_orders=orders_needed(study.n_readers, study.n_orders),
+        coordinates=may_coordinate_study(request.user, study),
+    )
+    return render(request, "readerstudy/design/freeze.html", context)
+
+
+def _checklist(study: ReaderStudy) -> list[dict[str, str]]:
+    return [
+        {"sentence": sentence, "url": _where(study, place), "label": _label(place)}
+        for place, sentence in problems_by_place(study)
+    ]
+
+
+def _where(study: ReaderStudy, place: Place) -> str:
+    if place == Place.BANK:
+        return reverse("bank", args=[study.bank.slug])
+    return reverse(STEP_OF[place], args=[study.slug])
+
+
+def _label(place: Place) -> str:
+    return _("Bank") if place == Place.BANK else str(STEPS[STEP_OF[place]])
+
+
+@person_required
+@require_GET
+def study_protocol(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The frozen protocol, byte by byte as it was hashed."""
+    study = coordinated_study(request.user, slug)
+    if not study.protocol:
+        raise Http404
+    answer = HttpResponse(study.protocol, content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{study.slug}-protocol.json"'
+    return answer

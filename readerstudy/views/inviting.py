@@ -1,0 +1,100 @@
+"""The readers of a study, for its coordinators: who is in, which links are open, and new ones."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.people.mailing import can_send
+from annotation.people.rosters import has_account
+from readerstudy.design.studies import StudyRefused
+from readerstudy.enrolling import inviting
+from readerstudy.enrolling.mailing import send_study_invitation, study_link
+from readerstudy.forms.enrolling import ReaderInvitationForm
+from readerstudy.models import ReaderStudy
+from readerstudy.views.access import coordinated_study
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask somebody to read."""
+    study = coordinated_study(request.user, slug)
+    form = ReaderInvitationForm(study, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        asked = form.cleaned_data
+        try:
+            issued = inviting.invite_reader(
+                study,
+                asked["case_set"],
+                email=asked["email"],
+                name=asked["name"],
+                actor=request.user,
+                at=timezone.now(),
+            )
+        except StudyRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return show_once(request, issued)
+    return _page(request, study, form)
+
+
+@person_required
+@require_POST
+def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    study = coordinated_study(request.user, slug)
+    invitation = get_object_or_404(study.invitations, pk=pk)
+    inviting.revoke_invitation(invitation, actor=request.user, at=timezone.now())
+    messages.success(request, _("The link does not work any more."))
+    return redirect("study-invite", slug)
+
+
+@person_required
+@never_cache
+@require_POST
+def study_invitation_remind(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    """A new link for somebody who has not come yet."""
+    study = coordinated_study(request.user, slug)
+    invitation = get_object_or_404(study.invitations.select_related("study", "case_set"), pk=pk)
+    try:
+        issued = inviting.remind_invited(invitation, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("study-invite", slug)
+    return show_once(request, issued)
+
+
+def show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation) -> HttpResponse:
+    """The page with the link, which is nowhere else, and whether it was mailed."""
+    invitation = issued.invitation
+    context = {
+        "invitation": invitation,
+        "study": invitation.study,
+        "link": study_link(issued.token),
+        "was_sent": send_study_invitation(issued),
+        "can_send": can_send(),
+        "knows_account": has_account(invitation.email),
+        "several_sets": invitation.study.sets.count() > 1,
+    }
+    return render(request, "readerstudy/enrolling/invited.html", context)
+
+
+def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitationForm) -> HttpResponse:
+    context = {
+        "study": study,
+        "form": form,
+        "n_days": settings.INVITATION_DAYS,
+        "takes_readers": study.state in {"frozen", "open"} and study.archived_at is None,
+        "sets": inviting.orders_of(study),
+        "invitations": list(inviting.open_invitations(study, timezone.now())),
+        "enrolments": list(study.enrolments.select_related("reader", "case_set")),
+    }
+    return render(request, "readerstudy/enrolling/invite.html", context, status=422 if form.errors else 200)

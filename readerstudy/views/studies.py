@@ -1,0 +1,105 @@
+"""Reader studies as coordinators see them: the list, and the page of one."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import Count
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotation.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.enums import Role
+from annotation.models import QuestionBank
+from annotation.permissions import is_administrator, is_coordinator
+from readerstudy.design.creating import create_study
+from readerstudy.design.overview import lines_of, studies_known_to
+from readerstudy.design.plan import Plan
+from readerstudy.design.rules import read_rules
+from readerstudy.design.studies import StudyRefused
+from readerstudy.enums import StudyState
+from readerstudy.forms.studies import StudyForm
+from readerstudy.models import ReaderStudy
+from readerstudy.permissions import may_coordinate_study
+from readerstudy.views.access import overseen_study
+from readerstudy.views.steps import next_of, steps_of
+from readerstudy.views.study_exports import export_offers
+from readerstudy.watching.unblinding import looks_before_closing
+
+PER_PAGE = 25
+
+
+@person_required
+@require_GET
+def studies(request: AuthenticatedRequest) -> HttpResponse:
+    """All studies for coordinators of the site and administrators; for others those that they coordinate."""
+    known = studies_known_to(request.user)
+    looks_after = is_coordinator(request.user) or is_administrator(request.user)
+    if not looks_after and not known.exists():
+        raise PermissionDenied(_("This page is for people who coordinate a reader study."))
+    archived = "archived" in request.GET
+    rows = known.filter(archived_at__isnull=not archived).order_by("-created_at")
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "page": page,
+        "lines": lines_of(page.object_list),
+        "archived": archived,
+        "may_create": is_coordinator(request.user),
+        "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
+    }
+    return render(request, "readerstudy/design/list.html", context)
+
+
+def deadline_of(study: ReaderStudy) -> datetime | None:
+    """As it stands on a wall in the zone in which it was meant, whoever looks."""
+    if study.deadline_at is None:
+        return None
+    return study.deadline_at.astimezone(ZoneInfo(study.time_zone)).replace(tzinfo=None)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_new(request: AuthenticatedRequest) -> HttpResponse:
+    """A draft with a name and a bank; everything else is decided step by step."""
+    form = StudyForm(request.POST if request.method == "POST" else None, initial={"bank": request.GET.get("bank")})
+    if request.method == "POST" and form.is_valid():
+        plan = Plan(name=form.cleaned_data["name"], bank=form.cleaned_data["bank"].slug)
+        try:
+            made = create_study(plan, actor=request.user, at=timezone.now())
+        except StudyRefused as refusal:
+            form.add_error("name", str(refusal))
+        else:
+            return redirect("study-cases", made.slug)
+    context = {"form": form, "has_banks": form.fields["bank"].queryset.exists()}  # type: ignore[attr-defined]
+    return render(request, "readerstudy/design/new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_GET
+def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """One study: its state, its design in short, how far its readers are, and what comes next."""
+    found = overseen_study(request.user, slug)
+    [line] = lines_of([found])
+    coordinates = may_coordinate_study(request.user, found)
+    context = {
+        "study": found,
+        "line": line,
+        "sets": list(found.sets.annotate(n_cases=Count("cases"))),
+        "arms": list(found.arms.all()),
+        "rules": read_rules(found.rules),
+        "deadline": deadline_of(found),
+        "coordinates": coordinates,
+        "is_draft": found.state == StudyState.DRAFT,
+        "steps": steps_of(found, n_cases=line.n_cases),
+        "next": next_of(line) if coordinates and not found.archived_at else None,
+        "looks": looks_before_closing(found),
+        "exports": export_offers(found) if coordinates and found.state != StudyState.DRAFT else None,
+        "may_delete": coordinates and found.state == StudyState.DRAFT,
+    }
+    return render(request, "readerstudy/design/study.html", context)

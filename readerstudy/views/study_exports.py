@@ -1,0 +1,89 @@
+"""The tables of a study as files."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import get_object_or_404
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.exports.files import scratch_file
+from annotation.exports.tables import CONTENT_TYPES, Format, write_codebook
+from annotation.models import User
+from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, is_hidden
+from readerstudy.models import ReaderStudy
+from readerstudy.permissions import knows_study, may_coordinate_study
+from readerstudy.watching.unblinding import is_over
+
+
+@person_required
+@never_cache
+@require_POST
+def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str) -> FileResponse:
+    """One table in one of the formats; written whole before the first byte is sent, so that none is cut short.
+
+    A POST, since taking the responses unblinds the study.
+    """
+    study = _study_of(request.user, slug)
+    if table not in Table.values() or form not in Format.values():
+        raise Http404
+    file = scratch_file()
+    try:
+        export_table(study, Table(table), Format(form), file, actor=request.user, at=timezone.now())
+    except AnswersHidden:
+        raise PermissionDenied(_("Answers are hidden until the study is closed.")) from None
+    return FileResponse(
+        file,
+        as_attachment=True,
+        filename=f"{study.slug}-{table}.{form}",
+        content_type=CONTENT_TYPES[Format(form)],
+    )
+
+
+@person_required
+@require_GET
+def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponse:
+    """What each column of a table means."""
+    study = _study_of(request.user, slug)
+    if table not in Table.values():
+        raise Http404
+    text = io.BytesIO()
+    write_codebook(text, columns_of(study, Table(table)))
+    response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{table}-codebook.csv"'
+    return response
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One table on the page of a study."""
+
+    table: Table
+    hidden: bool
+    warns: bool  # taking it unblinds the study
+    formats: tuple[Format, ...] = tuple(Format)
+
+
+def export_offers(study: ReaderStudy) -> list[Offer]:
+    """What templates/readerstudy/studies/_exports.html shows as ``exports``; the responses come first."""
+    blind = study.unblinded_at is None
+    return [
+        Offer(table, is_hidden(study, table), blind and is_over(study) and table == Table.RESPONSES) for table in Table
+    ]
+
+
+def _study_of(person: User, slug: str) -> ReaderStudy:
+    """A study that this person coordinates; to readers and strangers it does not exist."""
+    study = get_object_or_404(ReaderStudy, slug=slug)
+    if not knows_study(person, study):
+        raise Http404
+    if not may_coordinate_study(person, study):
+        raise PermissionDenied(_("Only coordinators of the study take its data."))
+    return study

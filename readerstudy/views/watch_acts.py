@@ -1,0 +1,162 @@
+"""What a coordinator does for readers while they read: one act for each address."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.studies import StudyRefused
+from readerstudy.enrolling.deadlines import time_text
+from readerstudy.enrolling.leaving import withdraw
+from readerstudy.enrolling.replacing import replace_reader
+from readerstudy.forms.watching import DeadlineForm, ReasonForm, ReplaceForm
+from readerstudy.models import Enrolment
+from readerstudy.reading.practice import let_pass
+from readerstudy.views.access import coordinated_study
+from readerstudy.views.inviting import show_once
+from readerstudy.views.watching import reader_of
+from readerstudy.watching.extending import extend_reader, extend_study
+from readerstudy.watching.reminding import remind_readers, remind_unfinished
+
+
+def _errors(form: DeadlineForm | ReasonForm) -> str:
+    return " ".join(str(word) for words in form.errors.values() for word in words)
+
+
+@person_required
+@require_POST
+def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """More time for everybody."""
+    study = coordinated_study(request.user, slug)
+    form = DeadlineForm(study, request.POST)
+    if not form.is_valid():
+        messages.error(request, _errors(form))
+        return redirect("study-watch", slug)
+    deadline = form.cleaned_data["deadline"]
+    try:
+        extend_study(study, deadline, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        said = _("The deadline is %(when)s now.") % {"when": time_text(deadline, study.time_zone)}
+        messages.success(request, said)
+    return redirect("study-watch", slug)
+
+
+@person_required
+@require_POST
+def study_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A letter to everybody who has not finished."""
+    study = coordinated_study(request.user, slug)
+    try:
+        n_sent = remind_unfinished(study, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _sent(n_sent))
+    return redirect("study-watch", slug)
+
+
+def _sent(n: int) -> str:
+    return ngettext("%(n)s letter was sent.", "%(n)s letters were sent.", n) % {"n": n}
+
+
+@person_required
+@require_POST
+def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """More time for one reader."""
+    study = coordinated_study(request.user, slug)
+    enrolment = reader_of(study, public_id)
+    form = DeadlineForm(study, request.POST)
+    if not form.is_valid():
+        messages.error(request, _errors(form))
+        return redirect("study-reader", slug, public_id)
+    deadline = form.cleaned_data["deadline"]
+    try:
+        extend_reader(enrolment, deadline, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        said = _("%(reader)s has time until %(when)s now.")
+        facts = {"reader": enrolment.pseudonym, "when": time_text(deadline, study.time_zone)}
+        messages.success(request, said % facts)
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@require_POST
+def reader_remind(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    study = coordinated_study(request.user, slug)
+    enrolment = reader_of(study, public_id)
+    only_this = Enrolment.objects.filter(pk=enrolment.pk)
+    try:
+        n_sent = remind_readers(only_this, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _sent(n_sent))
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@require_POST
+def reader_withdraw(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """On behalf of a reader who asked for it, or cannot go on."""
+    study = coordinated_study(request.user, slug)
+    enrolment = reader_of(study, public_id)
+    form = ReasonForm(request.POST, prefix="withdraw")
+    if not form.is_valid():
+        messages.error(request, _("Say why the reader leaves: a paper has to report it."))
+    else:
+        withdraw(enrolment, actor=request.user, at=timezone.now(), reason=form.cleaned_data["reason"])
+        messages.success(request, _("%(reader)s has left the study.") % {"reader": enrolment.pseudonym})
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@require_POST
+def reader_pass(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """Let a reader go on who did not pass the practice block."""
+    study = coordinated_study(request.user, slug)
+    enrolment = reader_of(study, public_id)
+    form = ReasonForm(request.POST, prefix="pass")
+    if not form.is_valid():
+        messages.error(request, _("Say why the reader may go on: a paper has to report it."))
+    else:
+        let_pass(enrolment, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+        messages.success(request, _("%(reader)s can go on to the main block.") % {"reader": enrolment.pseudonym})
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@never_cache
+@require_POST
+def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """Somebody else takes the next order; their link is shown once."""
+    study = coordinated_study(request.user, slug)
+    enrolment = reader_of(study, public_id)
+    form = ReplaceForm(request.POST, prefix="replace")
+    if not form.is_valid():
+        messages.error(request, _errors(form))
+        return redirect("study-reader", slug, public_id)
+    said = form.cleaned_data
+    try:
+        issued = replace_reader(
+            enrolment,
+            email=said["email"],
+            name=said["name"],
+            reason=said["reason"],
+            actor=request.user,
+            at=timezone.now(),
+        )
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("study-reader", slug, public_id)
+    return show_once(request, issued)

@@ -1,0 +1,109 @@
+"""A study while its readers read: progress and problems, never answers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.people.mailing import can_send
+from readerstudy.design.studies import unfinished
+from readerstudy.enrolling.deadlines import study_deadline_text
+from readerstudy.enrolling.preparing import rules_of
+from readerstudy.enrolling.wording import facts_in_words
+from readerstudy.enums import StudyState
+from readerstudy.forms.watching import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
+from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.permissions import may_coordinate_study
+from readerstudy.reading.practice import n_right
+from readerstudy.views.access import coordinated_study, overseen_study
+from readerstudy.watching.faults import flagged_cases, voidings_of
+from readerstudy.watching.following import refused_answers, sittings
+from readerstudy.watching.progress import progress_of, progress_of_readers
+from readerstudy.watching.rereviewing import rereviews_of
+from readerstudy.watching.unblinding import is_over, looks_before_closing
+
+
+@person_required
+@never_cache
+@require_safe
+@vary_on_headers("HX-Request")
+def study_watch(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """How far the readers are; the table alone for HTMX, which asks again every 15 seconds."""
+    study = overseen_study(request.user, slug)
+    context: dict[str, Any] = {
+        "study": study,
+        "readers": progress_of(study, timezone.now()),
+        "coordinates": may_coordinate_study(request.user, study),
+        "now": timezone.now(),
+    }
+    if request.headers.get("HX-Request"):
+        return render(request, "readerstudy/watching/_readers.html", context)
+    return render(request, "readerstudy/watching/watch.html", context | _around(study, context["coordinates"]))
+
+
+def _around(study: ReaderStudy, coordinates: bool) -> dict[str, Any]:
+    """What stands around the table; what readers said about cases is for coordinators."""
+    is_open = study.state == StudyState.OPEN
+    context: dict[str, Any] = {
+        "deadline": study_deadline_text(study),
+        "looks": looks_before_closing(study),
+        "is_open": is_open,
+        "is_over": is_over(study),
+        "n_unfinished": unfinished(study).count(),
+        "can_send": can_send(),
+    }
+    if coordinates:
+        context |= {
+            "flagged": flagged_cases(study),
+            "voidings": voidings_of(study),
+            "void_form": VoidForm(auto_id="void_%s"),
+            "deadline_form": DeadlineForm(study) if is_open and study.deadline_at else None,
+            "glass_form": GlassForm(auto_id="glass_%s") if is_open else None,
+            "rereviews": rereviews_of(study) if is_over(study) else [],
+        }
+    return context
+
+
+@person_required
+@never_cache
+@require_safe
+def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """One reader: who they are, their sittings, what went wrong, and what can be done about it."""
+    study = coordinated_study(request.user, slug)
+    enrolment = reader_of(study, public_id)
+    [progress] = progress_of_readers([enrolment], timezone.now())
+    has_left = enrolment.withdrawn_at is not None or enrolment.replaced_at is not None
+    is_reading = study.state == StudyState.OPEN and not has_left and enrolment.finished_at is None
+    may_replace = study.state in {StudyState.FROZEN, StudyState.OPEN} and enrolment.finished_at is None
+    context = {
+        "study": study,
+        "reader": progress,
+        "enrolment": enrolment,
+        "about": facts_in_words(enrolment.facts),
+        "sittings": sittings(enrolment),
+        "refused": refused_answers(enrolment),
+        "has_left": has_left,
+        "can_send": can_send(),
+        "is_reading": is_reading,
+        "may_withdraw": not has_left and not is_over(study) and enrolment.reader is not None,
+        "deadline_form": DeadlineForm(study) if is_reading and progress.standing.deadline else None,
+        "pass_form": ReasonForm(prefix="pass") if progress.standing.is_stuck else None,
+        "n_right": n_right(enrolment) if progress.standing.is_stuck else 0,
+        "n_needed": rules_of(study).practice_pass,
+        "withdraw_form": ReasonForm(prefix="withdraw"),
+        "replace_form": ReplaceForm(prefix="replace") if may_replace and not enrolment.replaced_at else None,
+    }
+    return render(request, "readerstudy/watching/reader.html", context)
+
+
+def reader_of(study: ReaderStudy, public_id: str) -> Enrolment:
+    """Raises Http404 for a reader of another study."""
+    rows = Enrolment.objects.select_related("study", "reader", "case_set")
+    return get_object_or_404(rows, study=study, public_id=public_id)

@@ -1,0 +1,48 @@
+"""The first time that anybody sees a result of a study, and every time that it happened before closing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from annotation.audit.recording import record
+from annotation.models import AuditEvent, User
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy
+
+GLASS_BROKEN = "study.glass_broken"
+UNBLINDED = "study.unblinded"
+
+
+def unblind(study: ReaderStudy, *, actor: User | None, at: datetime, because: str) -> None:
+    """Note that a result is seen, if it is the first time; voidings after it are a sensitivity line only.
+
+    Runs in the transaction of the act that shows the result.
+    """
+    if ReaderStudy.objects.filter(pk=study.pk, unblinded_at__isnull=True).update(unblinded_at=at):
+        study.unblinded_at = at
+        record(UNBLINDED, actor=actor, at=at, subject=study, facts={"by": because})
+
+
+@dataclass(frozen=True)
+class Look:
+    """Results were seen before closing: by whom, when, why."""
+
+    who: str
+    at: datetime
+    reason: str
+
+
+def looks_before_closing(study: ReaderStudy) -> list[Look]:
+    """Every time that the glass was broken, oldest first; one query, none for a study that nobody looked into."""
+    if study.unblinded_at is None:
+        return []
+    rows = AuditEvent.objects.filter(act=GLASS_BROKEN, subject_type="readerstudy", subject_id=str(study.pk))
+    return [
+        Look(one.actor.name if one.actor else "", one.at, one.facts.get("reason", ""))
+        for one in rows.select_related("actor").order_by("pk")
+    ]
+
+
+def is_over(study: ReaderStudy) -> bool:
+    return study.state in {StudyState.CLOSED, StudyState.ANALYSED}

@@ -1,0 +1,155 @@
+// What the reader did, on its way to the server: in order, one at a time, kept on this device until it is acknowledged.
+//
+//   outbox.add({ kind: "commit", place, url, fields: [["key", uuid], ["option", "B"], ...] });
+//
+// Kinds: open, choice, events, commit, remark, pause, resume. Each is sent with the same key until the server says that
+// it has it. No image and no word of a question is kept.
+
+import { wait } from "../annotation/review/sending.js";
+
+const PATIENCE = [500, 1000, 2000, 4000, 8000];
+
+/** "Not now" rather than "no"; "not_yet": the time of the case before has ended here and not quite there. */
+function isPassing(status, { reason }) {
+  return status === 0 || status >= 500 || [403, 408, 429].includes(status) || (status === 409 && reason === "not_yet");
+}
+
+export class Outbox {
+  /**
+   * `onStored(item, said)`: the server has it. `onRefused(item, status, said)`: it does not want it. `onLost(said)`:
+   * another page writes now; what is here stays here until release(). `onChange()`: how things stand has changed.
+   */
+  constructor(keeping, server, { onStored, onRefused, onLost, onChange }) {
+    Object.assign(this, { keeping, server, onStored, onRefused, onLost, onChange });
+    this.items = [];
+    this.isHeld = true; // until this page may write
+    this.cut = ""; // "line": nobody answers; "server": it cannot store anything now
+    this.sending = null; // a promise while something is under way
+  }
+
+  /** Read what the device kept, in place of what this page knows of it. */
+  async load() {
+    await this.sending;
+    await Promise.all(this.items.map((item) => item.keeping));
+    if (!this.keeping.isLasting) return;
+    const kept = await this.keeping.all();
+    if (this.keeping.isLasting) this.items = kept.filter((item) => !item.refused);
+    this.onChange();
+  }
+
+  get length() {
+    return this.items.length;
+  }
+
+  get nAnswers() {
+    return this.items.filter((item) => item.kind === "commit").length;
+  }
+
+  /** The places with an answer that the server does not have yet. */
+  get committed() {
+    return new Set(this.items.filter((item) => item.kind === "commit").map((item) => item.place));
+  }
+
+  has(kind, place) {
+    return this.items.some((item) => item.kind === kind && item.place === place);
+  }
+
+  /** The newest choice of a case that the server does not have yet: its fields, or undefined. */
+  choiceOf(place) {
+    const found = this.items.findLast((item) => item.kind === "choice" && item.place === place);
+    return found && Object.fromEntries(found.fields);
+  }
+
+  add(item) {
+    if (item.kind === "choice" || item.kind === "commit") this.dropChoices(item.place);
+    this.items.push(item);
+    this.keep(item);
+    this.onChange();
+    this.send();
+  }
+
+  /** A newer choice, or the answer, says it all. */
+  dropChoices(place) {
+    const isOld = (item) => item.kind === "choice" && item.place === place && item !== this.underWay;
+    for (const item of this.items.filter(isOld)) this.forget(item);
+  }
+
+  async keep(item) {
+    const { kind, place, url, fields } = item;
+    item.keeping = this.keeping.add({ kind, place, url, fields });
+    item.number = await item.keeping;
+    this.onChange();
+  }
+
+  async forget(item) {
+    this.items = this.items.filter((other) => other !== item);
+    const number = item.keeping ? await item.keeping : item.number;
+    if (number !== null) await this.keeping.remove(number);
+  }
+
+  hold() {
+    this.isHeld = true;
+  }
+
+  release() {
+    this.isHeld = false;
+    this.send();
+  }
+
+  send() {
+    if (this.sending || this.isHeld || !this.items.length) return;
+    this.sending = this.sendAll().finally(() => {
+      this.sending = null;
+      this.onChange();
+    });
+  }
+
+  async sendAll() {
+    let attempt = 0;
+    while (this.items.length && !this.isHeld) {
+      const item = (this.underWay = this.items[0]);
+      const { status, said } = await this.server.ask(item.url, item.fields);
+      const isLost = status === 409 && said.reason === "not_the_writer";
+      this.hear(status);
+      if (isLost) this.hold();
+      else if (isPassing(status, said)) {
+        this.onChange();
+        await wait(PATIENCE[Math.min(attempt++, PATIENCE.length - 1)]);
+        continue;
+      } else await this.settle(item, status, said);
+      attempt = 0;
+      if (isLost) this.onLost(said);
+    }
+    this.underWay = null;
+  }
+
+  async settle(item, status, said) {
+    const isStored = status >= 200 && status < 300;
+    const isLoose = item.kind === "commit" && !isStored && said.reason !== "other_answer";
+    if (isLoose) await this.putAside(item, status);
+    else await this.forget(item);
+    this.onChange();
+    if (isStored) this.onStored(item, said);
+    else this.onRefused(item, status, said);
+  }
+
+  /** An answer that the server does not take is not thrown away: it stays on the device, and is not sent again. */
+  async putAside(item, status) {
+    this.items = this.items.filter((other) => other !== item);
+    const number = item.keeping ? await item.keeping : item.number;
+    const { kind, place, url, fields } = item;
+    if (number !== null) await this.keeping.put({ kind, place, url, fields, number, refused: status });
+  }
+
+  /** What the status of an answer says about the way to the server. */
+  hear(status) {
+    const cut = status === 0 ? "line" : status >= 500 ? "server" : "";
+    if (this.cut === cut) return;
+    this.cut = cut;
+    this.onChange();
+  }
+
+  get isCut() {
+    return Boolean(this.cut);
+  }
+}

@@ -1,0 +1,58 @@
+// Pauses and breaks. A pause comes after the case on screen; one that cannot wait hides the case, and its clock says so.
+
+export class Pauses {
+  /** `sitting`: the page that is paused. */
+  constructor(sitting, urls) {
+    Object.assign(this, { sitting, urls, isAsked: false });
+  }
+
+  /** What the server says: a pause that goes on, or that it is time for a break. */
+  take({ paused, break_due, done }) {
+    this.isOn = paused && !this.sitting.outbox.has("resume", "");
+    if (break_due && this.offeredAt !== done) this.breakAt = done;
+  }
+
+  later() {
+    const { sitting } = this;
+    this.isAsked = true;
+    sitting.saying.message(sitting.words.pauseLater);
+    if (sitting.isWaiting) sitting.advance();
+  }
+
+  async now() {
+    const { sitting } = this;
+    const { clock, current } = sitting;
+    clock.mark("paused", { now: true });
+    await this.begin(current.id);
+    if (sitting.current !== current) return;
+    clock.mark("resumed");
+    sitting.answers.timeIsOverNow();
+  }
+
+  /** Between two cases; resolves when reading goes on. */
+  async betweenCases() {
+    const { sitting } = this;
+    if (this.isOn) await this.rest();
+    else if (this.isAsked) await this.begin();
+    else if (this.breakAt !== undefined && this.breakAt !== this.offeredAt) {
+      this.offeredAt = this.breakAt;
+      sitting.screen.wait("");
+      const done = sitting.words.done.replace("{n}", this.breakAt);
+      if ((await sitting.covers.show("break", { done })) === "pause") await this.begin();
+    }
+  }
+
+  async begin(place = "") {
+    this.isAsked = false;
+    this.sitting.outbox.add({ kind: "pause", place, url: this.urls.pauseUrl, fields: [] });
+    await this.rest();
+  }
+
+  async rest() {
+    const { sitting } = this;
+    if (!sitting.current) sitting.screen.wait("");
+    if ((await sitting.covers.show("paused")) !== "resume") return;
+    this.isOn = false;
+    sitting.outbox.add({ kind: "resume", place: "", url: this.urls.resumeUrl, fields: [] });
+  }
+}

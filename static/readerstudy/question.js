@@ -1,0 +1,132 @@
+// The question beside the images: stem, options in the order of this reader, and what is chosen. An option is known by
+// its own letter, whatever stands where; keys and the letters on screen go by place.
+
+import { digitOf, letterOf } from "../annotation/review/keys.js";
+
+const LETTERS = "ABCD";
+const LONG = 220; // characters of a stem
+const DECLINED = "declined";
+const byId = (id) => document.getElementById(id);
+
+function element(name, className, text) {
+  return Object.assign(document.createElement(name), { className, textContent: text ?? "" });
+}
+
+/** 0 to 3 for a digit or a letter; null for another key. */
+export function placeOf(event) {
+  const digit = digitOf(event);
+  const at = digit ? Number(digit) - 1 : LETTERS.indexOf(letterOf(event)?.toUpperCase() || "-");
+  return at >= 0 && at < LETTERS.length ? at : null;
+}
+
+export class Question {
+  /** `onChoice(option)`: an option, or "declined". */
+  constructor(words, onChoice) {
+    Object.assign(this, { words, onChoice });
+    this.form = byId("case-form");
+    this.list = byId("room-options");
+    this.list.addEventListener("input", ({ target }) => this.chose(target.value));
+  }
+
+  /** Put a case on the page; what was chosen before is chosen. */
+  show(one, { choice, mayDecline }) {
+    this.options = one.options;
+    const stem = byId("stem");
+    stem.textContent = one.stem;
+    stem.classList.toggle("case-stem-long", one.stem.length > LONG);
+    const information = byId("room-information");
+    information.textContent = this.textOf(one.information);
+    information.hidden = !information.textContent;
+    this.list.replaceChildren(...one.options.map((option, at) => this.row(option, LETTERS[at])));
+    if (mayDecline) this.list.append(this.row({ id: DECLINED, text: this.words.declined }, "0", "case-none"));
+    this.form.querySelector(".case-scroll").scrollTop = 0;
+    this.final(false);
+    this.choice = "";
+    this.hint("");
+    if (choice) this.mark(choice);
+  }
+
+  row({ id, text }, letter, kind) {
+    const label = element("label", kind ?? "case-option-best");
+    const input = Object.assign(document.createElement("input"), { type: "radio", name: "option", value: id });
+    label.append(input, element("span", "case-option-letter", letter), element("span", "case-option-text", text));
+    if (kind) return label;
+    const row = element("div", "case-option");
+    row.append(label);
+    return row;
+  }
+
+  textOf(information) {
+    if (!information) return "";
+    const { age, sex, indication } = information;
+    const known = [age && this.words.age.replace("{age}", age), sex, indication];
+    return known.filter(Boolean).join(" · ");
+  }
+
+  input(option) {
+    return this.list.querySelector(`input[value="${CSS.escape(option)}"]`);
+  }
+
+  /** The letter on screen of an option; its own where the case is not on screen. */
+  letterOf(option, options = this.options) {
+    const at = options?.findIndex(({ id }) => id === option) ?? -1;
+    return at < 0 ? option : LETTERS[at];
+  }
+
+  onKey(event) {
+    const at = placeOf(event);
+    const option = at === null ? digitOf(event) === "0" && DECLINED : this.options[at]?.id;
+    const input = option && this.input(option);
+    if (!input) return false;
+    if (!input.checked) {
+      input.checked = true;
+      this.chose(option);
+    }
+    if (document.activeElement?.name === "option") input.focus();
+    return true;
+  }
+
+  mark(option) {
+    const input = this.input(option);
+    if (!input) return;
+    input.checked = true;
+    this.choice = option;
+    this.hint(option === DECLINED ? this.words.declined : this.words.chosen.replace("{letter}", this.letterOf(option)));
+  }
+
+  chose(option) {
+    this.mark(option);
+    this.onChoice(option);
+  }
+
+  hint(text) {
+    byId("case-hint").textContent = text;
+  }
+
+  /** Answered: nothing can be changed any more. */
+  final(on) {
+    byId("room-choices").disabled = on;
+    for (const row of this.list.querySelectorAll(".room-key, .room-wrong")) row.classList.remove("room-key", "room-wrong");
+    byId("room-feedback").hidden = true;
+  }
+
+  /** Practice: right or wrong, the key and why. */
+  reveal({ correct, key, explanation }, answer) {
+    this.input(key)?.closest(".case-option").classList.add("room-key");
+    if (!correct) this.input(answer)?.closest(".case-option, .case-none").classList.add("room-wrong");
+    const place = byId("room-feedback");
+    place.querySelector("h2").textContent = correct
+      ? this.words.right
+      : this.words.wrong.replace("{letter}", this.letterOf(key));
+    place.querySelector("h2").className = correct ? "room-right" : "room-not-right";
+    place.querySelector("p").textContent = explanation ?? "";
+    place.hidden = false;
+    place.scrollIntoView({ block: "nearest" });
+  }
+
+  focus() {
+    byId("stem").focus({ preventScroll: true });
+  }
+}
+
+export { DECLINED };

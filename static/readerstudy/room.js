@@ -1,0 +1,86 @@
+// The reading page: keys, buttons and dialogs of a sitting.
+
+import { isForPage, isTyping, letterOf } from "../annotation/review/keys.js";
+import { Sitting } from "./sitting.js";
+
+const byId = (id) => document.getElementById(id);
+
+class Room {
+  constructor() {
+    this.sitting = new Sitting(byId("room-data").dataset, byId("room-words").dataset);
+    document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
+    document.addEventListener("click", (event) => this.onClick(event));
+    byId("case-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.sitting.answers.commit();
+    });
+    // A page that comes back from the browser's memory shows an old moment: the server says where the reader is.
+    addEventListener("pageshow", (event) => event.persisted && this.sitting.join());
+    addEventListener("beforeunload", (event) => {
+      const { outbox } = this.sitting;
+      if (outbox.nAnswers && !outbox.keeping.isLasting) event.preventDefault();
+    });
+    this.sitting.join();
+  }
+
+  onKey(event) {
+    const { sitting } = this;
+    const { screen, remarks, question } = sitting;
+    if (!screen || !isForPage(event) || event.repeat || isTyping(event.target)) return;
+    if (event.key === "?") this.take(event, () => this.open("keys-dialog"));
+    else if (event.key === "Enter") {
+      const isElsewhere = event.target.closest?.("button:not(#case-go), a, summary");
+      if (!isElsewhere) this.take(event, () => sitting.answers.commit());
+    } else if (remarks.isAsking) {
+      if (remarks.onKey(event)) this.take(event);
+    } else if (this.act(event)) this.take(event);
+    else if (sitting.step === "reading" && !screen.isAway && question.onKey(event)) this.take(event);
+  }
+
+  take(event, act) {
+    event.preventDefault();
+    event.stopPropagation();
+    act?.();
+  }
+
+  act(event) {
+    const acts = { m: "slip", g: "fault", t: "pause" };
+    const name = event.key === "Pause" ? "pause" : acts[letterOf(event)];
+    return Boolean(name) && this.start(name);
+  }
+
+  /** What a key or a button of the page starts; false where it has nothing to do. */
+  start(name) {
+    const { sitting } = this;
+    const { current, state } = sitting;
+    if (name === "slip") {
+      const { slipOf } = sitting.answers;
+      if (!slipOf || byId("room-slip").hidden) return false;
+      sitting.remarks.openSlip(slipOf);
+    } else if (name === "fault") {
+      if (!current || sitting.screen.isAway) return false;
+      sitting.remarks.openFault(current);
+    } else if (name === "pause") {
+      if (!state?.rules.may_pause || sitting.covers.open) return false;
+      this.open("pause-dialog");
+    }
+    return true;
+  }
+
+  open(id) {
+    byId(id).showModal();
+  }
+
+  onClick(event) {
+    const { sitting } = this;
+    const button = event.target.closest("[data-start], [data-open], [data-close], [data-pause]");
+    if (!button) return;
+    if (button.dataset.start) this.start(button.dataset.start);
+    else if (button.dataset.open) this.open(button.dataset.open);
+    else button.closest("dialog").close();
+    if (button.dataset.pause === "now" && sitting.step === "reading") sitting.pauses.now();
+    else if (button.dataset.pause) sitting.pauses.later();
+  }
+}
+
+new Room();

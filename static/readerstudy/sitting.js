@@ -1,0 +1,310 @@
+// One sitting of a reader: where the reader is, which case is on screen, and what comes then. The server knows; the page
+// goes on without waiting for it, and tells it everything in order, through the outbox.
+
+import { listKeys } from "../annotation/review/keys.js";
+import { Screen } from "../annotation/review/screen.js";
+import { request, wait } from "../annotation/review/sending.js";
+import { sizeOf, SmallestWindow } from "../annotation/review/smallest.js";
+import { Clock } from "../annotation/timing/clock.js";
+import { Answers } from "./answers.js";
+import { Covers } from "./covers.js";
+import { Keeping } from "./keeping.js";
+import { Limit } from "./limit.js";
+import { Line } from "./line.js";
+import { Login } from "./login.js";
+import { Outbox } from "./outbox.js";
+import { Pauses } from "./pauses.js";
+import { Question } from "./question.js";
+import { Remarks } from "./remarks.js";
+import { Saying } from "./saying.js";
+import { Server } from "./server.js";
+import { Tab } from "./tab.js";
+
+const PATIENCE = [500, 1000, 2000, 4000, 8000];
+const CLOSED = ["study_closed", "withdrawn", "deadline_passed"];
+const byId = (id) => document.getElementById(id);
+const patience = (attempt) => wait(PATIENCE[Math.min(attempt, PATIENCE.length - 1)]);
+
+export class Sitting {
+  constructor(data, words) {
+    Object.assign(this, { data, words, state: null, current: null, step: "" });
+    const name = `reading ${data.reader}`;
+    this.blanks = new Set();
+    this.line = new Line();
+    this.tab = new Tab(name);
+    this.saying = new Saying(words);
+    const login = new Login(byId("login-dialog"), (on) => this.blank("login", on));
+    this.server = new Server({ login, fresh: data.url, own: data.stateUrl });
+    this.outbox = new Outbox(new Keeping(name), this.server, {
+      onStored: (item, said) => this.stored(item, said),
+      onRefused: (item, status, said) => this.refused(item, status, said),
+      onLost: () => this.join(),
+      onChange: () => this.changed(),
+    });
+    this.clock = new Clock({ post: (...asked) => this.postEvents(...asked), place: `${name} clock` });
+    this.answers = new Answers(this);
+    this.pauses = new Pauses(this, data);
+    this.question = new Question(words, (option) => this.answers.chose(option));
+    this.remarks = new Remarks(words, (place, url, fields) => this.outbox.add({ kind: "remark", place, url, fields }));
+    this.remarks.onSaid = (text) => this.saying.note(text);
+    this.covers = new Covers(byId("content"), (on) => this.blank("cover", on));
+    this.limit = new Limit(byId("room-clock"), () => this.answers.timeIsOver());
+    this.smallest = new SmallestWindow(byId("case-small"), (on) => this.blank("small", on));
+  }
+
+  // Where the reader is. -----------------------------------------------------------------------------
+
+  /** Ask for the pen and for the cases that are ready; `take`: also from the page that has it. */
+  async join(take = "") {
+    if (this.joining) return;
+    this.joining = true;
+    this.outbox.hold();
+    await this.outbox.load();
+    this.server.session = await this.tab.token();
+    const values = [["take", take], ["device", JSON.stringify(deviceNow())]];
+    const { writer, session, since, state } = await this.untilAnswered(this.data.sessionUrl, values);
+    this.joining = false;
+    if (!state) return;
+    if (writer) await this.hold(session);
+    this.take(state);
+    if (!writer) this.lookOn(since);
+  }
+
+  /** This page writes: what waited goes out. */
+  async hold(session) {
+    this.server.session = session;
+    await this.tab.keep(session);
+    if (this.covers.name === "elsewhere") this.covers.leave(null);
+    this.outbox.release();
+    this.clock.sendAll();
+  }
+
+  async untilAnswered(url, values) {
+    for (let attempt = 0; ; attempt++) {
+      const { status, said } = await this.server.ask(url, values);
+      this.outbox.hear(status);
+      if (status === 200) return said;
+      if (status >= 400 && status < 500 && ![408, 429].includes(status)) {
+        this.leaveFor(this.data.entryUrl);
+        return {};
+      }
+      await patience(attempt);
+    }
+  }
+
+  async refresh() {
+    if (this.refreshing || this.outbox.isHeld) return;
+    this.refreshing = true;
+    const address = `${this.data.stateUrl}?session=${encodeURIComponent(this.server.session)}`;
+    const { status, said } = await this.server.ask(address);
+    this.refreshing = false;
+    this.outbox.hear(status);
+    if (status !== 200) return;
+    if (said.writer) this.take(said);
+    else this.join();
+  }
+
+  /** What the server says; this page may be ahead of it. */
+  take(state) {
+    this.state = state;
+    this.mount(state);
+    if (!state.writer) return;
+    this.line.take(state, this.outbox.committed);
+    this.pauses.take(state);
+    const { current, step } = this;
+    if (!current) this.advance();
+    else if (step === "reading" && !this.line.has(current.id)) this.closedElsewhere();
+    else this.prepare();
+    this.changed();
+  }
+
+  mount({ rules, last }) {
+    if (this.screen) return;
+    const hidden = rules.hidden_tools;
+    listKeys(byId("keys-dialog"), hidden);
+    this.screen = new Screen([], this.words, {
+      hidden,
+      isHere: false,
+      ahead: rules.n_ready,
+      onShown: (seen) => this.shown(seen),
+      onTool: (tool) => this.clock.mark("tool", { tool }),
+      onChange: () => this.answers.renew(),
+      onReveal: () => this.question.focus(),
+    });
+    this.answers.offerSlip(Boolean(last?.may_slip));
+    this.blank("", false);
+    this.smallest.ask(leastOf(rules.least_window));
+  }
+
+  /** Another page writes. Nothing of a case is here, until the reader continues here. */
+  async lookOn(since) {
+    this.limit.stop();
+    this.clock.leave();
+    Object.assign(this, { current: null, step: "" });
+    this.remarks.hideChance();
+    this.screen.wait("");
+    const time = since ? new Date(since).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : "";
+    const value = await this.covers.show("elsewhere", { since: time && this.words.since.replace("{time}", time) });
+    if (value === "continue") this.join("yes");
+  }
+
+  leaveFor(url) {
+    this.isLeaving = true;
+    location.assign(url);
+  }
+
+  // From case to case. -------------------------------------------------------------------------------
+
+  /** What comes now: a pause, a break, the next case. Where none of them waits for the reader, all in this frame. */
+  async advance() {
+    if (this.advancing) return;
+    this.advancing = true;
+    Object.assign(this, { current: null, step: "" });
+    this.limit.stop();
+    await this.answers.askOpenChance();
+    await this.pauses.betweenCases();
+    this.advancing = false;
+    const { first } = this.line;
+    if (this.outbox.isHeld) return; // it is taken up again with the pen
+    if (first) this.show(first);
+    else this.waitForCase();
+  }
+
+  show(one) {
+    const { outbox, screen, question, clock, limit } = this;
+    const { rules } = this.state;
+    const queued = outbox.choiceOf(one.id);
+    Object.assign(this, { current: one, step: "reading", isWaiting: false });
+    this.answers.begin(Math.max(one.choice_sequence, Number(queued?.sequence ?? 0)));
+    question.show(one, { choice: queued ? queued.option : one.choice, mayDecline: rules.cannot_tell });
+    this.head(one);
+    screen.arrive(one.views, true, one.id);
+    clock.begin(one.id, one.urls.events);
+    if (!one.opened && !outbox.has("open", one.id)) outbox.add({ kind: "open", place: one.id, url: one.urls.open, fields: [] });
+    if (one.painted && one.seconds_left !== null) limit.begin(one.seconds_left, one.heardAt);
+    this.answers.renew();
+  }
+
+  /** The whole case stands on screen: its clock starts. */
+  shown(seen) {
+    const { current: one, clock, answers, saying } = this;
+    if (!one) return;
+    clock.mark("painted", seen);
+    if (this.screen.takeEarly()) saying.message(this.words.early);
+    else if (answers.isWaitSaid) saying.message("");
+    const { time_limit_s } = this.state.rules;
+    if (time_limit_s && !one.painted) {
+      one.painted = true;
+      this.limit.begin(time_limit_s);
+      this.tellPainted(one);
+    }
+    this.prepare();
+  }
+
+  /** The limit of the server counts from this: it hears of it at once. */
+  tellPainted(one) {
+    const fields = this.clock.fields();
+    this.outbox.add({ kind: "events", place: one.id, url: one.urls.events, fields });
+    this.clock.acknowledged(fields);
+  }
+
+  prepare() {
+    if (this.current) this.screen.viewer.prepare(...this.line.viewsAfter(this.current.id));
+  }
+
+  /** No case is ready: say what this waits for, and go on as soon as there is one. */
+  waitForCase() {
+    const { outbox, state, words } = this;
+    this.isWaiting = true;
+    this.clock.leave();
+    if (state.finished && !outbox.length) return void this.leaveFor(state.next);
+    const isLast = state.finished || state.done + outbox.nAnswers >= state.n;
+    this.screen.wait(outbox.isCut ? words.waitCut : isLast ? words.waitLast : words.loading);
+    if (!outbox.length && !outbox.isCut) this.askAgain();
+  }
+
+  async askAgain() {
+    if (this.isAskingAgain) return;
+    this.isAskingAgain = true;
+    for (let attempt = 0; this.isWaiting && !this.isLeaving; attempt++) {
+      await this.refresh();
+      if (this.isWaiting) await patience(attempt);
+    }
+    this.isAskingAgain = false;
+  }
+
+  closedElsewhere() {
+    if (this.state.rules.time_limit_s) return void this.answers.timeIsOver();
+    this.line.pass(this.current.id);
+    this.saying.message(this.words.answeredElsewhere);
+    this.advance();
+  }
+
+  // What the server says to what was sent. -------------------------------------------------------------
+
+  stored(item, said) {
+    this.answers.stored(item, said);
+    if (said.state) this.take(said.state);
+    else if (item.kind === "open" && said.closed) this.refresh();
+  }
+
+  refused(item, status, said) {
+    if (CLOSED.includes(said.reason)) return void this.leaveFor(this.data.entryUrl);
+    this.answers.refused(item, said);
+    this.refresh();
+  }
+
+  /** The clock's own requests go out only when nothing waits in the outbox: a case is opened before its events come. */
+  async postEvents(url, body, options) {
+    const { outbox, server } = this;
+    if (!outbox || outbox.isHeld || outbox.length) return { status: 503 };
+    body.append("session", server.session);
+    const answer = await request(url, body, options);
+    if (answer.status !== 409) return answer;
+    const { reason } = await answer.json().catch(() => ({}));
+    if (reason !== "not_the_writer") return answer;
+    this.join();
+    return { status: 503 };
+  }
+
+  // What the page shows beside the case. ---------------------------------------------------------------
+
+  blank(name, on) {
+    if (name) this.blanks[on ? "add" : "delete"](name);
+    const isBlank = this.blanks.size > 0;
+    byId("content").classList.toggle("room-covered", isBlank);
+    this.clock?.blank(isBlank);
+    this.screen?.blank(isBlank);
+  }
+
+  changed() {
+    if (!this.state) return;
+    const isOn = Boolean(this.current) && this.step === "reading";
+    const isHere = (views) => this.screen.viewer.isReady(views);
+    const nReady = this.current ? this.line.viewsAfter(this.current.id).filter(isHere).length : 0;
+    this.saying.tell(this.outbox, nReady, isOn && isHere(this.current.views));
+    if (this.isWaiting && !this.isLeaving && !this.outbox.isHeld) this.waitForCase();
+  }
+
+  head(one) {
+    const { state, words } = this;
+    const strong = Object.assign(document.createElement("b"), { textContent: one.position });
+    byId("room-place").replaceChildren(strong, ` / ${state.n}`);
+    const [bar, n] = [byId("room-progress"), one.position - 1];
+    Object.assign(bar, { max: state.n, value: n });
+    bar.setAttribute("aria-label", words.progress.replace("{n}", n).replace("{all}", state.n));
+    byId("room-practice").hidden = one.block !== "practice";
+    document.title = document.title.replace(/^.*(?= · )/, () => `${state.study.name}, ${one.position} / ${state.n}`);
+  }
+}
+
+/** [1280, 720] as "1280x720"; "" for no such wish. */
+function leastOf(size) {
+  const text = (size ?? []).join("x");
+  return sizeOf(text) ? text : "";
+}
+
+function deviceNow() {
+  const { width, height } = screen;
+  return { browser: navigator.userAgent, window: [innerWidth, innerHeight], screen: [width, height], ratio: devicePixelRatio };
+}

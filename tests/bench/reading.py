@@ -1,0 +1,81 @@
+"""What a reader of a study waits for in Chromium: from the key that submits to the next case, whole, at full depth.
+
+Two views of 2048x2500, two cases ready ahead; the site runs as ``manage.py serve`` does. Every turn of a
+sitting of 200 cases counts, and the memory of the page is looked at early and late.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from tests.bench.reading_site import make_site
+from tests.bench.review_page import EARLY, LATE, _context, _memory
+from tests.bench.rows import Row, median, percentile
+from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.processes import environment
+from tests.rexvqa_site.test_serve import Server
+
+N_WARM = 2
+WATCH = """() => addEventListener("keydown", (event) => {
+    if (event.key === "Enter") window.pressedAt = performance.now();
+}, { capture: true })"""
+SHOWN = "() => performance.getEntriesByName('case shown').length"
+
+
+def measure() -> list[Row]:
+    """Rows of the table. Raises RuntimeError when there is no Chromium."""
+    executable = find_chromium()
+    if not executable or not Path(executable).exists():
+        raise RuntimeError("The reading page is measured in Chromium: install it, or name it in REXVQA_CHROMIUM.")
+    with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
+        home = Path(folder) / "home"
+        way_in = make_site(home, N_WARM + LATE + 3)
+        server = Server(environment(home))
+        try:
+            server.wait_until_greeted()
+            with sync_playwright() as playwright:
+                browser = playwright.chromium.launch(executable_path=executable, args=CHROMIUM_ARGUMENTS)
+                rows = _rows(browser, f"http://127.0.0.1:{server.port}", way_in)
+                browser.close()
+        finally:
+            server.stop()
+    return rows
+
+
+def _rows(browser: Browser, address: str, way_in: dict[str, Any]) -> list[Row]:
+    page = _context(browser, address, way_in["session"]).new_page()
+    page.goto(f"/read/{way_in['study']}/room/")
+    page.wait_for_function(SHOWN)
+    page.evaluate(WATCH)
+    times, held = [], {}
+    for case in range(1, LATE + 1):
+        if case in (EARLY, LATE):
+            held[case] = _memory(page)
+        times.append(_turn(page))
+    page.context.close()
+    turns = times[N_WARM:]
+    return [
+        Row("submit to the next case, whole, p50", median(turns), "ms", "60 ms"),
+        Row("the same, p95", percentile(turns, 0.95), "ms", "120 ms"),
+        *(
+            Row(f"{what} at case {LATE}", held[LATE][what], "MB", "bounded", f"at case {EARLY}", held[EARLY][what])
+            for what in held[LATE]
+        ),
+    ]
+
+
+def _turn(page: Page) -> float:
+    """Milliseconds; a reader thinks for longer than what comes next takes to be fetched and decoded."""
+    page.wait_for_load_state("networkidle")
+    page.wait_for_timeout(300)
+    page.keyboard.press("2")
+    page.locator("#case-go[aria-disabled=false]").wait_for()
+    before = page.inner_text("#room-place")
+    page.keyboard.press("Enter")
+    page.wait_for_function("(before) => document.querySelector('#room-place').textContent !== before", arg=before)
+    page.wait_for_function(SHOWN)
+    return float(page.evaluate("() => performance.getEntriesByName('case shown')[0].startTime - pressedAt"))

@@ -1,0 +1,119 @@
+"""A study read by many at once: 200 readers on PostgreSQL, 30 on SQLite, an answer each ten seconds.
+
+Nobody's browser has an image yet: all are fetched at full depth, as fast as one machine can feed them. ``make bench``
+takes a minute for each database, ``make load`` five; REXVQA_LOAD_SECONDS says how many seconds instead.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.load import Site, _served, _tell
+from tests.bench.rows import Row, percentile
+from tests.processes import ROOT, environment, manage, postgres_url, temporary_database
+
+INTERVAL = 10.0  # seconds between two answers of a reader
+RAMP = 3 * INTERVAL  # seconds in which all of them have come: the first cases are three at once
+SECONDS = 60
+READERS_SQLITE, READERS_POSTGRES = 30, 200
+N_PROCESSES = 4
+GOAL = "p95 100 ms, no error"
+
+
+def measure() -> list[Row]:
+    rows = _on("SQLite", "", READERS_SQLITE)
+    server = postgres_url()
+    if server is None:
+        print("PostgreSQL does not answer: its rows are left out", file=sys.stderr)
+        return rows
+    with temporary_database(server, "bench_study_load") as url:
+        return rows + _on("PostgreSQL", url, READERS_POSTGRES)
+
+
+def _on(name: str, database_url: str, n_readers: int) -> list[Row]:
+    n_turns = math.ceil(int(os.environ.get("REXVQA_LOAD_SECONDS", SECONDS)) / INTERVAL)
+    with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as folder:
+        env = environment(Path(folder), database_url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
+        way_in = _fill(env, n_readers, n_turns + 4)
+        with _served(env, is_sqlite=not database_url) as site:
+            found = _read(site, way_in, n_turns)
+            lost = _lost(env, len(found["times"].get("submit", ())))
+    return _rows(f"{name}, {n_readers} readers", found, lost)
+
+
+def _fill(env: dict[str, str], n_readers: int, n_cases: int) -> dict[str, Any]:
+    manage("migrate", "--verbosity", "0", env=env).check_returncode()
+    manage("collectstatic", "--verbosity", "0", "--no-input", env=env).check_returncode()
+    command = [sys.executable, "-m", "tests.bench.study_load_site", str(n_readers), str(n_cases)]
+    done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
+    way_in: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return way_in
+
+
+def _read(site: Site, way_in: dict[str, Any], n_turns: int) -> dict[str, Any]:
+    """What all readers measured together."""
+    readers = [{"number": n, "session": session} for n, session in enumerate(way_in["sessions"])]
+    orders = {"port": site.port, "study": way_in["study"], "n_readers": len(readers)}
+    orders |= {"n_turns": n_turns, "interval": INTERVAL, "ramp": RAMP}
+    clients = []
+    for n in range(N_PROCESSES):
+        command = [sys.executable, "-m", "tests.bench.study_load_client"]
+        client = subprocess.Popen(command, cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        _tell(client, json.dumps({**orders, "readers": readers[n::N_PROCESSES]}))
+        clients.append(client)
+    for client in clients:
+        assert client.stdout is not None
+        client.stdout.readline()
+    start, work = time.perf_counter(), site.work()
+    for client in clients:
+        _tell(client, "go")
+    answers = [json.loads(client.communicate()[0]) for client in clients]
+    found: dict[str, Any] = {"seconds": time.perf_counter() - start, "work": site.work() - work, "times": {}}
+    for answer in answers:
+        for kind, times in answer["times"].items():
+            found["times"].setdefault(kind, []).extend(times)
+    found["n_bytes"] = sum(answer["n_bytes"] for answer in answers)
+    for name in ("image_seconds", "late_by", "errors"):
+        found[name] = [one for answer in answers for one in answer[name]]
+    return found
+
+
+def _lost(env: dict[str, str], n_acknowledged: int) -> int:
+    """Acknowledged answers that the database does not hold."""
+    asked = "from readerstudy.models import Response; print(Response.objects.filter(is_confirmed=True).count())"
+    done = manage("shell", "--command", asked, env=env)
+    return n_acknowledged - int(done.stdout.split()[-1])
+
+
+def _rows(name: str, found: dict[str, Any], lost: int) -> list[Row]:
+    for error in found["errors"][:3]:
+        print(error, file=sys.stderr)
+    submit, bare = (found["times"].get(kind) or [math.nan] for kind in ("submit", "bare"))
+    images = found["image_seconds"] or [math.nan]
+    against = "one-row insert by the same readers"
+    return [
+        Row(
+            f"{name}: submit, p50 of {len(submit):,}",
+            percentile(submit, 0.50),
+            "ms",
+            "",
+            against,
+            percentile(bare, 0.50),
+        ),
+        Row(f"{name}: submit, p95", percentile(submit, 0.95), "ms", GOAL, against, percentile(bare, 0.95)),
+        Row(f"{name}: submit, longest", max(submit), "ms"),
+        Row(f"{name}: errors", len(found["errors"]), "", "0"),
+        Row(f"{name}: acknowledged answers not in the database", lost, "", "0"),
+        Row(f"{name}: images at full depth", found["n_bytes"] / found["seconds"] / 1e6, "MB/s"),
+        Row(f"{name}: images of a case here, p95", percentile(images, 0.95), "s"),
+        Row(f"{name}: answers after their time, p95", percentile(found["late_by"] or [0.0], 0.95), "s"),
+        Row(f"{name}: processor of the web server", found["work"] / found["seconds"] / 10, "% of a core"),
+    ]

@@ -1,0 +1,90 @@
+"""Somebody new opens a link and comes to the first case; the coordinator sees them come without loading the page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import Browser, BrowserContext, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import User
+from readerstudy.design.rules import Rules
+from readerstudy.enrolling.inviting import invite_reader
+from readerstudy.enrolling.preparing import corners_now
+from readerstudy.models import Enrolment, ReaderStudy
+from tests.readerstudy.studies import make_study
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
+    opened = browser.new_context(
+        base_url=live_server.url, timezone_id="Europe/Berlin", viewport={"width": 1280, "height": 720}
+    )
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def study(db: None) -> ReaderStudy:
+    return make_study(rules=Rules(least_width=1200, least_height=700))
+
+
+def test_from_the_link_to_the_first_case(context: BrowserContext, study: ReaderStudy, cora: User) -> None:
+    issued = invite_reader(study, study.sets.get(), email="", name="Nina", actor=cora, at=timezone.now())
+    page = context.new_page()
+    page.goto(f"/read/join/{issued.token}/")
+    expect(page.get_by_label("Time zone")).to_have_value("Europe/Berlin")
+    page.get_by_label("E-mail").fill("nina@example.org")
+    for name in ("Password", "Password, again"):
+        page.get_by_label(name, exact=True).fill("another staple 77")
+    page.get_by_role("button", name="Make the account").click()
+    page.get_by_label("I have read this and agree").check()
+    page.get_by_role("button", name="Agree").click()
+    page.get_by_label("radiologist in training").check()
+    page.get_by_label("Years in which").fill("4")
+    page.get_by_label("no", exact=True).check()
+    page.get_by_label("Chest radiographs that you read").fill("60")
+    page.get_by_label("office monitor").check()
+    page.get_by_label("no, as far as I know").check()
+    page.get_by_role("button", name="Store").click()
+    page.get_by_role("button", name="I have read this").click()
+    expect(page.get_by_text("Your window shows 1280 × 720 pixels.")).to_be_visible()
+    for field, corner in zip(("black", "white"), corners_now(Enrolment.objects.get()), strict=True):
+        asked = page.get_by_role("group", name=f"Where is the grey patch on {field}?")
+        asked.get_by_label(corner.label).check()
+    page.set_viewport_size({"width": 1100, "height": 720})
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_role("alert")).to_contain_text("Your window shows 1100 × 720 pixels")
+    page.set_viewport_size({"width": 1280, "height": 720})
+    for field, corner in zip(("black", "white"), corners_now(Enrolment.objects.get()), strict=True):
+        asked = page.get_by_role("group", name=f"Where is the grey patch on {field}?")
+        asked.get_by_label(corner.label).check()
+    page.get_by_role("button", name="Check").click()
+    expect(page.get_by_text("3 cases wait for you.")).to_be_visible()
+    expect(page.get_by_role("link", name="Start")).to_have_attribute("href", "/read/trial/room/")
+    enrolment = Enrolment.objects.get()
+    assert (enrolment.display["width"], enrolment.display["height"], enrolment.display["pixel_ratio"]) == (1280, 720, 1)
+
+
+def test_the_table_of_the_coordinator_renews_itself(
+    context: BrowserContext, live_server: LiveServer, study: ReaderStudy, cora: User, stan: User
+) -> None:
+    client = Client()
+    client.force_login(cora)
+    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page = context.new_page()
+    page.clock.install()
+    page.goto("/studies/trial/watch/")
+    expect(page.get_by_text("Nobody has joined yet.")).to_be_visible()
+    page.evaluate("() => { window.same = true; }")
+    Enrolment.objects.create(
+        study=study, reader=stan, case_set=study.sets.get(), pseudonym="R1", enrolled_at=timezone.now()
+    )
+    page.clock.run_for(16_000)
+    expect(page.get_by_role("link", name="R1")).to_be_visible()
+    assert page.evaluate("() => window.same")

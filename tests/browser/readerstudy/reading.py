@@ -1,0 +1,105 @@
+"""What the tests of the reading page do as a reader, and what they look at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from playwright.sync_api import Page, Route, expect
+
+from readerstudy.models import Enrolment, Response
+
+PATIENCE = 20_000  # milliseconds; the machine may be busy
+KEPT = "kept on this device, sending"
+expect.set_options(timeout=PATIENCE)
+
+KEPT_ITEMS = """async (reader) => {
+    const database = await new Promise((done) => {
+        const asked = indexedDB.open(`reading ${reader}`, 1);
+        asked.onsuccess = () => done(asked.result);
+    });
+    const all = await new Promise((done) => {
+        const asked = database.transaction("items").objectStore("items").getAll();
+        asked.onsuccess = () => done(asked.result);
+    });
+    database.close();
+    return all;
+}"""
+
+
+@dataclass
+class Device:
+    """A browser of the reader's, at the reading page."""
+
+    page: Page
+
+    def enter(self, enrolment: Enrolment) -> None:
+        self.page.goto(f"/read/{enrolment.study.slug}/room/")
+
+    def press(self, *keys: str) -> None:
+        for key in keys:
+            self.page.keyboard.press(key)
+
+    def sees(self, position: int) -> None:
+        """This case is on screen as a whole, and can be answered."""
+        expect(self.page.locator("#content")).to_have_attribute("data-showing", "case")
+        expect(self.page.locator("#room-place b")).to_have_text(str(position))
+        expect(self.page.locator("#stem")).to_be_visible()
+
+    def answers(self, key: str, *, then: int | None = None) -> None:
+        self.press(key)
+        self.commits()
+        if then is not None:
+            self.sees(then)
+
+    def commits(self) -> None:
+        expect(self.page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+        self.press("Enter")
+
+    def is_ready(self) -> None:
+        """What the page asked for has come: it holds the next cases."""
+        self.page.wait_for_load_state("networkidle")
+
+    def has_chosen(self, *options: str) -> None:
+        checked = "() => [...document.querySelectorAll('[name=option]:checked')].map((one) => one.value)"
+        assert self.page.evaluate(checked) == list(options)
+
+    def says(self, text: str) -> None:
+        """Where the answers are."""
+        expect(self.page.locator("#case-saving")).to_have_text(text)
+
+    def is_told(self, sentence: str) -> None:
+        expect(self.page.locator("#case-message")).to_contain_text(sentence)
+
+    def is_covered(self, name: str) -> None:
+        expect(self.page.locator(f"[data-cover={name}]")).to_be_visible()
+        expect(self.page.locator("#stem")).to_be_hidden()
+
+    def keeps(self, enrolment: Enrolment) -> list[dict[str, Any]]:
+        """What the outbox of this device holds."""
+        kept: list[dict[str, Any]] = self.page.evaluate(KEPT_ITEMS, enrolment.public_id)
+        return kept
+
+    def has_kept(self, enrolment: Enrolment, *kinds: str) -> None:
+        """Wait until this, and nothing else, stands on the disk."""
+        self.page.wait_for_function(
+            f"async ([reader, kinds]) => (await ({KEPT_ITEMS})(reader)).map((one) => one.kind).join(' ') === kinds",
+            arg=[enrolment.public_id, " ".join(kinds)],
+        )
+
+    def cut(self) -> None:
+        self.page.context.set_offline(True)
+
+    def mend(self) -> None:
+        self.page.context.set_offline(False)
+
+
+def answers_of(enrolment: Enrolment) -> list[str]:
+    """The confirmed options in the order of the reader; states in place of an option that is not there."""
+    rows = Response.objects.filter(reading__enrolment=enrolment, is_confirmed=True).order_by("reading__position")
+    return [row.option or row.state for row in rows]
+
+
+def lose(route: Route) -> None:
+    """The connection breaks: the request may have arrived."""
+    route.abort("connectionreset")

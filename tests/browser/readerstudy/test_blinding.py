@@ -1,0 +1,219 @@
+"""Two worlds in a real browser: what it is sent and what it keeps is the same, and holds no planted word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+from playwright.sync_api import BrowserContext, Error, Playwright, Response
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import User
+from readerstudy.design.rules import Rules
+from readerstudy.models import Enrolment
+from tests.annotation.review.cases import NOON
+from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.browser.readerstudy.reading import KEPT, Device, answers_of
+from tests.readerstudy.blinding.recording import fixed
+from tests.readerstudy.blinding.searching import Search
+from tests.readerstudy.blinding.worlds import ONE, OTHER, Truth, World, build_world
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+STEM = b"Which finding is absent"
+OWN_PACE = frozenset({"date", "server", "content-length", "set-cookie", "connection"})
+PLANT = """([where, word]) => {
+    if (where !== "indexedDB") return window[where].setItem("why", word);
+    return new Promise((done) => {
+        const asked = indexedDB.open("leak", 1);
+        asked.onupgradeneeded = () => asked.result.createObjectStore("leaks", { autoIncrement: true }).add(word);
+        asked.onsuccess = () => done(asked.result.close());
+    });
+}"""
+AT_ITS_PACE = re.compile(r"^GET /images/|/state/")  # a preview is left out when the image is there already
+STORES = """async () => {
+    const wait = (asked) => new Promise((done) => { asked.onsuccess = () => done(asked.result); });
+    const found = { session: { ...sessionStorage }, local: { ...localStorage }, caches: await caches.keys(), kept: [] };
+    for (const { name } of await indexedDB.databases()) {
+        const database = await wait(indexedDB.open(name));
+        for (const store of database.objectStoreNames) {
+            const all = await wait(database.transaction(store).objectStore(store).getAll());
+            found.kept.push([name, store, all]);
+        }
+        database.close();
+    }
+    return JSON.stringify(found);
+}"""
+
+
+@dataclass
+class Seen:
+    """What one browser was sent and what it kept."""
+
+    sent: dict[str, set[tuple[int, str, str]]] = field(default_factory=dict)
+    raw: list[bytes] = field(default_factory=list)
+    stores: list[str] = field(default_factory=list)
+    answers: list[str] = field(default_factory=list)
+
+
+def test_a_browser_cannot_tell_the_worlds_apart(
+    live_server: LiveServer, playwright: Playwright, tmp_path: Path
+) -> None:
+    one = read_in(ONE, live_server.url, playwright, tmp_path / "one")
+    call_command("flush", interactive=False, verbosity=0)
+    other = read_in(OTHER, live_server.url, playwright, tmp_path / "other")
+    assert one.answers == other.answers
+    assert len(one.answers) == 5
+    both = one.sent.keys() & other.sent.keys()
+    for address in both:
+        assert one.sent[address] == other.sent[address], address
+    assert not [address for address in one.sent.keys() ^ other.sent.keys() if not AT_ITS_PACE.search(address)]
+    assert len([address for address in both if "/images/" in address]) >= 6 * 2
+    assert len([address for address in both if "/commit/" in address]) == 5
+    assert '"kept"' in one.stores[0]
+
+
+@pytest.mark.parametrize("truth", [ONE, OTHER], ids=["one", "other"])
+def test_nothing_that_a_browser_keeps_holds_a_planted_word(
+    live_server: LiveServer, playwright: Playwright, tmp_path: Path, truth: Truth
+) -> None:
+    seen = read_in(truth, live_server.url, playwright, tmp_path)
+    search = Search(truth.tokens())
+    profile = [path for path in (tmp_path / "profile").rglob("*") if path.is_file()]
+    kept = b"\n".join(path.read_bytes() for path in profile)
+    assert b"/images/" in kept  # the cache of the browser is among it
+    for content in (kept, *seen.raw, *(store.encode() for store in seen.stores)):
+        assert search.within(content) == []
+    assert STEM not in kept  # of a question nothing stays on the device, and of an answer no text
+    assert not [store for store in seen.stores if STEM.decode() in store]
+    assert any(STEM in content for content in seen.raw)
+
+
+@pytest.mark.parametrize("where", ["sessionStorage", "localStorage", "indexedDB"])
+def test_a_planted_word_in_a_store_of_the_browser_is_found(
+    live_server: LiveServer, playwright: Playwright, rita: User, tmp_path: Path, where: str
+) -> None:
+    token = ONE.token("explanation", 4)
+    with chromium(playwright, tmp_path / "profile", live_server.url, rita) as context:
+        page = context.new_page()
+        page.goto("/read/")
+        page.evaluate(PLANT, [where, f"because {token}"])
+        dumped: str = page.evaluate(STORES)
+    assert Search(ONE.tokens()).within(dumped.encode()) == [token]
+
+
+def read_in(truth: Truth, address: str, playwright: Playwright, folder: Path) -> Seen:
+    """Five of six cases: two of them without a connection, one after a reload."""
+    seen = Seen()
+    with fixed(folder / "media") as (chance, _clock):
+        world = build_world(truth, chance, n_cases=6, n_practice=0, rules=Rules(shuffle_options=True))
+        make_ready(world)
+        with chromium(playwright, folder / "profile", address, world.reader) as context:
+            responses: list[Response] = []
+            context.on("response", lambda response: responses.append(response))
+            device = Device(context.new_page())
+            read(device, world, seen, responses)
+            seen.answers = answers_of(world.enrolment)
+            device.page.goto("about:blank")
+            device.page.wait_for_load_state("networkidle")
+    return seen
+
+
+def make_ready(world: World) -> None:
+    Enrolment.objects.filter(pk=world.enrolment.pk).update(
+        consented_at=NOON, facts={"training": "resident"}, instructed_at=NOON, display_checked_at=NOON
+    )
+
+
+def read(device: Device, world: World, seen: Seen, responses: list[Response]) -> None:
+    device.enter(world.enrolment)
+    device.sees(1)
+    device.answers("1", then=2)
+    device.says("saved")
+    device.is_ready()
+    keep(seen, responses, world)
+    device.cut()
+    device.answers("2", then=3)
+    device.says(KEPT)
+    device.answers("3", then=4)
+    seen.stores.append(device.page.evaluate(STORES))
+    device.mend()
+    device.says("saved")
+    device.answers("4", then=5)
+    device.says("saved")
+    device.is_ready()
+    keep(seen, responses, world)
+    device.page.reload()
+    device.sees(5)
+    device.answers("1", then=6)
+    device.says("saved")
+    device.is_ready()
+    keep(seen, responses, world)
+    seen.stores.append(device.page.evaluate(STORES))
+
+
+def keep(seen: Seen, responses: list[Response], world: World) -> None:
+    """What has come so far, before the browser forgets it."""
+    for response in responses:
+        parts = urlsplit(response.url)
+        if parts.path.startswith("/static/"):
+            continue
+        content = body(response)
+        seen.raw.append(content)
+        headers = sorted((k, v) for k, v in response.headers.items() if k not in OWN_PACE)
+        told = (response.status, level(repr(headers), world), level(content.decode("latin-1"), world))
+        seen.sent.setdefault(f"{response.request.method} {parts.path} {done(content)}", set()).add(told)
+    responses.clear()
+
+
+def done(content: bytes) -> str:
+    """How far the reader is, where an answer tells it: the same address says more later."""
+    found = re.search(rb'"done": ?(\d+)', content)
+    return found[1].decode() if found else ""
+
+
+def body(response: Response) -> bytes:
+    try:
+        return response.body()
+    except Error:  # a redirect, or an answer without a body
+        return b""
+
+
+def level(text: str, world: World) -> str:
+    """Without what belongs to this reader's own pace and page, and without the hash of the protocol."""
+    sha256 = world.study.protocol_sha256
+    for part in (sha256, sha256[:12], sha256[:8]):
+        text = text.replace(part, "PROTOCOL")
+    for pattern, instead in (
+        (r'"session": ?"[\w-]{16}"', "SESSION"),
+        (r'csrfmiddlewaretoken" value="\w+"', "TOKEN"),
+        (r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UUID"),
+        (r'"(opened|painted)": ?(true|false)', "OWN"),
+        (r'"choice": ?"[A-D]?"', "OWN"),
+        (r'"choice_sequence": ?\d+', "OWN"),
+    ):
+        text = re.sub(pattern, instead, text)
+    return text
+
+
+@contextmanager
+def chromium(playwright: Playwright, profile: Path, address: str, reader: User) -> Iterator[BrowserContext]:
+    """A browser with a folder of its own, in which everything lies that it keeps."""
+    client = Client()
+    client.force_login(reader)
+    context = playwright.chromium.launch_persistent_context(
+        profile,
+        executable_path=find_chromium(),
+        args=CHROMIUM_ARGUMENTS,
+        viewport={"width": 1366, "height": 768},
+        base_url=address,
+    )
+    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+    yield context
+    context.close()

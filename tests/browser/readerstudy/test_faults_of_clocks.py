@@ -1,0 +1,123 @@
+"""Faults of time: limits that end, clocks that are wrong, devices that sleep.
+
+One test for each row of the table of faults, named after it; see docs/reader-studies.md.
+"""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+from playwright.sync_api import expect
+
+from readerstudy.models import Reading, Response
+from readerstudy.reading.expiring import close_reading
+from tests.browser.readerstudy.conftest import MakeStudy
+from tests.browser.readerstudy.reading import Device, answers_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+HIDE = """(hidden) => {
+    Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+    document.dispatchEvent(new Event("visibilitychange"));
+}"""
+
+
+def let_time_pass(reading: Reading) -> None:
+    """For the server the time of this case ended two minutes ago."""
+    Reading.objects.filter(pk=reading.pk).update(deadline_at=timezone.now() - timedelta(minutes=2))
+
+
+def test_answer_after_the_limit(device: Device, reads: MakeStudy) -> None:
+    """Made in time and received later: it takes the place of what the server closed, and scores as usual."""
+    enrolment = reads(time_limit_s=600)
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("2")
+    device.says("saved")
+    device.is_ready()
+    device.cut()
+    device.commits()
+    device.sees(2)
+    reading = Reading.objects.get()
+    let_time_pass(reading)
+    assert close_reading(reading.pk, at=timezone.now())
+    assert Response.objects.get().state == "unconfirmed"
+    device.mend()
+    device.says("saved")
+    answer = Response.objects.get(is_confirmed=True)
+    assert (answer.option, answer.state, answer.delivered_late) == ("B", "answered", True)
+    device.sees(2)
+
+
+def test_timer_ends_without_submit(device: Device, reads: MakeStudy) -> None:
+    """The choice is kept as not confirmed; nothing is committed; the next case waits for the reader."""
+    enrolment = reads(time_limit_s=60)
+    sent: list[str] = []
+    device.page.on("request", lambda asked: sent.append(asked.url) if "/commit/" in asked.url else None)
+    device.page.clock.install()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("2")
+    device.says("saved")
+    expect(device.page.locator("#room-clock")).to_be_visible()
+    device.page.clock.run_for(61_000)
+    device.is_covered("over")
+    expect(device.page.locator("[data-cover=over]")).to_contain_text("Your choice, B, is kept as not confirmed.")
+    let_time_pass(Reading.objects.get())
+    device.press("Enter")
+    device.page.clock.resume()
+    device.sees(2)
+    expect(device.page.locator("#room-clock")).to_be_visible()
+    device.says("saved")
+    answer = Response.objects.get()
+    assert (answer.option, answer.state, answer.is_confirmed) == ("B", "unconfirmed", False)
+    assert sent == []
+    assert answers_of(enrolment) == []
+
+
+def test_client_clock_wrong(device: Device, reads: MakeStudy) -> None:
+    """The time that is left does not follow the time of day, which is years off here and jumps back an hour."""
+    enrolment = reads(time_limit_s=600)
+    device.page.clock.install(time="1999-12-31T23:59:00Z")
+    device.enter(enrolment)
+    device.sees(1)
+    clock = device.page.locator("#room-clock")
+    expect(clock).to_contain_text(":")
+    device.page.clock.set_system_time("1999-12-31T22:59:00Z")
+    device.page.clock.run_for(1_000)
+    minutes, seconds = (int(part) for part in clock.inner_text().split(":"))
+    assert 540 < minutes * 60 + seconds < 600
+    device.answers("2", then=2)
+    device.says("saved")
+    answer = Response.objects.get()
+    assert (answer.option, answer.state) == ("B", "answered")
+    assert "clock_backwards" in answer.time_flags
+
+
+def test_laptop_sleeps_tab_hidden(device: Device, reads: MakeStudy) -> None:
+    """Spans without the reader are told, and left to the analysis; the case is still there."""
+    enrolment = reads()
+    device.page.clock.install()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("2")
+    device.page.clock.run_for(6_000)
+    device.page.evaluate(HIDE, True)
+    device.page.clock.run_for(60_000)
+    device.page.evaluate(HIDE, False)
+    device.page.clock.fast_forward(20 * 60_000)
+    device.page.clock.run_for(6_000)
+    device.sees(1)
+    device.has_chosen("B")
+    device.commits()
+    device.sees(2)
+    device.page.clock.resume()
+    device.says("saved")
+    answer = Response.objects.get()
+    assert {"hidden", "absent"} <= set(answer.time_flags)
+    assert answer.active_ms is not None
+    assert answer.elapsed_ms is not None
+    assert answer.active_ms < 60_000 < 20 * 60_000 < answer.elapsed_ms
+    assert answers_of(enrolment) == ["B"]

@@ -1,0 +1,194 @@
+"""Faults of the network, the server and the login: nothing that a reader did is lost, and reading goes on.
+
+One test for each row of the table of faults, named after it; see docs/reader-studies.md.
+"""
+
+from __future__ import annotations
+
+import json
+from urllib.parse import parse_qs
+
+import pytest
+from django.contrib.sessions.models import Session
+from django.test import Client
+from playwright.sync_api import Route, expect
+
+from annotation.models import User
+from readerstudy.models import Response
+from tests.browser.readerstudy.conftest import MakeStudy
+from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def key_of(route: Route) -> str:
+    """Empty where a browser does not tell the test what it sends."""
+    return parse_qs(route.request.post_data or "").get("key", [""])[0]
+
+
+def test_acknowledgement_lost(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    keys: list[str] = []
+
+    def store_and_lose(route: Route) -> None:
+        keys.append(key_of(route))
+        if len(keys) == 1:
+            assert route.fetch().ok
+            lose(route)
+        else:
+            route.continue_()
+
+    device.page.route("**/commit/", store_and_lose)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.says("saved")
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert Response.objects.count() == 1
+    assert answers_of(enrolment) == ["B"]
+
+
+def test_offline(device: Device, reads: MakeStudy) -> None:
+    """Three cases can be read; then the page says what it waits for, and goes on by itself."""
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.says("saved")
+    device.is_ready()
+    device.cut()
+    device.answers("1", then=2)
+    banner = device.page.locator("#room-banner")
+    expect(banner).to_contain_text("after this case 1 more can be read")
+    device.answers("2", then=3)
+    expect(banner).to_contain_text("the last case that can be read")
+    device.answers("3")
+    expect(device.page.locator("#case-wait")).to_contain_text("The next case waits for the connection.")
+    device.says(KEPT)
+    device.has_kept(enrolment, "commit", "open", "commit", "open", "commit")
+    words = json.dumps(device.keeps(enrolment))
+    for text in ("radiographs", "Pneumothorax", "/images/"):
+        assert text not in words
+    device.mend()
+    device.sees(4)
+    device.says("saved")
+    expect(banner).to_contain_text("The connection is back.")
+    assert answers_of(enrolment) == ["A", "B", "C"]
+    device.has_kept(enrolment)
+
+
+def test_server_down(device: Device, reads: MakeStudy) -> None:
+    """Refused connections and answers of a proxy without a server behind it: the same key until it is stored."""
+    enrolment = reads()
+    keys: list[str] = []
+
+    def fail(route: Route) -> None:
+        keys.append(key_of(route))
+        if len(keys) == 1:
+            route.abort("connectionrefused")
+        elif len(keys) == 2:
+            route.fulfill(status=502, body="Bad gateway")
+        elif len(keys) == 3:
+            route.fulfill(status=507, body="{}", content_type="application/json")
+        else:
+            route.continue_()
+
+    device.page.route("**/commit/", fail)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.says(KEPT)
+    banner = device.page.locator("#room-banner")
+    expect(banner).to_contain_text("The server cannot store anything now. Reading goes on")
+    device.says("saved")
+    expect(banner).to_contain_text("The connection is back.")
+    assert (len(keys), len(set(keys))) == (4, 1)
+    assert answers_of(enrolment) == ["B"]
+
+
+def test_session_expires_mid_case(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    keys: list[str] = []
+
+    def note(route: Route) -> None:
+        keys.append(key_of(route))
+        route.continue_()
+
+    device.page.route("**/commit/", note)
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("2")
+    device.says("saved")
+    device.is_ready()
+    Session.objects.all().delete()
+    device.commits()
+    dialog = device.page.locator("#login-dialog")
+    expect(dialog).to_be_visible()
+    expect(device.page.locator("#stem")).to_be_hidden()
+    device.page.keyboard.type("rita@example.org")
+    device.press("Tab")
+    device.page.keyboard.type("not this one")
+    device.press("Enter")
+    expect(dialog.locator("[data-problem]")).to_contain_text("were not accepted")
+    device.page.get_by_label("Password").fill("correct horse battery")
+    device.press("Enter")
+    expect(dialog).to_be_hidden()
+    device.sees(2)
+    device.says("saved")
+    assert len(keys) == 2
+    assert len(set(keys)) == 1
+    assert answers_of(enrolment) == ["B"]
+
+
+def test_somebody_else_logs_in_meanwhile(device: Device, reads: MakeStudy, remo: User) -> None:
+    """Nothing of the reader is sent under another name, and nothing is lost."""
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("2")
+    device.says("saved")
+    context = device.page.context
+    own = next(cookie for cookie in context.cookies() if cookie["name"] == "sessionid")
+    other = Client()
+    other.force_login(remo)
+    site = device.page.url.partition("/read/")[0]
+    context.add_cookies([{"name": "sessionid", "value": other.cookies["sessionid"].value, "url": site}])
+    device.commits()
+    expect(device.page.locator("#login-dialog [data-problem]")).to_contain_text("does not read in this study")
+    device.has_kept(enrolment, "commit", "open")
+    assert answers_of(enrolment) == []
+    context.add_cookies([{"name": "sessionid", "value": own["value"], "url": site}])
+    device.page.evaluate("() => dispatchEvent(new Event('focus'))")
+    device.sees(2)
+    device.says("saved")
+    assert answers_of(enrolment) == ["B"]
+
+
+def test_an_answer_that_the_server_does_not_take_stays_on_the_device(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    device.page.route("**/commit/", lambda route: route.fulfill(status=422, json={"reason": "malformed"}), times=1)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.is_told("kept on this device")
+    [kept] = [one for one in device.keeps(enrolment) if one["kind"] == "commit"]
+    assert kept["refused"] == 422
+    assert ["option", "B"] in kept["fields"]
+
+
+def test_csrf_token_rotated(device: Device, reads: MakeStudy) -> None:
+    """The token of the moment is sent; where it is gone a fresh one is fetched, once."""
+    enrolment = reads()
+    statuses: list[int] = []
+    device.page.on("response", lambda r: statuses.append(r.status) if "/commit/" in r.url else None)
+    device.enter(enrolment)
+    device.sees(1)
+    device.says("saved")
+    device.page.request.get("/login/")
+    device.answers("1", then=2)
+    device.says("saved")
+    device.page.context.clear_cookies(name="csrftoken")
+    device.answers("2", then=3)
+    device.says("saved")
+    assert answers_of(enrolment) == ["A", "B"]
+    assert statuses == [200, 403, 200] or statuses == [200, 200]  # the choice before it may have fetched the token

@@ -1,0 +1,285 @@
+"""Faults that come from how people use pages: back, jumps, reloads, two tabs, two clicks, two answers, a crash.
+
+One test for each row of the table of faults, named after it; see docs/reader-studies.md.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import uuid
+from contextlib import suppress
+from datetime import timedelta
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from playwright.sync_api import BrowserContext, Page, Playwright, Route, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import AuditEvent, User
+from readerstudy.design.studies import StudyRefused, close_study, delete
+from readerstudy.design.voiding import void_case
+from readerstudy.models import Reading, ReadingSession, RefusedAnswer, Response, Voiding
+from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.browser.readerstudy.conftest import MakeStudy, NewDevice
+from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
+from tests.readerstudy.studies import places_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+COME_BACK = "() => dispatchEvent(new PageTransitionEvent('pageshow', { persisted: true }))"
+POST = """async ([address, fields]) => {
+    const token = /csrftoken=([^;]*)/.exec(document.cookie)[1];
+    const session = sessionStorage.getItem(Object.keys(sessionStorage).find((key) => /^reading \\S+$/.test(key)));
+    const body = new URLSearchParams([...fields, ["session", session]]);
+    const answer = await fetch(address, { method: "POST", body, headers: { "X-CSRFToken": token } });
+    return [answer.status, await answer.text()];
+}"""
+
+
+def post(page: Page, address: str, *fields: tuple[str, str]) -> tuple[int, str]:
+    """Send something past the page, with its own session."""
+    status, said = page.evaluate(POST, [address, [list(pair) for pair in fields]])
+    return status, said
+
+
+def test_back_button(device: Device, new_device: NewDevice, reads: MakeStudy) -> None:
+    """Back leads to where the reader is now, never to an answer that is final."""
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.says("saved")
+    device.page.goto("/")
+    device.page.go_back()
+    device.sees(2)
+    other = new_device()  # meanwhile case 2 is answered elsewhere, and an old page comes out of the browser's memory
+    other.enter(enrolment)
+    other.is_covered("elsewhere")
+    other.press("Enter")
+    other.sees(2)
+    other.answers("3", then=3)
+    other.says("saved")
+    device.page.evaluate(COME_BACK)
+    device.is_covered("elsewhere")
+    device.press("Enter")
+    device.sees(3)
+    assert answers_of(enrolment) == ["B", "C"]
+
+
+def test_jump_ahead_by_url(device: Device, reads: MakeStudy) -> None:
+    """What is not armed does not exist; what is armed opens in its order, also from the outbox."""
+    enrolment = reads(n_cases=5)
+    device.enter(enrolment)
+    device.sees(1)
+    device.says("saved")
+    places = [f"/read/trial/cases/{place.public_id}" for place in places_of(enrolment)]
+    assert [post(device.page, f"{place}/open/")[0] for place in places] == [200, 409, 409, 404, 404]
+    key = ("key", str(uuid.uuid4()))
+    assert post(device.page, f"{places[3]}/commit/", key, ("option", "B"))[0] == 404
+    image = places_of(enrolment)[4].case.revision.question.exam.images.first()
+    assert image is not None
+    rendition = image.renditions.get(kind="full").name
+    assert device.page.evaluate("async (name) => (await fetch(`/images/${name}`)).status", rendition) == 404
+    device.is_ready()
+    device.cut()
+    device.answers("2", then=2)
+    assert Reading.objects.count() == 1
+    device.mend()
+    device.says("saved")
+    assert [(one.position, one.closed_at is None) for one in Reading.objects.order_by("position")] == [
+        (1, False),
+        (2, True),
+    ]
+
+
+def test_refresh(device: Device, reads: MakeStudy) -> None:
+    """The same case with its choice; its time goes on where it was."""
+    enrolment = reads(time_limit_s=600)
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("c")
+    device.says("saved")
+    reading = Reading.objects.get()
+    assert reading.deadline_at is not None
+    earlier = reading.deadline_at - timedelta(seconds=330)  # as if time had gone by
+    Reading.objects.update(deadline_at=earlier)
+    painted_at = reading.painted_at
+    device.page.reload()
+    device.sees(1)
+    device.has_chosen("C")
+    minutes = int(device.page.inner_text("#room-clock").split(":")[0])
+    assert minutes == 4
+    device.says("saved")
+    reading.refresh_from_db()
+    assert (reading.painted_at, reading.deadline_at, reading.choice) == (painted_at, earlier, "C")
+
+
+def test_two_tabs_two_devices(device: Device, new_device: NewDevice, reads: MakeStudy) -> None:
+    """One page writes. The other looks on, may take over, and what it had not sent yet is sent then."""
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.is_ready()
+    device.cut()
+    device.answers("1", then=2)
+    other = new_device()
+    other.enter(enrolment)
+    other.is_covered("elsewhere")
+    other.press("1", "Escape")
+    other.is_covered("elsewhere")
+    other.page.get_by_role("button", name="Continue here").click()
+    other.sees(1)
+    device.mend()
+    device.is_covered("elsewhere")
+    device.has_kept(enrolment, "commit", "open")
+    assert answers_of(enrolment) == []
+    device.page.get_by_role("button", name="Continue here").click()
+    device.sees(2)
+    device.says("saved")
+    assert answers_of(enrolment) == ["A"]
+    assert list(ReadingSession.objects.values_list("end", flat=True)) == ["taken_over", "taken_over", ""]
+    assert AuditEvent.objects.filter(act="reading.session_taken_over").count() == 2
+
+    copy = Device(device.page.context.new_page())  # another tab of the same browser shares the outbox, not the pen
+    copy.enter(enrolment)
+    copy.is_covered("elsewhere")
+    copy.page.close()
+
+
+def test_a_copied_tab_does_not_hold_the_pen(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    with device.page.expect_popup() as opened:  # it takes a copy of what the tab has stored
+        device.page.evaluate("() => void open(location.href)")
+    Device(opened.value).is_covered("elsewhere")
+    device.answers("1", then=2)
+    device.says("saved")
+
+
+def test_double_click_double_submit(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+
+    def send_twice(route: Route) -> None:
+        first, second = route.fetch(), route.fetch()
+        assert first.json()["stored"] == second.json()["stored"]
+        route.fulfill(response=second)
+
+    device.page.route("**/commit/", send_twice)
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("1")
+    expect(device.page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    device.page.locator("#case-go").dblclick()
+    device.sees(2)
+    expect(device.page.locator("#case-message")).to_be_hidden()
+    device.press("2", "Enter", "Enter")
+    device.sees(3)
+    device.says("saved")
+    assert answers_of(enrolment) == ["A", "B"]
+    assert Response.objects.count() == 2
+
+
+def test_replay_with_another_answer(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+
+    def be_late(route: Route) -> None:
+        """Another answer of the same reader was there first."""
+        sent = dict(parse_qsl(route.request.post_data or "", keep_blank_values=True))
+        other = {**sent, "option": "C", "key": str(uuid.uuid4())}
+        assert route.fetch(post_data=urlencode(other)).ok
+        route.continue_()
+
+    device.page.route("**/commit/", be_late, times=1)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.is_told("Another answer was stored before: C. It stands.")
+    device.says("saved")
+    assert answers_of(enrolment) == ["C"]
+    refused = RefusedAnswer.objects.get()
+    assert (refused.option, refused.reason) == ("B", "other_answer")
+    device.answers("1", then=3)
+    device.says("saved")
+    assert answers_of(enrolment) == ["C", "A"]
+
+
+def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -> None:
+    """Nothing of it can be changed. A case that is voided is answered all the same; a closed study takes nothing."""
+    enrolment = reads()
+    study = enrolment.study
+    device.enter(enrolment)
+    device.sees(1)
+    case = places_of(enrolment)[0].case
+    with pytest.raises(StudyRefused):
+        delete(study, actor=cora, at=timezone.now())
+    void_case(case, "the images are of another patient", actor=cora, at=timezone.now())
+    device.answers("1", then=2)
+    device.says("saved")
+    assert answers_of(enrolment) == ["A"]
+    assert Voiding.objects.count() == 1
+    close_study(study, actor=cora, at=timezone.now(), confirmed_open=1)
+    device.press("2")
+    device.page.wait_for_url("**/read/trial/")
+    assert answers_of(enrolment) == ["A"]
+
+
+def test_browser_crash(
+    playwright: Playwright, live_server: LiveServer, reads: MakeStudy, rita: User, tmp_path: Path
+) -> None:
+    """The browser is killed with an answer that was not sent and a choice that was not confirmed: both are back."""
+    enrolment = reads()
+    context = _open_browser(playwright, live_server.url, rita, tmp_path)
+    device = Device(context.pages[0])
+    device.enter(enrolment)
+    device.sees(1)
+    device.is_ready()
+    device.page.route("**/read/trial/**", lose)
+    device.answers("4", then=2)
+    device.press("3")
+    device.says(KEPT)
+    device.has_kept(enrolment, "commit", "open", "choice")
+    os.kill(_pid(tmp_path), signal.SIGKILL)
+    context = _open_browser(playwright, live_server.url, rita, tmp_path)
+    device = Device(context.pages[0])
+    device.enter(enrolment)
+    device.is_covered("elsewhere")  # the server has heard of the page that is gone only a moment ago
+    device.press("Enter")
+    device.sees(2)
+    device.has_chosen("C")
+    device.says("saved")
+    assert answers_of(enrolment) == ["D"]
+    device.has_kept(enrolment)
+    device.commits()
+    device.sees(3)
+    device.says("saved")
+    assert answers_of(enrolment) == ["D", "C"]
+    context.close()
+
+
+def _open_browser(playwright: Playwright, address: str, person: User, profile: Path) -> BrowserContext:
+    client = Client()
+    client.force_login(person)
+    context = playwright.chromium.launch_persistent_context(
+        profile,
+        executable_path=find_chromium(),
+        args=CHROMIUM_ARGUMENTS,
+        viewport={"width": 1366, "height": 768},
+        base_url=address,
+    )
+    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+    return context
+
+
+def _pid(profile: Path) -> int:
+    """The browser that this test started: the process that has its profile and is no part of another one."""
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            words = (process / "cmdline").read_text().split("\0")
+            if f"--user-data-dir={profile}" in words and not any(word.startswith("--type=") for word in words):
+                return int(process.name)
+    raise LookupError(f"no browser with {profile}")

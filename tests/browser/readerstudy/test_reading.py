@@ -1,0 +1,238 @@
+"""A reader's way through a study in Chromium, by keyboard only."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from playwright.sync_api import Route, expect
+
+from readerstudy.models import Remark, Response, TimingEvent
+from tests.browser.readerstudy.conftest import MakeStudy, NewDevice
+from tests.browser.readerstudy.reading import KEPT, Device, answers_of
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_six_cases_by_keyboard_two_of_them_offline_and_a_change_of_device(
+    device: Device, new_device: NewDevice, reads: MakeStudy
+) -> None:
+    enrolment = reads(n_cases=6)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("1", then=2)
+    device.says("saved")
+    device.is_ready()
+    device.cut()
+    device.answers("b", then=3)
+    device.says(KEPT)
+    expect(device.page.locator("#room-banner")).to_contain_text("No connection")
+    device.answers("3", then=4)
+    assert answers_of(enrolment) == ["A"]
+    device.mend()
+    device.says("saved")
+    expect(device.page.locator("#room-banner")).to_contain_text("back")
+    assert answers_of(enrolment) == ["A", "B", "C"]
+    device.press("4")
+    device.says("saved")
+
+    other = new_device()
+    other.enter(enrolment)
+    other.is_covered("elsewhere")
+    other.press("Enter")
+    other.sees(4)
+    other.has_chosen("D")
+    other.answers("d", then=5)
+    other.answers("2", then=6)
+    other.answers("1")
+    expect(other.page).not_to_have_url(re.compile("/room/"))
+    assert answers_of(enrolment) == ["A", "B", "C", "D", "B", "A"]
+
+
+def test_the_clock_and_the_look_of_a_case_are_stored_with_its_answer(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("1", "i", "2")
+    device.commits()
+    device.sees(2)
+    device.says("saved")
+    answer = Response.objects.get()
+    assert 0 < (answer.active_ms or -1) <= (answer.elapsed_ms or -1)
+    assert answer.viewport is not None
+    assert [view["invert"] for view in answer.viewport["views"]] == [True, True]
+    told = TimingEvent.objects.filter(reading=answer.reading).exclude(page="server")
+    kinds = ("painted", "selected", "tool", "submitted")
+    assert list(told.filter(kind__in=kinds).order_by("sequence").values_list("kind", flat=True)) == [
+        "painted",
+        "selected",
+        "selected",
+        "tool",
+        "submitted",
+    ]
+
+
+def test_nothing_of_a_case_shows_before_all_of_it(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    held: list[Route] = []
+    device.page.route("**/images/*", lambda route: held.append(route))
+    device.enter(enrolment)
+    expect(device.page.locator("#case-wait")).to_have_text("Loading the case")
+    expect(device.page.locator("#room-options label").first).to_be_attached()
+    for place in ("#stem", "#room-options", "#room-place", ".viewer-canvas >> nth=0"):
+        expect(device.page.locator(place)).to_be_hidden()
+    device.press("2", "Enter")
+    device.has_chosen()
+    device.page.route("**/images/*", lambda route: route.continue_())
+    for route in held:
+        route.continue_()
+    device.sees(1)
+    device.is_told("before the case was on screen")
+    device.has_chosen()
+
+
+def test_how_sure_is_asked_after_the_answer_and_before_the_next_case(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads(confidence=True, cannot_tell=True)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2")
+    expect(device.page.locator("#room-confidence")).to_be_visible()
+    device.press("Enter", "Enter")
+    device.sees(1)
+    device.press("4")
+    device.sees(2)
+    device.answers("0", then=3)  # who cannot tell is not asked
+    device.says("saved")
+    assert list(Remark.objects.values_list("kind", "value")) == [("confidence", "80")]
+    assert answers_of(enrolment) == ["B", "declined"]
+    device.answers("1")
+    device.says("saved")
+    device.page.reload()
+    device.is_covered("chance")
+    device.press("5")
+    device.sees(4)
+    device.says("saved")
+    assert list(Remark.objects.values_list("value", flat=True)) == ["80", "95"]
+
+
+def test_a_slip_can_be_told_until_the_next_answer(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("m")
+    expect(device.page.locator("#slip-dialog")).to_be_hidden()
+    device.answers("2", then=2)
+    device.press("m")
+    expect(device.page.locator("#slip-answer")).to_have_text("Your last answer was B.")
+    device.press("2")
+    expect(device.page.locator("#slip-dialog")).to_be_visible()
+    device.press("4")
+    device.is_told("The slip is noted")
+    device.says("saved")
+    remark = Remark.objects.get()
+    assert (remark.kind, remark.value, remark.reading.position) == ("slip", "D", 1)
+    assert answers_of(enrolment) == ["B"]
+    device.has_chosen()
+
+
+def test_a_faulty_case_is_reported_and_answered_all_the_same(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("g")
+    expect(device.page.locator("#fault-dialog")).to_be_visible()
+    device.page.keyboard.type("2 of the images are of another patient")
+    device.press("Tab", "Tab", "Enter")
+    device.is_told("The coordinator will read it")
+    device.has_chosen()
+    device.answers("2", then=2)
+    device.says("saved")
+    remark = Remark.objects.get()
+    assert (remark.kind, remark.text) == ("fault", "2 of the images are of another patient")
+
+
+def test_a_pause_comes_after_the_case_or_hides_it_at_once(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("t", "Enter")
+    device.is_told("after this case")
+    device.answers("1")
+    device.is_covered("paused")
+    device.says("saved")
+    enrolment.refresh_from_db()
+    assert enrolment.paused_at is not None
+    device.press("1", "Escape")
+    device.is_covered("paused")
+    device.press("Enter")
+    device.sees(2)
+    device.has_chosen()
+    device.press("t")
+    device.page.get_by_role("button", name="Pause now").click()
+    device.is_covered("paused")
+    expect(device.page.locator(".viewer-canvas").first).to_be_hidden()
+    device.press("Enter")
+    device.sees(2)
+    device.answers("2", then=3)
+    device.says("saved")
+    assert Response.objects.get(reading__position=2).time_flags.count("paused") == 1
+    enrolment.refresh_from_db()
+    assert enrolment.paused_at is None
+
+
+def test_a_break_is_offered_when_it_is_due(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads(break_every=1)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("1", then=2)
+    device.says("saved")
+    device.answers("1")
+    device.is_covered("break")
+    device.press("Enter")
+    device.sees(3)
+
+
+def test_practice_shows_the_key_and_why(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads(n_practice=2, practised=False)
+    device.enter(enrolment)
+    device.sees(1)
+    expect(device.page.locator("#room-practice")).to_be_visible()
+    device.answers("1")
+    expect(device.page.locator("#room-feedback h2")).to_have_text("The key is B.")
+    expect(device.page.locator("#room-feedback p")).not_to_be_empty()
+    expect(device.page.locator("#case-hint")).to_have_text("Enter goes on.")
+    expect(device.page.locator("#case-go")).to_contain_text("Next case")
+    device.page.locator("#case-go").click(delay=500)
+    device.sees(2)
+    expect(device.page.locator("#room-feedback")).to_be_hidden()
+
+
+def test_an_image_that_does_not_come_is_said_to_be_unreadable(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads()
+    lost: list[str] = []
+
+    def lose_the_first(route: Route) -> None:
+        lost.append(route.request.url)
+        if route.request.url == lost[0]:
+            route.fulfill(status=404)
+        else:
+            route.continue_()
+
+    device.page.route("**/images/*", lose_the_first)
+    device.enter(enrolment)
+    expect(device.page.locator(".viewer-error:visible")).to_contain_text("could not be shown")
+    device.press("w")
+    device.sees(1)
+    device.answers("1", then=2)
+    device.says("saved")
+    assert len(Response.objects.get().unreadable) == 1
+
+
+def test_a_small_window_shows_nothing_of_a_case(device: Device, reads: MakeStudy) -> None:
+    enrolment = reads(least_width=1200, least_height=700)
+    device.page.set_viewport_size({"width": 1000, "height": 700})
+    device.enter(enrolment)
+    expect(device.page.locator("#case-small")).to_contain_text(re.compile("1200.*700.*1000.*700"))
+    expect(device.page.locator("#stem")).to_be_hidden()
+    device.page.set_viewport_size({"width": 1366, "height": 768})
+    device.sees(1)

@@ -1,0 +1,181 @@
+"""The proof of blinding is proved: one leak is planted in each channel, and each is found."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+
+from annotation.ingest import serving, storage
+from annotation.models import AnswerKey, Report
+from annotation.views import renditions
+from readerstudy.design import freezing
+from readerstudy.models import Remark, Response
+from readerstudy.views import entering, reading_api, reading_json, reading_room
+from tests.readerstudy.blinding.searching import Search
+from tests.readerstudy.blinding.session import difference, record
+from tests.readerstudy.blinding.worlds import ONE, OTHER
+
+pytestmark = pytest.mark.django_db
+Patch = pytest.MonkeyPatch
+SMALL: dict[str, Any] = {"n_cases": 4, "n_practice": 0}
+
+
+def key_of(number: int = 1) -> str:
+    """The key of a question in the world that is read now."""
+    return AnswerKey.objects.get(revision__question__number=number).key
+
+
+def after(patch: Patch, place: object, name: str, change: Callable[[Any], Any]) -> None:
+    """What a function gives is changed on its way."""
+    real = getattr(place, name)
+    patch.setattr(place, name, lambda *args, **kwargs: change(real(*args, **kwargs)))
+
+
+def with_header(name: str, text: Callable[[], str]) -> Callable[[HttpResponse], HttpResponse]:
+    def change(response: HttpResponse) -> HttpResponse:
+        response[name] = text()
+        return response
+
+    return change
+
+
+def with_more(text: Callable[[], bytes]) -> Callable[[HttpResponse], HttpResponse]:
+    def change(response: HttpResponse) -> HttpResponse:
+        response.content += text()
+        return response
+
+    return change
+
+
+def with_cookie(response: HttpResponse) -> HttpResponse:
+    response.set_cookie("seen", key_of())
+    return response
+
+
+def options_by_key(patch: Patch) -> None:
+    def key_first(stem: str, *_rest: object) -> str:
+        key = key_of(int(re.sub(r"\D", "", stem)))
+        return key + "ABCD".replace(key, "")
+
+    patch.setattr(freezing, "shown_order", key_first)
+
+
+def cases_by_key(orders: Any) -> Any:
+    return [sorted(order, key=key_of) for order in orders]
+
+
+class _Named(HttpResponse):
+    """A file that is called after a key."""
+
+    def __setitem__(self, header: str, value: Any) -> None:
+        super().__setitem__(
+            header, value.replace(".txt", f"{key_of()}.txt") if header == "Content-Disposition" else value
+        )
+
+
+def _with_status(response: HttpResponse, status: int) -> HttpResponse:
+    response.status_code = status
+    return response
+
+
+LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
+    "html": (lambda p: after(p, reading_room, "render", with_more(lambda: f"<!--{key_of()}-->".encode())), "body"),
+    "json": (lambda p: after(p, reading_json, "_place", lambda place: {**place, "level": key_of()}), "body"),
+    "header": (lambda p: after(p, reading_api, "JsonResponse", with_header("X-Case", key_of)), "headers"),
+    "address": (lambda p: after(p, reading_json, "reverse", lambda address: f"{address}?r={key_of()}"), "body"),
+    "address of an image": (lambda p: after(p, serving, "reverse", lambda to: f"{to}?v={key_of()}"), "body"),
+    "redirect": (
+        lambda p: after(p, reading_room, "redirect", with_header("Location", lambda: f"/read/?{key_of()}")),
+        "headers",
+    ),
+    "file name": (
+        lambda p: p.setattr(entering, "HttpResponse", _Named),
+        "headers",
+    ),
+    "etag": (lambda p: after(p, renditions, "_response", with_header("ETag", lambda: f'"{key_of()}"')), "headers"),
+    "cookie": (lambda p: after(p, reading_room, "render", with_cookie), "headers"),
+    "order of cases": (lambda p: after(p, freezing, "draw_orders", cases_by_key), ""),
+    "order of options": (options_by_key, "body"),
+    "size": (lambda p: after(p, reading_api, "JsonResponse", with_more(lambda: b" " * ord(key_of()))), "headers"),
+    "image bytes": (
+        lambda p: after(p, storage, "load", lambda data: data + key_of().encode() if data[:4] == b"RIFF" else data),
+        "",
+    ),
+    "status": (
+        lambda p: after(p, reading_api, "refusal", lambda answer: _with_status(answer, 409 + ord(key_of()) % 2)),
+        "status",
+    ),
+    "progress of others": (
+        lambda p: after(p, reading_api, "state_json", lambda state: {**state, "others": Response.objects.count()}),
+        "body",
+    ),
+}
+
+
+def test_without_a_leak_nothing_is_found(tmp_path: Path) -> None:
+    one, other = record(ONE, tmp_path, **SMALL), record(OTHER, tmp_path, **SMALL)
+    assert difference(one, other) == ""
+    assert Search(ONE.tokens()).leaks(one.exchanges) == []
+
+
+@pytest.mark.parametrize("channel", LEAKS)
+def test_what_depends_on_the_key_tells_the_worlds_apart(channel: str, tmp_path: Path, monkeypatch: Patch) -> None:
+    plant, part = LEAKS[channel]
+    plant(monkeypatch)
+    found = difference(record(ONE, tmp_path, **SMALL), record(OTHER, tmp_path, **SMALL))
+    assert f": {part}" in found
+
+
+def explanation() -> str:
+    return AnswerKey.objects.get(revision__question__number=2).explanation
+
+
+def findings() -> str:
+    return Report.objects.get(exam__questions__number=3).findings
+
+
+def remark() -> str:
+    return Remark.objects.exclude(text="").order_by("pk")[0].text
+
+
+WORDS: dict[str, Callable[[Patch], None]] = {
+    "html": lambda p: after(p, reading_room, "render", with_more(lambda: f"<!--{remark()}-->".encode())),
+    "json": lambda p: after(p, reading_api, "state_json", lambda state: {**state, "why": explanation()}),
+    "base64": lambda p: after(p, reading_api, "state_json", lambda state: {**state, "b": _base64("x" + findings())}),
+    "hex in a header": lambda p: after(
+        p, reading_api, "JsonResponse", with_header("X-Case", lambda: findings().encode().hex())
+    ),
+    "backwards in an address": lambda p: after(
+        p, reading_json, "reverse", lambda address: f"{address}?r={explanation()[::-1]}"
+    ),
+    "image bytes": lambda p: after(
+        p, storage, "load", lambda data: data + findings().encode() if data[:4] == b"RIFF" else data
+    ),
+    "packed image bytes": lambda p: after(p, serving, "gzip_of", lambda data: _packed(remark())),
+}
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def _packed(text: str) -> bytes:
+    return gzip.compress(b"pixels" + text.encode())
+
+
+@pytest.mark.parametrize("channel", WORDS)
+def test_a_planted_word_is_found(channel: str, tmp_path: Path, monkeypatch: Patch) -> None:
+    WORDS[channel](monkeypatch)
+    assert Search(ONE.tokens()).leaks(record(ONE, tmp_path, **SMALL).exchanges)
+
+
+def test_a_planted_word_in_a_script_is_found() -> None:
+    script = f"const why = '{ONE.token('explanation', 7)}';".encode()
+    assert Search(ONE.tokens()).within(script) == [ONE.token("explanation", 7)]

@@ -1,0 +1,269 @@
+"""Two worlds that a reader must not be able to tell apart.
+
+A world is a bank, a frozen study, one reader who is about to read and two who have read. What readers are shown is the
+same in both: questions, images, orders, practice keys. What they must not learn differs in every case: key,
+explanation, report, task, category, subcategory, class, difficulty, and what the other readers said.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from dataclasses import dataclass
+
+from annotation.enums import Difficulty, IdentifierKind, Task
+from annotation.models import AnswerKey, Exam, QuestionBank, Report, Revision, SourceIdentifier, User
+from readerstudy.design.creating import create_study
+from readerstudy.design.freezing import freeze_study
+from readerstudy.design.plan import Plan, PlannedArm, PlannedCase
+from readerstudy.design.rules import Rules
+from readerstudy.design.studies import open_study
+from readerstudy.enums import Block, Information, RemarkKind, ResponseState
+from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, Reading, Remark, Response, TimingEvent
+from tests.annotation.review.cases import NOON, make_bank, make_revision
+from tests.annotation.review.pixels import give_pixels
+from tests.conftest import make_person
+from tests.readerstudy.studies import places_of
+
+PRACTICE_KEY = "C"
+PRACTICE_EXPLANATION = "The practice case shows a pneumothorax on the right."
+INDICATION = "Cough for three weeks."  # where the arm shows it
+FIRST_PRACTICE = 1001
+RULES = Rules(confidence=True, slips=True, cannot_tell=True, shuffle_options=True, break_every=5)
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What one world holds that no reader may learn. Two truths differ in every case and in every part."""
+
+    name: str
+    turn: int  # of keys, tasks and difficulties
+
+    def key(self, number: int) -> str:
+        return "ABCD"[(number * 7 + self.turn) % 4]
+
+    def task(self, number: int) -> Task:
+        return list(Task)[(number * 3 + self.turn) % 5]
+
+    def difficulty(self, number: int) -> Difficulty:
+        return list(Difficulty)[(number * 2 + self.turn) % 4]
+
+    def token(self, *parts: object) -> str:
+        """A random word of this world; the words of two worlds differ in length as well."""
+        chance = random.Random("/".join(map(str, (self.name, *parts))))
+        return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=14 + 5 * self.turn))
+
+    def tokens(self) -> set[str]:
+        """All words that ``hide`` and ``hear_others`` plant for a study of up to 100 cases."""
+        return {self.token(part, number) for number in range(101) for part in PARTS}
+
+
+PARTS = (
+    *("explanation", "extra", "findings", "impression", "indication", "comparison", "content"),
+    *("category", "subcategory", "class"),
+    *("question key", "exam key", "path"),
+    *("remark", "source", "device", "other reader", "facts"),
+)
+ONE, OTHER = Truth("one", 0), Truth("other", 1)
+
+
+@dataclass(frozen=True)
+class World:
+    truth: Truth
+    study: ReaderStudy
+    reader: User
+    enrolment: Enrolment
+    others: tuple[Enrolment, ...]
+
+
+def build_world(
+    truth: Truth,
+    chance: Chance,
+    *,
+    n_cases: int = 40,
+    n_practice: int = 3,
+    information: Information = Information.NONE,
+    rules: Rules = RULES,
+) -> World:
+    """The same for everybody first, then what is hidden, then what the others said.
+
+    Each part draws its random names anew, so that more rows of one part change no name of the next.
+    """
+    chance.start("shown")
+    bank = _bank(n_cases, n_practice)
+    chance.start("people")
+    reader, *others = [make_person(name) for name in ("Rea", "Otto", "Olga")]
+    chance.start("hidden")
+    hide(bank, truth)
+    if information == Information.INDICATION:
+        Report.objects.update(indication=INDICATION)
+    chance.start("study")
+    study = _study(bank, n_cases, n_practice, information, rules)
+    enrolments = [_enrol(study, person, is_ready=person != reader) for person in (*others, reader)]
+    chance.start("others")
+    hear_others(enrolments[:2], truth)
+    chance.start("session")
+    return World(truth, study, reader, enrolments[2], tuple(enrolments[:2]))
+
+
+class Chance:
+    """Random names that come out the same in both worlds, part by part."""
+
+    def __init__(self) -> None:
+        self._source = random.Random("start")
+
+    def start(self, part: str) -> None:
+        self._source = random.Random(part)
+
+    def token_bytes(self, nbytes: int | None = None) -> bytes:
+        return self._source.randbytes(nbytes or 32)
+
+    def token_hex(self, nbytes: int | None = None) -> str:
+        return self.token_bytes(nbytes).hex()
+
+    def token_urlsafe(self, nbytes: int | None = None) -> str:
+        return "".join(self.choice(URL_SAFE) for _ in range(((nbytes or 32) * 4 + 2) // 3))
+
+    def choice(self, signs: str) -> str:
+        return self._source.choice(signs)
+
+    def uuid4(self) -> uuid.UUID:
+        return uuid.UUID(bytes=self._source.randbytes(16), version=4)
+
+
+URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+
+
+def _bank(n_cases: int, n_practice: int) -> QuestionBank:
+    bank = make_bank("Blind")
+    for number in (*range(1, n_cases + 1), *range(FIRST_PRACTICE, FIRST_PRACTICE + n_practice)):
+        revision = make_revision(bank, number, options=[f"{word} {number}" for word in ("Edema", "Mass", "Rib", "Gas")])
+        for image in revision.question.exam.images.all():
+            give_pixels(image, seed=number * 2 + image.position, shape=(24, 20))
+    return bank
+
+
+def hide(bank: QuestionBank, truth: Truth) -> None:
+    """Write what readers must not learn over all questions; of the practice block key and explanation stay."""
+    for revision in Revision.objects.filter(bank=bank).select_related("question"):
+        number = revision.question.number
+        Revision.objects.filter(pk=revision.pk).update(
+            task=truth.task(number),
+            difficulty=truth.difficulty(number),
+            category=truth.token("category", number),
+            subcategory=truth.token("subcategory", number),
+            question_class=truth.token("class", number),
+            content_sha256=truth.token("content", number),
+        )
+        practice = number >= FIRST_PRACTICE
+        AnswerKey.objects.filter(revision=revision).update(
+            key=PRACTICE_KEY if practice else truth.key(number),
+            explanation=PRACTICE_EXPLANATION if practice else truth.token("explanation", number) * (1 + number % 3),
+            extra=f'{{"extra": "{truth.token("extra", number)}"}}',
+        )
+        report = {part: truth.token(part, number) for part in ("findings", "impression", "indication", "comparison")}
+        Report.objects.filter(exam=revision.question.exam_id).update(**report)
+        _name_source(bank, revision, truth)
+
+
+def _name_source(bank: QuestionBank, revision: Revision, truth: Truth) -> None:
+    """What question, exam and image files are called at their source."""
+    number, exam = revision.question.number, revision.question.exam_id
+    kinds = {
+        "question key": IdentifierKind.QUESTION_KEY,
+        "exam key": IdentifierKind.EXAM_KEY,
+        "path": IdentifierKind.IMAGE_PATH,
+    }
+    for part, kind in kinds.items():
+        SourceIdentifier.objects.create(
+            digest=number,
+            kind=kind,
+            value=truth.token(part, number),
+            bank=bank,
+            question_id=revision.question_id,
+            exam_id=exam,
+        )
+
+
+def _study(bank: QuestionBank, n_cases: int, n_practice: int, information: Information, rules: Rules) -> ReaderStudy:
+    plan = Plan(
+        name="Blind trial",
+        bank=bank.slug,
+        seed=11,
+        cases=tuple(PlannedCase(n, accepted_because="checked") for n in range(1, n_cases + 1)),
+        practice=tuple(PlannedCase(FIRST_PRACTICE + n, accepted_because="checked") for n in range(n_practice)),
+        arms=(PlannedArm(information),),
+        rules=rules,
+        consent="You agree to take part.",
+        instructions="Choose one option.",
+        contact="study@example.org",
+        simulated=True,
+    )
+    study = create_study(plan, actor=None, at=NOON)
+    freeze_study(study, actor=None, at=NOON)
+    open_study(study, actor=None, at=NOON)
+    return study
+
+
+def _enrol(study: ReaderStudy, reader: User, *, is_ready: bool) -> Enrolment:
+    done = NOON if is_ready else None
+    enrolment = Enrolment.objects.create(
+        study=study,
+        reader=reader,
+        case_set=study.sets.get(),
+        pseudonym=f"R{study.enrolments.count() + 1}",
+        enrolled_at=NOON,
+        consented_at=done,
+        instructed_at=done,
+        display_checked_at=done,
+    )
+    order = PresentationOrder.objects.filter(study=study, enrolment__isnull=True).order_by("number")[0]
+    PresentationOrder.objects.filter(pk=order.pk).update(enrolment=enrolment)
+    return enrolment
+
+
+def hear_others(others: list[Enrolment], truth: Truth) -> None:
+    """The other readers have answered: in one world all cases, in the other some; otherwise in each."""
+    for which, enrolment in enumerate(others):
+        Enrolment.objects.filter(pk=enrolment.pk).update(
+            practised_at=NOON, facts={"training": truth.token("facts", which)}
+        )
+        User.objects.filter(enrolments=enrolment).update(name=truth.token("other reader", which))
+        places = places_of(enrolment, Block.MAIN)
+        for place in places[: len(places) if truth.turn == 0 else 3]:
+            number = place.case.number
+            reading = Reading.objects.create(
+                enrolment=enrolment,
+                case=place.case,
+                arm=place.order.arm,
+                presented=place,
+                position=place.position,
+                opened_at=NOON,
+                painted_at=NOON,
+                closed_at=NOON,
+            )
+            Response.objects.create(
+                reading=reading,
+                is_confirmed=True,
+                state=ResponseState.ANSWERED,
+                option="ABCD"[(number + which + truth.turn) % 4],
+                key=str(uuid.uuid4()),
+                source=truth.token("source", number),
+                stored_at=NOON,
+            )
+            Remark.objects.create(
+                reading=reading, kind=RemarkKind.FAULT, text=truth.token("remark", number), key=str(number), at=NOON
+            )
+            TimingEvent.objects.create(
+                reading=reading,
+                page="other",
+                sequence=1,
+                kind="submitted",
+                client_ms=1,
+                received_at=NOON,
+                details={"device": truth.token("device", number)},
+            )
+
+
+def exam_of(world: World, number: int) -> Exam:
+    return Exam.objects.get(questions__bank=world.study.bank, questions__number=number)

@@ -1,0 +1,42 @@
+"""Banks and plans for the tests of design: questions of several tasks and patients, without reviews."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotation.enums import Task
+from annotation.models import Exam, QuestionBank, Revision
+from readerstudy.design.plan import Plan, PlannedCase
+from tests.annotation.review.cases import make_bank, make_revision
+
+REASON = "checked by hand"
+
+
+def make_questions(n: int = 6, *, name: str = "Bank", **fields: Any) -> QuestionBank:
+    """A bank of ``n`` questions, one exam and patient each; tasks and difficulties take turns."""
+    bank = make_bank(name)
+    for number in range(1, n + 1):
+        values = {"task": Task.values()[number % 5], "difficulty": ("easy", "medium", "hard")[number % 3], **fields}
+        make_revision(bank, number, **values)
+    return bank
+
+
+def same_patient(bank: QuestionBank, *numbers: int) -> None:
+    Exam.objects.filter(questions__bank=bank, questions__number__in=numbers).update(patient_pseudonym="patient 1")
+
+
+def revision_of(bank: QuestionBank, number: int) -> Revision:
+    return Revision.objects.current().get(question__bank=bank, question__number=number)
+
+
+def plan_for(
+    bank: QuestionBank, n: int = 4, *, practice: tuple[int, ...] = (), name: str = "Trial", **fields: Any
+) -> Plan:
+    """A plan of the first ``n`` questions, all accepted with a reason."""
+    return Plan(
+        name=name,
+        bank=bank.slug,
+        cases=tuple(PlannedCase(number, accepted_because=REASON) for number in range(1, n + 1)),
+        practice=tuple(PlannedCase(number, accepted_because=REASON) for number in practice),
+        **fields,
+    )

@@ -1,0 +1,79 @@
+"""Choosing cases: what the bank holds, a choice to look at, and storing exactly that."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import AuditEvent, QuestionBank, User
+from readerstudy.design.choosing import Wanted, preview_choice, store_choice
+from readerstudy.design.creating import create_study
+from readerstudy.design.drawing import DrawRequest
+from readerstudy.design.plan import Plan
+from readerstudy.design.poolcounts import pool_cells
+from readerstudy.design.studies import StudyRefused
+from readerstudy.models import ReaderStudy
+from tests.annotation.review.cases import assignments_of, make_revision, make_round
+from tests.annotation.rounds.made import say
+from tests.conftest import NOON
+from tests.readerstudy.design.made import make_questions
+
+REASON = "read by two of us"
+
+
+@pytest.fixture
+def draft(cora: User) -> ReaderStudy:
+    return create_study(Plan(name="Trial", bank=make_questions(12).slug), actor=cora, at=NOON)
+
+
+def reviewed(rita: User, *verdicts: str) -> QuestionBank:
+    """A bank of hard questions about negation, one for each verdict; an empty one is not reviewed."""
+    review_round = make_round(rita, n_questions=len(verdicts))
+    for assignment, verdict in zip(assignments_of(rita, review_round), verdicts, strict=True):
+        if verdict:
+            say(assignment, verdict=verdict)
+    return review_round.plan.bank
+
+
+def test_accepted_questions_are_counted_apart(rita: User) -> None:
+    bank = reviewed(rita, "accept", "revise", "accept", "")
+    make_revision(bank, 99, task="geometric", difficulty="")
+    cells = pool_cells(bank)
+    assert (cells["negation", "hard"].n_accepted, cells["negation", "hard"].n_other) == (2, 2)
+    assert (cells["geometric", ""].n_accepted, cells["geometric", ""].n) == (0, 1)
+    assert sum(cell.n for cell in cells.values()) == 5
+
+
+def test_a_choice_says_which_questions_need_a_reason(rita: User, cora: User) -> None:
+    bank = reviewed(rita, "accept", "revise", "")
+    study = create_study(Plan(name="Trial", bank=bank.slug), actor=cora, at=NOON)
+    wanted = Wanted(seed=1, request=DrawRequest(n=3), accepted_because=REASON)
+    assert preview_choice(study, wanted).unaccepted == [2, 3]
+    assert preview_choice(study, Wanted(seed=1, request=DrawRequest(n=1))).unaccepted == []
+
+
+@pytest.mark.parametrize("numbers", [(), (5, 3, 9)])
+@pytest.mark.parametrize("n_sets", [1, 2])
+def test_what_was_seen_is_what_is_stored(draft: ReaderStudy, cora: User, numbers: tuple[int, ...], n_sets: int) -> None:
+    request = DrawRequest(n=6, n_practice=0 if numbers else 2, n_sets=n_sets, n_shared=2)
+    wanted = Wanted(seed=4, request=request, numbers=numbers, practice=(1,) if numbers else (), accepted_because=REASON)
+    choice = preview_choice(draft, wanted)
+    store_choice(draft, wanted, seen=choice.sha256, actor=cora, at=NOON)
+    main = draft.cases.filter(block="main").order_by("number").values_list("revision_id", flat=True)
+    assert list(main) == [one.revision_id for one in choice.main]
+    assert draft.cases.filter(block="practice").count() == len(choice.practice) > 0
+    sets = [list(one.cases.order_by("number").values_list("number", flat=True)) for one in draft.sets.all()]
+    assert sets == choice.sets
+    assert [sum(cell.n_drawn for cell in choice.cells_of_set(place)) for place in range(len(sets))] == [
+        len(one) for one in sets
+    ]
+
+
+def test_what_nobody_saw_is_not_stored(draft: ReaderStudy, cora: User) -> None:
+    wanted = Wanted(seed=4, request=DrawRequest(n=6, several_per_patient=True), accepted_because=REASON)
+    n_events = AuditEvent.objects.count()
+    for seen in ("", "0" * 64):
+        with pytest.raises(StudyRefused, match="look at the new ones"):
+            store_choice(draft, wanted, seen=seen, actor=cora, at=NOON)
+    draft.refresh_from_db()
+    assert (draft.cases.count(), draft.draw, draft.rules["several_per_patient"]) == (0, {}, False)
+    assert AuditEvent.objects.count() == n_events

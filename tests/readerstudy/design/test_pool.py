@@ -1,0 +1,42 @@
+"""Which questions are accepted: every newest review that was not withdrawn says accept, and there is one."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.enums import AssignmentState, Verdict
+from annotation.models import Assignment, Review, User
+from readerstudy.design.pool import mates_of_patient, pool_of
+from tests.annotation.review.cases import NOON, assignments_of, make_round
+from tests.readerstudy.design.made import make_questions, revision_of, same_patient
+
+pytestmark = pytest.mark.django_db
+
+
+def review(assignment: Assignment, verdict: Verdict, version: int = 1) -> None:
+    assignment.state = AssignmentState.SUBMITTED
+    assignment.save()
+    Review.objects.create(assignment=assignment, verdict=verdict, version=version, submitted_at=NOON)
+
+
+def test_only_unanimous_acceptance_lets_a_question_in(rita: User, remo: User) -> None:
+    review_round = make_round(rita, remo, n_questions=5)
+    mine, other = assignments_of(rita, review_round), assignments_of(remo, review_round)
+    review(mine[0], Verdict.ACCEPT)
+    review(other[0], Verdict.ACCEPT)
+    review(mine[1], Verdict.ACCEPT)
+    review(other[1], Verdict.REVISE)
+    review(mine[2], Verdict.REJECT)
+    review(mine[2], Verdict.ACCEPT, version=2)
+    review(mine[3], Verdict.ACCEPT)
+    review(other[3], Verdict.REJECT)
+    other[3].state = AssignmentState.WITHDRAWN
+    other[3].save()
+    assert [one.number for one in pool_of(review_round.plan.bank)] == [1, 3, 4]
+
+
+def test_patients_stand_for_their_questions_and_exams_for_unknown_patients() -> None:
+    bank = make_questions(4)
+    same_patient(bank, 2, 4)
+    revisions = [revision_of(bank, number).pk for number in range(1, 5)]
+    assert list(mates_of_patient(revisions).values()) == [[2, 4]]

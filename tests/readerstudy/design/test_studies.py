@@ -1,0 +1,174 @@
+"""The life of a study: opened with the images that were frozen, closed with a word about who is left, put away."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation.models import AuditEvent, Exam, Image, Report, User
+from annotation.questionbank.keeping import BankInUse, check_unused
+from readerstudy.design.casting import list_cases
+from readerstudy.design.checking import hindrances_of
+from readerstudy.design.copying import copy_study, next_free_name
+from readerstudy.design.creating import create_study
+from readerstudy.design.diagram import study_states
+from readerstudy.design.freezing import freeze_study
+from readerstudy.design.plan import PlannedArm
+from readerstudy.design.studies import (
+    StudyNotComplete,
+    StudyRefused,
+    archive,
+    bring_back,
+    close_study,
+    delete,
+    open_study,
+)
+from readerstudy.design.transitions import TRANSITIONS
+from readerstudy.enums import Information, StudyState
+from readerstudy.models import ReaderStudy
+from tests.annotation.review.cases import NOON
+from tests.annotation.review.pixels import give_pixels
+from tests.readerstudy.design.made import make_questions, plan_for
+from tests.readerstudy.studies import enrol, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def frozen(*, pixels: bool = True, **fields: Any) -> ReaderStudy:
+    bank = make_questions(3)
+    if pixels:
+        for seed, image in enumerate(Image.objects.all()):
+            give_pixels(image, seed=seed)
+    return freeze_study(create_study(plan_for(bank, 3, **fields), actor=None, at=NOON), actor=None, at=NOON)
+
+
+def test_a_study_opens_once_with_the_images_that_were_frozen(cora: User) -> None:
+    study = frozen()
+    open_study(study, actor=cora, at=NOON)
+    open_study(study, actor=cora, at=NOON)
+    assert study.state == StudyState.OPEN
+    assert AuditEvent.objects.filter(act="study.opened").count() == 1
+
+
+def test_missing_images_keep_it_from_opening_and_late_ones_are_not_those_of_the_protocol(cora: User) -> None:
+    study = frozen(pixels=False)
+    with pytest.raises(StudyRefused, match="Images are missing, or nobody may see them yet, in these cases: 1, 2, 3"):
+        open_study(study, actor=cora, at=NOON)
+    for seed, image in enumerate(Image.objects.all()):
+        give_pixels(image, seed=seed)
+    with pytest.raises(StudyRefused, match="something else than when the study was frozen: 1, 2, 3"):
+        open_study(study, actor=cora, at=NOON)
+
+
+def test_an_image_that_changed_since_keeps_it_from_opening(cora: User) -> None:
+    study = frozen()
+    Image.objects.filter(exam__questions__number=2, position=0).update(pixels_sha256="f" * 64)
+    with pytest.raises(StudyRefused, match="when the study was frozen: 2"):
+        open_study(study, actor=cora, at=NOON)
+
+
+@pytest.mark.parametrize(
+    ("information", "opens"), [(Information.NONE, True), (Information.AGE_SEX, False), (Information.INDICATION, False)]
+)
+def test_what_the_arm_tells_is_frozen_as_well(information: Information, opens: bool, cora: User) -> None:
+    study = frozen(arms=(PlannedArm(information),))
+    Exam.objects.update(age_years=33)
+    if opens:
+        open_study(study, actor=cora, at=NOON)
+        return
+    with pytest.raises(StudyRefused, match="something else than when the study was frozen: 1, 2, 3"):
+        open_study(study, actor=cora, at=NOON)
+
+
+def test_the_indication_is_that_of_the_frozen_wording(cora: User) -> None:
+    """A later report of the exam changes nothing; a changed one is found."""
+    study = frozen(arms=(PlannedArm(Information.INDICATION),))
+    first = study.cases.get(number=1)
+    Report.objects.create(exam=first.revision.question.exam, indication="Cough, later", content_sha256="1" * 64)
+    assert hindrances_of(study) == []
+    Report.objects.filter(exam=first.revision.question.exam).update(indication="Fever")
+    assert len(hindrances_of(study)) == 1
+
+
+def test_a_draft_neither_opens_nor_closes(cora: User) -> None:
+    study = create_study(plan_for(make_questions(2), 2), actor=cora, at=NOON)
+    for act in (open_study, close_study):
+        with pytest.raises(StudyRefused, match="The study is draft; it cannot become"):
+            act(study, actor=cora, at=NOON)
+
+
+def test_closing_tells_how_many_readers_are_not_done(cora: User, rita: User, remo: User) -> None:
+    study = make_study()
+    enrol(study, rita)
+    done = enrol(study, remo)
+    done.finished_at = NOON
+    done.save()
+    with pytest.raises(StudyNotComplete, match="1 reader has not finished") as caught:
+        close_study(study, actor=cora, at=NOON)
+    assert caught.value.n_open == 1
+    close_study(study, actor=cora, at=NOON, confirmed_open=1)
+    close_study(study, actor=cora, at=NOON)
+    assert (study.state, study.closed_at) == (StudyState.CLOSED, NOON)
+    assert AuditEvent.objects.filter(act="study.closed").count() == 1
+
+
+def test_archiving_waits_for_the_end_and_can_be_taken_back(cora: User) -> None:
+    study = make_study()
+    with pytest.raises(StudyRefused, match="close it before"):
+        archive(study, actor=cora, at=NOON)
+    close_study(study, actor=cora, at=NOON)
+    archive(study, actor=cora, at=NOON)
+    assert ReaderStudy.objects.filter(archived_at=NOON).exists()
+    bring_back(study, actor=cora, at=NOON)
+    assert ReaderStudy.objects.filter(archived_at=None).exists()
+    acts = AuditEvent.objects.filter(act__startswith="study.").values_list("act", flat=True)
+    assert list(acts) == ["study.closed", "study.archived", "study.brought_back"]
+
+
+def test_what_is_archived_is_neither_frozen_nor_opened(cora: User) -> None:
+    study = frozen()
+    draft = copy_study(study, actor=cora, at=NOON)
+    for one in (study, draft):
+        archive(one, actor=cora, at=NOON)
+    with pytest.raises(StudyRefused, match="“Trial” is archived: bring it back first"):
+        open_study(study, actor=cora, at=NOON)
+    with pytest.raises(StudyRefused, match="is archived: bring it back first"):
+        freeze_study(draft, actor=cora, at=NOON)
+
+
+def test_only_a_draft_is_deleted(cora: User) -> None:
+    study = frozen()
+    draft = copy_study(study, actor=cora, at=NOON)
+    with pytest.raises(StudyRefused, match="archive it instead"):
+        delete(study, actor=cora, at=NOON)
+    delete(draft, actor=cora, at=NOON)
+    assert list(ReaderStudy.objects.all()) == [study]
+
+
+def test_a_bank_with_a_study_stays(cora: User) -> None:
+    bank = make_questions(2)
+    check_unused(bank)
+    create_study(plan_for(bank, 2), actor=cora, at=NOON)
+    with pytest.raises(BankInUse, match="A reader study uses questions"):
+        check_unused(bank)
+
+
+def test_a_copy_is_a_draft_with_the_same_cases(cora: User) -> None:
+    study = frozen()
+    copied = copy_study(study, actor=cora, at=NOON)
+    assert (copied.state, copied.copy_of, copied.seed) == (StudyState.DRAFT, study, study.seed)
+    pairs = [list(one.cases.values_list("number", "revision", "accepted_because")) for one in (study, copied)]
+    assert pairs[0] == pairs[1]
+    list_cases(copied, [2], actor=cora, at=NOON, accepted_because="enough")
+    assert copied.cases.count() == 1
+    assert study.cases.count() == 3
+    assert next_free_name("Trial (2)") == "Trial (3)"
+    assert next_free_name("Other (x)") == "Other (x) (2)"
+
+
+def test_every_state_can_be_reached_and_all_but_the_last_be_left() -> None:
+    assert set(TRANSITIONS) == set(StudyState)
+    assert {to for after in TRANSITIONS.values() for to in after} == set(StudyState) - {StudyState.DRAFT}
+    assert [state for state, after in TRANSITIONS.items() if not after] == [StudyState.ANALYSED]
+    assert "frozen --> closed: close" in study_states()

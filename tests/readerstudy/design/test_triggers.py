@@ -1,0 +1,100 @@
+"""The database itself refuses to change what was frozen, and lets through what a frozen study still needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from tests.processes import environment, manage, postgres_url, temporary_database
+
+TAMPER = """
+from django.db import DatabaseError, transaction
+from annotation.models import AnswerKey, BankImport, Revision
+from readerstudy.design.copying import copy_study
+from readerstudy.design.creating import create_study
+from readerstudy.design.freezing import freeze_study
+from readerstudy.design.studies import close_study, delete
+from readerstudy.models import *
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.design.made import make_questions, plan_for
+study = create_study(plan_for(make_questions(8), 4, practice=(7,)), actor=None, at=NOON)
+freeze_study(study, actor=None, at=NOON)
+draft = copy_study(study, actor=None, at=NOON)
+case, order = study.cases.first(), study.orders.first()
+def put(queryset, **values):
+    return lambda: queryset.update(**values)
+ATTEMPTS = {
+    "reword a question": put(Revision.objects.filter(pk=case.revision_id), stem="Another question"),
+    "change an option": put(Revision.objects.filter(pk=case.revision_id), options=["a", "b", "c", "d"]),
+    "change a key": put(AnswerKey.objects.filter(pk=case.revision_id), key="A"),
+    "change an explanation": put(AnswerKey.objects.filter(pk=case.revision_id), explanation="other"),
+    "give a reason": put(study.cases, accepted_because="later"),
+    "add a case": lambda: StudyCase.objects.create(study=study, number=9, revision=Revision.objects.last()),
+    "take a case out": lambda: study.cases.filter(pk=case.pk)._raw_delete("default"),
+    "move a case from a draft": put(draft.cases.filter(number=4), study=study, number=9),
+    "leave a set": lambda: study.sets.get().cases.clear(),
+    "rename a set": put(study.sets, name="Other"),
+    "add a set": lambda: CaseSet.objects.create(study=study, number=2, name="Two"),
+    "change the arm": put(study.arms, information="age_sex"),
+    "change an order": put(study.orders.filter(pk=order.pk), number=99),
+    "add an order": lambda: PresentationOrder.objects.create(
+        study=study, arm=order.arm, case_set=order.case_set, number=99, rule="x"),
+    "take an order away": lambda: study.orders.filter(pk=order.pk)._raw_delete("default"),
+    "swap places": put(order.places.filter(block="main", position=1), position=99),
+    "swap options": put(order.places.all(), options="DCBA"),
+    "take a place away": lambda: order.places.all()._raw_delete("default"),
+    "change the rules": put(ReaderStudy.objects.filter(pk=study.pk), rules={}),
+    "change the protocol": put(ReaderStudy.objects.filter(pk=study.pk), protocol_sha256="0"),
+    "thaw it": put(ReaderStudy.objects.filter(pk=study.pk), state="draft"),
+    "delete it": lambda: ReaderStudy.objects.filter(pk=study.pk)._raw_delete("default"),
+}
+for name, change in ATTEMPTS.items():
+    try:
+        with transaction.atomic():
+            change()
+        print("WENT THROUGH", name)
+    except DatabaseError as error:
+        if "frozen" not in str(error):
+            print("OTHER ERROR", name, error)
+print("tried", len(ATTEMPTS))
+enrolment = Enrolment.objects.create(study=study, case_set=order.case_set, pseudonym="R1", enrolled_at=NOON)
+order.enrolment = enrolment
+order.save()
+Revision.objects.filter(pk=case.revision_id).update(superseded_by=BankImport.objects.get())
+Revision.objects.get(pk=case.revision_id).save()
+Revision.objects.exclude(pk__in=study.cases.values("revision")).update(stem="New words for what no study uses")
+study.save()
+enrolment.withdrawn_at = NOON
+enrolment.save()
+close_study(study, actor=None, at=NOON, confirmed_open=0)
+draft.cases.update(accepted_because="better")
+delete(draft, actor=None, at=NOON)
+print("what is needed went through")
+"""
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
+def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
+    """The environment of a site whose database was made by the real migrations."""
+    with ExitStack() as stack:
+        url = ""
+        if request.param == "postgresql":
+            server = postgres_url()
+            if server is None:
+                pytest.skip("no PostgreSQL answers on this machine")
+            url = stack.enter_context(temporary_database(server, f"frozen_{tmp_path.name[-12:]}"))
+        env = environment(tmp_path / "home", url)
+        done = manage("migrate", "-v0", env=env)
+        assert done.returncode == 0, done.stderr
+        yield env
+
+
+def test_the_database_refuses_to_change_what_was_frozen(migrated: dict[str, str]) -> None:
+    """Also after the triggers were taken away and put back."""
+    assert manage("migrate", "readerstudy", "0002", "-v0", env=migrated).returncode == 0
+    assert manage("migrate", "readerstudy", "-v0", env=migrated).returncode == 0
+    done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
+    assert done.stdout.splitlines() == ["tried 22", "what is needed went through"], done.stderr

@@ -1,0 +1,82 @@
+"""Reviewers of a question do not read it; its readers do not review it."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.enums import AssignmentState
+from annotation.models import BankImport, Question, User
+from annotation.review.assigning import RoundRefused, plan_assignments
+from annotation.vetoes import vetoes
+from readerstudy.design.vetoing import may_not_read
+from readerstudy.models import CaseSet, Reading
+from tests.annotation.review.cases import NOON, assignments_of, make_round
+from tests.readerstudy.studies import enrol, make_study, places_of
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_reader_is_not_given_the_questions_of_the_study_to_review(rita: User, remo: User) -> None:
+    review_round = make_round(n_questions=3)
+    study = make_study(n_cases=2, n_practice=1)
+    enrol(study, rita)
+    study.cases.filter(number=1, block="main").update(revision=review_round.plan.questions.first().revision)  # type: ignore[union-attr]
+    with pytest.raises(RoundRefused, match="Rita reads this question in the study “Trial”"):
+        plan_assignments(review_round.plan_id, [rita], 1, 1)
+    planned = plan_assignments(review_round.plan_id, [rita, remo], 1, 1)
+    first = review_round.plan.questions.get(position=1).revision_id
+    assert first in planned.orders[planned.people.index(remo)]
+
+
+def test_who_left_a_study_is_kept_only_from_what_they_opened(rita: User) -> None:
+    study = make_study(n_cases=3, n_practice=1)
+    enrolment = enrol(study, rita)
+    questions = list(Question.objects.filter(bank=study.bank).values_list("pk", flat=True))
+    assert len(vetoes([rita.pk], questions)) == 4
+    place = places_of(enrolment)[1]
+    Reading.objects.create(enrolment=enrolment, case=place.case, arm=study.arms.get(), presented=place, opened_at=NOON)
+    assert len(vetoes([rita.pk], questions)) == 4
+    enrolment.withdrawn_at = NOON
+    enrolment.save()
+    assert [veto.question_id for veto in vetoes([rita.pk], questions)] == [place.case.revision.question_id]
+
+
+def test_only_the_own_set_and_the_practice_block_count(rita: User) -> None:
+    study = make_study(n_cases=2, n_practice=1)
+    enrol(study, rita)
+    other = CaseSet.objects.create(study=study, number=2, name="Other")
+    moved = study.cases.get(block="main", number=2)
+    moved.sets.set([other])
+    questions = list(Question.objects.filter(bank=study.bank).values_list("pk", flat=True))
+    found = {veto.question_id for veto in vetoes([rita.pk], questions)}
+    assert moved.revision.question_id not in found
+    assert len(found) == 2
+
+
+def test_nobody_reads_what_they_reviewed_or_imported(rita: User, remo: User, cora: User, stan: User) -> None:
+    review_round = make_round(rita, remo, n_questions=3)
+    study = make_study(n_cases=2, bank=None)
+    for case, drawn in zip(study.cases.all(), review_round.plan.questions.all(), strict=False):
+        case.revision = drawn.revision
+        case.save()
+    BankImport.objects.update(actor=cora)
+    assert may_not_read(rita, study) == ["Rita reviews, or has reviewed, questions of this study: 1, 2."]
+    assert may_not_read(cora, study) == ["Cora imported questions of this study, with their keys: 1, 2."]
+    assert may_not_read(stan, study) == []
+    for assignment in assignments_of(remo, review_round):
+        assignment.state = AssignmentState.WITHDRAWN
+        assignment.opened_at = NOON if assignment.position == 1 else None
+        assignment.save()
+    assert may_not_read(remo, study) == ["Remo reviews, or has reviewed, a question of this study: 1."]
+
+
+def test_another_set_can_still_be_read(rita: User) -> None:
+    review_round = make_round(rita, n_questions=1)
+    study = make_study(n_cases=2)
+    other = CaseSet.objects.create(study=study, number=2, name="Other")
+    seen = study.cases.get(number=1)
+    seen.revision = review_round.plan.questions.get().revision
+    seen.save()
+    other.cases.set(study.cases.filter(number=2))
+    assert may_not_read(rita, study, other) == []
+    assert len(may_not_read(rita, study, study.sets.get(number=1))) == 1

@@ -1,0 +1,99 @@
+"""The data of a study on its page: buttons, files, and who is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from django.template.loader import render_to_string
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import User
+from readerstudy.enums import StudyState
+from readerstudy.exports.exporting import Table
+from readerstudy.models import ReaderStudy, StudyRole
+from readerstudy.views.study_exports import export_offers
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.exports.read_study import read_study
+
+
+@pytest.fixture
+def study(rita: User, remo: User) -> ReaderStudy:
+    return read_study(rita, remo, state=StudyState.CLOSED)
+
+
+def address(table: str = "responses", form: str = "csv", slug: str = "trial") -> str:
+    return reverse("study-export", args=[slug, table, form])
+
+
+def body(response: object) -> bytes:
+    return b"".join(response.streaming_content)  # type: ignore[attr-defined]
+
+
+def test_the_responses_of_a_closed_study(client: Client, study: ReaderStudy, cora: User) -> None:
+    client.force_login(cora)
+    response = client.post(address())
+    assert response["Content-Type"] == "text/csv; charset=utf-8"
+    assert response["Content-Disposition"] == 'attachment; filename="trial-responses.csv"'
+    assert "no-store" in response["Cache-Control"]
+    rows = list(csv.DictReader(io.StringIO(body(response).decode(), newline="")))
+    assert len(rows) == 17
+    assert rows[1]["correct"] == "true"
+
+
+@pytest.mark.parametrize("table", list(Table))
+def test_before_closing_there_are_no_answers(client: Client, study: ReaderStudy, cora: User, table: Table) -> None:
+    ReaderStudy.objects.update(state=StudyState.OPEN)
+    client.force_login(cora)
+    response = client.post(address(table.value))
+    assert response.status_code == (403 if table in (Table.RESPONSES, Table.EVENTS) else 200)
+    if response.status_code == 403:
+        assert "hidden until the study is closed" in response.content.decode()
+    assert ReaderStudy.objects.get().unblinded_at is None
+
+
+def test_a_link_that_a_browser_follows_by_itself_takes_nothing(client: Client, study: ReaderStudy, cora: User) -> None:
+    client.force_login(cora)
+    assert client.get(address()).status_code == 405
+
+
+def test_who_is_refused(client: Client, study: ReaderStudy, ada: User, cora: User, rita: User, stan: User) -> None:
+    assert client.post(address()).status_code == 302
+    for person, status in ((stan, 404), (rita, 404), (ada, 403)):
+        client.force_login(person)
+        assert client.post(address()).status_code == status
+        assert client.get(reverse("study-codebook", args=["trial", "events"])).status_code == status
+    StudyRole.objects.create(study=study, user=stan, granted_by=cora, granted_at=NOON)
+    client.force_login(stan)
+    assert client.post(address("orders")).status_code == 200
+
+
+def test_what_is_not_there(client: Client, study: ReaderStudy, cora: User) -> None:
+    client.force_login(cora)
+    for wrong in (address("people"), address(form="xlsx"), address(slug="other")):
+        assert client.post(wrong).status_code == 404
+    assert client.get(reverse("study-codebook", args=["trial", "people"])).status_code == 404
+
+
+def test_the_codebook_names_key_and_correct_only_after_closing(client: Client, study: ReaderStudy, cora: User) -> None:
+    client.force_login(cora)
+    for state, named in ((StudyState.OPEN, False), (StudyState.CLOSED, True)):
+        ReaderStudy.objects.update(state=state)
+        text = client.get(reverse("study-codebook", args=["trial", "responses"])).content.decode()
+        columns = [row["column"] for row in csv.DictReader(io.StringIO(text, newline=""))]
+        assert ({"key", "correct"} <= set(columns)) is named
+
+
+def test_the_buttons_say_what_is_hidden_and_what_unblinds(study: ReaderStudy) -> None:
+    def shown() -> str:
+        return render_to_string("readerstudy/studies/_exports.html", {"study": study, "exports": export_offers(study)})
+
+    assert shown().count("<button") == 6 * 3
+    assert "unblinds the study" in shown()
+    study.unblinded_at = NOON
+    assert "unblinds the study" not in shown()
+    study.state = StudyState.OPEN
+    assert shown().count("<button") == 4 * 3
+    assert shown().count("Hidden until the study is closed") == 2

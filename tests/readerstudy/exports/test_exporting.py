@@ -1,0 +1,129 @@
+"""The tables of a study as files: their bytes, who may have them, and the trace that stays."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from datetime import datetime, timedelta
+
+import pyarrow.parquet as pq
+import pytest
+
+from annotation.exports.tables import Format, restored
+from annotation.models import AuditEvent, User
+from readerstudy.enums import StudyState
+from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table
+from readerstudy.models import ReaderStudy, ReadingSession
+from tests.readerstudy.exports.read_study import read_study, void
+
+
+@pytest.fixture
+def study(rita: User, remo: User) -> ReaderStudy:
+    study = read_study(rita, remo, state=StudyState.CLOSED)
+    void(study.cases.filter(block="main")[0])
+    return study
+
+
+def exported(study: ReaderStudy, table: Table, noon: datetime, form: Format = Format.JSONL, reason: str = "") -> bytes:
+    file = io.BytesIO()
+    export_table(study, table, form, file, actor=None, at=noon, before_closing=reason)
+    return file.getvalue()
+
+
+def lines(study: ReaderStudy, table: Table, noon: datetime) -> list[dict[str, object]]:
+    return [json.loads(line) for line in exported(study, table, noon).decode().splitlines()]
+
+
+@pytest.mark.parametrize("form", list(Format))
+@pytest.mark.parametrize("table", list(Table))
+def test_twice_gives_the_same_bytes(study: ReaderStudy, table: Table, form: Format, noon: datetime) -> None:
+    assert exported(study, table, noon, form) == exported(study, table, noon + timedelta(days=1), form)
+
+
+@pytest.mark.parametrize("table", list(Table))
+def test_the_formats_agree_and_a_spreadsheet_runs_nothing(study: ReaderStudy, table: Table, noon: datetime) -> None:
+    told = lines(study, table, noon)
+    rows = list(csv.DictReader(io.StringIO(exported(study, table, noon, Format.CSV).decode(), newline="")))
+    records = pq.read_table(io.BytesIO(exported(study, table, noon, Format.PARQUET))).to_pylist()
+    assert told
+    for line, row, record in zip(told, rows, records, strict=True):
+        assert list(line) == list(row) == [column.name for column in columns_of(study, table)]
+        for name, value in line.items():
+            if isinstance(value, str) and not name.endswith("at"):
+                assert restored(row[name]) == value == record[name]
+            elif isinstance(value, int | float) and not isinstance(value, bool):
+                assert float(row[name]) == value == record[name]
+            elif value is None:
+                assert (row[name], record[name]) == ("", None)
+    assert not [cell for row in rows for cell in row.values() if cell.startswith("=")]
+
+
+def test_names_of_people_and_tokens_of_sittings_stay_here(study: ReaderStudy, noon: datetime) -> None:
+    token = ReadingSession.objects.get().public_id.encode()
+    for table in Table:
+        told = exported(study, table, noon, Format.CSV).lower()
+        assert b"rita" not in told
+        assert b"remo" not in told
+        assert token.lower() not in told
+
+
+def test_events_sessions_orders_and_voidings(study: ReaderStudy, noon: datetime) -> None:
+    events = lines(study, Table.EVENTS, noon)
+    assert [(e["kind"], e["client_ms"], e["session"], e["reader"]) for e in events] == [
+        ("painted", 100.25, 1, "R1"),
+        ("selected", 200.5, 1, "R1"),
+        ("submitted", 300.75, 1, "R1"),
+    ]
+    assert [e["details"] for e in events] == ["", '{"option": "B"}', ""]
+    [session] = lines(study, Table.SESSIONS, noon)
+    assert (session["session"], session["device"]) == (1, '{"pixel_ratio": 1.5, "width": 1366}')
+    orders = lines(study, Table.ORDERS, noon)
+    assert len(orders) == 4 * 9
+    assert [o["reader"] for o in orders[::9]] == ["R1", "R2", "", ""]
+    assert [(o["position"], o["case"], o["options_order"]) for o in orders[:3]] == [
+        (1, 1001, "ABCD"),
+        (1, 1, "CBDA"),
+        (2, 2, "CBDA"),
+    ]
+    [voiding] = lines(study, Table.VOIDINGS, noon)
+    assert (voiding["case"], voiding["reason"], voiding["before_unblinding"]) == (1, "two keys are right", True)
+
+
+@pytest.mark.parametrize("table", list(Table))
+def test_answers_are_hidden_until_the_study_is_closed(study: ReaderStudy, table: Table, noon: datetime) -> None:
+    for state in (StudyState.FROZEN, StudyState.OPEN):
+        study.state = state
+        if table in (Table.RESPONSES, Table.EVENTS):
+            for reason in ("", "  " * 20, "too short"):
+                with pytest.raises(AnswersHidden):
+                    exported(study, table, noon, reason=reason)
+        else:
+            assert exported(study, table, noon)
+    assert AuditEvent.objects.filter(act="study.exported").exists() is (table not in (Table.RESPONSES, Table.EVENTS))
+
+
+def test_a_reason_breaks_the_glass_and_shows_no_key(study: ReaderStudy, noon: datetime) -> None:
+    study.state = StudyState.OPEN
+    told = exported(study, Table.RESPONSES, noon, reason="a reader fell ill in between").splitlines()
+    assert json.loads(told[1])["option"] == "B"
+    assert not {"key", "correct"} & json.loads(told[0]).keys()
+    broken = AuditEvent.objects.get(act="study.glass_broken")
+    assert broken.facts == {"reason": "a reader fell ill in between", "table": "responses"}
+
+
+def test_who_took_which_bytes_is_in_the_audit_log(study: ReaderStudy, cora: User, noon: datetime) -> None:
+    export_table(study, Table.ORDERS, Format.CSV, io.BytesIO(), actor=cora, at=noon)
+    event = AuditEvent.objects.get(act="study.exported")
+    assert event.actor == cora
+    assert (event.facts["table"], event.facts["rows"], len(event.facts["sha256"])) == ("orders", 36, 64)
+
+
+def test_the_first_export_of_responses_unblinds_the_study_and_no_other_does(study: ReaderStudy, noon: datetime) -> None:
+    for table in (table for table in Table if table != Table.RESPONSES):
+        exported(study, table, noon)
+    assert ReaderStudy.objects.get().unblinded_at is None
+    exported(study, Table.RESPONSES, noon)
+    exported(study, Table.RESPONSES, noon + timedelta(days=1))
+    assert ReaderStudy.objects.get().unblinded_at == noon
+    assert AuditEvent.objects.filter(act="study.unblinded").count() == 1

@@ -1,0 +1,125 @@
+"""The responses of a study, row by row."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import User
+from readerstudy.enums import StudyState
+from readerstudy.exports.response_columns import response_columns
+from readerstudy.exports.responses import response_rows
+from readerstudy.models import Enrolment, ReaderStudy, Reading, Response
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.exports.read_study import read_study, void
+from tests.readerstudy.studies import enrol, make_study
+
+
+@pytest.fixture
+def study(rita: User, remo: User) -> ReaderStudy:
+    return read_study(rita, remo, state=StudyState.CLOSED)
+
+
+def rows_of(study: ReaderStudy, *, with_key: bool = True) -> list[dict[str, Any]]:
+    names = [column.name for column in response_columns(with_key=with_key)]
+    return [dict(zip(names, row, strict=True)) for row in response_rows(study, with_key=with_key)]
+
+
+def test_the_whole_main_block_of_every_reader_and_what_was_read_of_the_practice_block(study: ReaderStudy) -> None:
+    rows = rows_of(study)
+    assert [(row["reader"], row["block"], row["position"]) for row in rows] == [
+        ("R1", "practice", 1),
+        *[("R1", "main", n) for n in range(1, 9)],
+        *[("R2", "main", n) for n in range(1, 9)],
+    ]
+    assert {row["reader_state"] for row in rows} == {"reading", "withdrawn"}
+    assert {row["counted"] for row in rows if row["reader"] == "R2"} == {"missing"}
+    assert {row["reading_id"] for row in rows if row["reader"] == "R2"} == {""}
+
+
+def test_each_way_in_which_a_reading_ends(study: ReaderStudy) -> None:
+    told = [
+        (row["state"], row["counted"], row["option"], row["is_confirmed"], row["closed_by_time"], row["correct"])
+        for row in rows_of(study)
+        if row["reader"] == "R1" and row["block"] == "main"
+    ]
+    assert told == [
+        ("answered", "answered", "B", True, False, True),
+        ("answered", "answered", "C", True, False, False),
+        ("declined", "declined", "", True, False, False),
+        ("late", "late", "B", True, False, False),
+        ("unconfirmed", "unconfirmed", "B", False, True, True),
+        ("answered", "answered", "A", True, True, False),
+        ("timed_out", "timed_out", "", False, True, False),
+        ("", "missing", "", None, False, None),
+    ]
+
+
+def test_what_was_said_beside_the_answer(study: ReaderStudy) -> None:
+    first, second = rows_of(study)[1:3]
+    assert (first["confidence"], first["slip_option"], first["faulty"]) == (80, "D", True)
+    assert (first["faulty_text"], first["refused_answers"]) == ("=two clavicles", 1)
+    assert (second["confidence"], second["slip_option"], second["faulty"]) == (None, "", False)
+    assert (first["active_ms"], first["elapsed_ms"], first["sittings"]) == (4200, 5000, 1)
+    assert (first["time_rule"], first["time_flags"]) == ("active-1", "quiet|blurred")
+    assert rows_of(study)[6]["unreadable"] == "image1"
+    assert rows_of(study)[6]["delivered_late"] is True
+    assert rows_of(study)[4]["limit_ms"] == 30_000
+
+
+def test_options_are_canonical_and_the_letter_on_screen_stands_beside_them(study: ReaderStudy) -> None:
+    main = [row for row in rows_of(study) if row["reader"] == "R1" and row["block"] == "main"]
+    assert {row["options_order"] for row in main} == {"CBDA"}
+    assert [(row["option"], row["shown_option"]) for row in main[:3]] == [("B", "B"), ("C", "A"), ("", "")]
+
+
+def test_what_a_mixed_model_needs_is_there(study: ReaderStudy) -> None:
+    row = rows_of(study)[1]
+    assert (row["task"], row["difficulty"], row["category"]) == ("negation", "hard", "CATEGORY-WORDS negation")
+    assert (row["exam"], row["case"], row["revision"]) == ("exam1", 1, 1)
+    assert (row["arm"], row["information"], row["aid"], row["case_set"]) == (1, "none", "none", "All cases")
+    assert (row["key"], row["study"], row["protocol_sha256"]) == ("B", "trial", study.protocol_sha256)
+
+
+def test_key_and_correct_are_not_even_columns_before_closing(study: ReaderStudy) -> None:
+    rows = rows_of(study, with_key=False)
+    assert len(rows) == len(rows_of(study))
+    assert not {"key", "correct"} & rows[0].keys()
+
+
+def test_a_voided_case_stays_with_its_mark(study: ReaderStudy) -> None:
+    cases = list(study.cases.filter(block="main"))
+    void(cases[0])
+    void(cases[1], before_unblinding=False)
+    marked = [(row["case"], row["voided"]) for row in rows_of(study) if row["reader"] == "R1" and row["voided"]]
+    assert marked == [(1, "before_unblinding"), (2, "after_unblinding")]
+
+
+def test_readings_made_elsewhere_have_the_rows_that_no_file_brought(db: None) -> None:
+    study = make_study("Old", n_cases=3, state=StudyState.CLOSED)
+    reader = Enrolment.objects.create(
+        study=study, case_set=study.sets.get(), pseudonym="Reader 1", source="a.csv", enrolled_at=NOON
+    )
+    case = study.cases.get(number=2)
+    reading = Reading.objects.create(enrolment=reader, case=case, arm=study.arms.get(), position=7, closed_at=NOON)
+    Response.objects.create(
+        reading=reading, is_confirmed=True, state="answered", option="B", source="a.csv row 2", stored_at=NOON
+    )
+    told = [(r["case"], r["position"], r["counted"], r["source"], r["reader_state"]) for r in rows_of(study)]
+    assert told == [
+        (2, 7, "answered", "a.csv row 2", "imported"),
+        (1, None, "missing", "", "imported"),
+        (3, None, "missing", "", "imported"),
+    ]
+
+
+def test_the_number_of_statements_follows_the_readers_and_not_the_cases(
+    rita: User, remo: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    study = make_study("Many", n_cases=30)
+    enrol(study, rita)
+    enrol(study, remo)
+    with django_assert_max_num_queries(4 + 2 * 5):
+        assert len(rows_of(study)) == 60

@@ -1,0 +1,105 @@
+"""Opening, choosing, events, remarks and breaks over HTTP."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import User
+from readerstudy.design.rules import Rules
+from readerstudy.models import Reading, Remark, TimingEvent
+from tests.readerstudy.reading.page import ReadingPage, new_key
+from tests.readerstudy.studies import enrol, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def page(rita: User) -> ReadingPage:
+    study = make_study(n_cases=5, rules=Rules(confidence=True, time_limit_s=600))
+    enrol(study, rita)
+    return ReadingPage(rita, study.slug)
+
+
+def test_opening_says_how_the_case_stands(page: ReadingPage) -> None:
+    first, second, *_rest = page.begin()["state"]["cases"]
+    answer = page.open(first["id"])
+    assert answer.json() == {
+        "opened": True,
+        "closed": False,
+        "seconds_left": None,
+        "choice": "",
+        "choice_sequence": 0,
+    }
+    assert page.tell(first["id"], page.painted(first, 0)).status_code == 204
+    assert page.choose(first["id"], "B").status_code == 204
+    again = page.open(first["id"]).json()
+    assert (again["choice"], again["choice_sequence"]) == ("B", 1)
+    assert 590 < again["seconds_left"] <= 600
+    assert page.open(second["id"]).json()["reason"] == "not_yet"
+    page.commit(first["id"], "B")
+    closed = page.open(first["id"]).json()
+    assert (closed["closed"], closed["choice"]) == (True, "")
+
+
+def test_the_way_from_confidence_to_the_next_case(page: ReadingPage) -> None:
+    first, second, *_rest = page.begin()["state"]["cases"]
+    state = page.read(first, "B").json()["state"]
+    assert state["last"]["needs_confidence"]
+    assert page.open(second["id"]).json()["reason"] == "confidence_missing"
+    key = new_key()
+    said = page.post("remark", first["id"], kind="confidence", value="80", key=key)
+    assert said.json() == {"stored": {"key": key, "kind": "confidence", "value": "80"}}
+    assert not page.state()["last"]["needs_confidence"]
+    assert page.open(second["id"]).status_code == 200
+    late = page.post("remark", first["id"], kind="confidence", value="60", key=new_key())
+    assert (late.status_code, late.json()["reason"]) == (409, "too_late")
+
+
+def test_a_remark_that_fits_nothing_is_422(page: ReadingPage) -> None:
+    first = page.begin()["state"]["cases"][0]
+    page.read(first, "B")
+    for fields in ({"kind": "slip", "value": "B"}, {"kind": "confidence", "value": "50"}, {"kind": "fault"}):
+        refused = page.post("remark", first["id"], key=new_key(), **fields)
+        assert (refused.status_code, refused.json()["reason"]) == (422, "malformed")
+    assert not Remark.objects.exists()
+
+
+def test_an_older_choice_is_acknowledged_and_changes_nothing(page: ReadingPage) -> None:
+    first = page.begin()["state"]["cases"][0]
+    page.open(first["id"])
+    assert page.choose(first["id"], "C", 7).status_code == 204
+    assert page.choose(first["id"], "A", 6).status_code == 204
+    assert Reading.objects.get().choice == "C"
+
+
+@pytest.mark.parametrize("sequence", ["", "-1", "x", "99999999999", "٣"])
+def test_a_choice_is_counted(page: ReadingPage, sequence: str) -> None:
+    first = page.begin()["state"]["cases"][0]
+    page.open(first["id"])
+    assert page.post("choice", first["id"], option="A", sequence=sequence).status_code == 422
+
+
+def test_events_that_cannot_be_read_are_refused_whole(page: ReadingPage) -> None:
+    first = page.begin()["state"]["cases"][0]
+    assert page.tell(first["id"], page.painted(first, 0)).json()["reason"] == "not_opened"
+    page.open(first["id"])
+    refused = page.tell(first["id"], page.painted(first, 0), {"kind": "opened"})
+    assert (refused.status_code, refused.json()["reason"]) == (422, "malformed")
+    assert TimingEvent.objects.exclude(page="server").count() == 0
+
+
+def test_a_break(page: ReadingPage) -> None:
+    first = page.begin()["state"]["cases"][0]
+    assert page.post("pause").json()["paused"]
+    assert page.open(first["id"]).json()["reason"] == "paused"
+    assert not page.post("resume").json()["paused"]
+    assert page.open(first["id"]).status_code == 200
+
+
+def test_a_study_without_breaks(rita: User) -> None:
+    study = make_study("Second", rules=Rules(may_pause=False))
+    enrol(study, rita)
+    page = ReadingPage(rita, study.slug)
+    page.begin()
+    refused = page.post("pause")
+    assert (refused.status_code, refused.json()["reason"]) == (409, "no_pause")

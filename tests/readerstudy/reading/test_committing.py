@@ -1,0 +1,220 @@
+"""Storing an answer: once and for good, or refused with the reason and kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import AuditEvent, User
+from annotation.timing.parsing import Trace
+from annotation.timing.witnessed import NoSuchImage, NotSeen
+from readerstudy.enums import Refusal
+from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
+from readerstudy.reading.choosing import NoSuchOption
+from readerstudy.reading.committing import OtherAnswer
+from readerstudy.reading.holding import NotArmed, NotYet, ReadingRefused
+from readerstudy.reading.keys import KeyMissing
+from tests.readerstudy.reading.conftest import MakeDesk
+from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at
+from tests.readerstudy.studies import later
+
+pytestmark = pytest.mark.django_db
+
+
+def test_an_answer_and_its_time_are_stored(desk: Desk) -> None:
+    response = desk.read(desk.places[0], "C", seconds=10, takes=8)
+    assert (response.option, response.state, response.is_confirmed) == ("C", "answered", True)
+    assert (response.active_ms, response.elapsed_ms, response.time_rule) == (8_000, 8_000, "active-1")
+    assert (response.time_flags, response.committed_at) == ([], later(18))
+    assert reading_at(desk.places[0]).closed_at == later(18)
+    assert AuditEvent.objects.filter(act="reading.answered").count() == 1
+
+
+def test_the_audit_log_does_not_say_which_option(desk: Desk) -> None:
+    desk.read(desk.places[0], "C", seconds=10)
+    assert AuditEvent.objects.get(act="reading.answered").facts == {"block": "main", "position": 1}
+
+
+def test_the_same_key_gets_the_first_result(desk: Desk) -> None:
+    key = new_key()
+    desk.open(desk.places[0], 1)
+    desk.paint(desk.places[0], 1)
+    first = desk.commit(desk.places[0], "C", seconds=5, key=key)
+    assert desk.commit(desk.places[0], "C", seconds=9, key=key) == first
+    assert desk.commit(desk.places[0], "C", seconds=9) == first
+    assert Response.objects.count() == 1
+    assert not RefusedAnswer.objects.exists()
+
+
+def test_another_answer_is_refused_kept_and_logged(desk: Desk) -> None:
+    first = desk.read(desk.places[0], "C", seconds=1)
+    key = new_key()
+    for seconds in (10, 11):
+        with pytest.raises(OtherAnswer) as refused:
+            desk.commit(desk.places[0], "D", seconds=seconds, key=key)
+        assert refused.value.stored == first
+    kept = RefusedAnswer.objects.get()
+    assert (kept.reason, kept.option, kept.key) == ("other_answer", "D", key)
+    assert AuditEvent.objects.filter(act="reading.answer_refused").count() == 2
+    assert Response.objects.get().option == "C"
+
+
+def test_a_page_that_lost_the_pen_is_refused_and_its_answer_kept(desk: Desk) -> None:
+    desk.open(desk.places[0], 1)
+    desk.paint(desk.places[0], 1)
+    Desk(desk.enrolment).begin(2, take_over=True)
+    with pytest.raises(ReadingRefused) as refused:
+        desk.commit(desk.places[0], "B", seconds=5)
+    assert refused.value.reason == Refusal.NOT_THE_WRITER
+    kept = RefusedAnswer.objects.get()
+    assert (kept.reason, kept.option, kept.session) == ("not_the_writer", "B", desk.token)
+    assert not Response.objects.exists()
+
+
+def test_a_stored_answer_is_acknowledged_to_a_page_that_lost_the_pen(desk: Desk) -> None:
+    key = new_key()
+    desk.open(desk.places[0], 1)
+    desk.paint(desk.places[0], 1)
+    first = desk.commit(desk.places[0], "C", seconds=5, key=key)
+    Desk(desk.enrolment).begin(6, take_over=True)
+    assert desk.commit(desk.places[0], "C", seconds=7, key=key) == first
+
+
+@pytest.mark.parametrize(
+    ("study", "enrolment", "reason"),
+    [
+        ({"state": "closed"}, {}, Refusal.STUDY_CLOSED),
+        ({"deadline_at": later(3)}, {}, Refusal.DEADLINE_PASSED),
+        ({}, {"deadline_at": later(3)}, Refusal.DEADLINE_PASSED),
+        ({}, {"withdrawn_at": later(3)}, Refusal.WITHDRAWN),
+        ({}, {"replaced_at": later(3)}, Refusal.WITHDRAWN),
+    ],
+)
+def test_what_comes_after_the_end_is_refused_and_kept(
+    desk: Desk, study: dict[str, object], enrolment: dict[str, object], reason: Refusal
+) -> None:
+    desk.open(desk.places[0], 1)
+    desk.paint(desk.places[0], 1)
+    if study:
+        ReaderStudy.objects.update(**study)
+    if enrolment:
+        Enrolment.objects.update(**enrolment)
+    with pytest.raises(ReadingRefused) as refused:
+        desk.commit(desk.places[0], "B", seconds=5)
+    assert refused.value.reason == reason
+    assert RefusedAnswer.objects.get().reason == reason
+    assert not Response.objects.exists()
+
+
+def test_a_refused_answer_to_a_case_that_was_never_opened_is_in_the_audit_log(desk: Desk) -> None:
+    Desk(desk.enrolment).begin(2, take_over=True)
+    with pytest.raises(ReadingRefused):
+        desk.commit(desk.places[0], "B", seconds=5)
+    assert AuditEvent.objects.get(act="reading.answer_refused").facts["place"] == desk.places[0].public_id
+
+
+def test_what_was_not_on_screen_is_not_answered(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_cases=1, pixels=True)
+    place = desk.places[0]
+    frontal, lateral = images_of(place)
+    desk.open(place, 1)
+    with pytest.raises(NotSeen) as unseen:
+        desk.commit(place, seconds=5)
+    assert set(unseen.value.images) == {frontal, lateral}
+    half = Trace(desk.page, (desk.event(desk.painted(place, 1).kind, 1, views=[frontal]),))
+    with pytest.raises(NotSeen) as unseen:
+        desk.commit(place, seconds=6, trace=half)
+    assert unseen.value.images == (lateral,)
+    assert not RefusedAnswer.objects.exists()
+    said = Trace(desk.page, half.events, unreadable=(lateral,))
+    assert desk.commit(place, seconds=7, trace=said).unreadable == [lateral]
+
+
+def test_an_image_of_another_case_is_not_said_to_be_unreadable(desk: Desk) -> None:
+    desk.open(desk.places[0], 1)
+    with pytest.raises(NoSuchImage):
+        desk.commit(desk.places[0], seconds=5, trace=Trace(unreadable=tuple(images_of(desk.places[1]))))
+
+
+def test_a_clock_that_cannot_be_read_costs_the_time_and_not_the_answer(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_cases=1, pixels=True)
+    desk.open(desk.places[0], 1)
+    response = desk.commit(desk.places[0], "B", seconds=5, trace=Trace(is_damaged=True))
+    assert (response.option, response.state, response.active_ms) == ("B", "answered", None)
+    assert "malformed" in response.time_flags
+
+
+def test_a_commit_opens_the_case_whose_opening_was_lost(desk: Desk) -> None:
+    painted = desk.painted(desk.places[0], 1_000)
+    response = desk.commit(desk.places[0], "B", seconds=5, events=(painted,))
+    assert (response.reading.opened_at, response.reading.painted_at) == (later(5), later(5))
+
+
+def test_the_order_is_kept(desk: Desk) -> None:
+    with pytest.raises(NotYet):
+        desk.commit(desk.places[1], seconds=5)
+    with pytest.raises(NotArmed):
+        desk.commit(desk.places[3], seconds=5)
+
+
+def test_options_are_the_canonical_ones_whatever_stands_where(desk: Desk) -> None:
+    place = desk.places[0]
+    place.options = "DCBA"
+    place.save()
+    assert desk.state().cases[0].options[0] == ("D", place.case.revision.options[3])
+    assert desk.read(place, "D", seconds=1).option == "D"
+
+
+@pytest.mark.parametrize("option", ["", "E", "b", "AB", "\x00"])
+def test_an_answer_names_an_option(desk: Desk, option: str) -> None:
+    desk.open(desk.places[0], 1)
+    with pytest.raises(NoSuchOption):
+        desk.commit(desk.places[0], option, seconds=5)
+
+
+def test_cannot_tell_is_an_answer_where_the_rules_allow_it(desk_with: MakeDesk, remo: User) -> None:
+    desk = desk_with(cannot_tell=True)
+    desk.open(desk.places[0], 1)
+    with pytest.raises(NoSuchOption):
+        desk.commit(desk.places[0], "A", declined=True, seconds=5)
+    response = desk.commit(desk.places[0], "", declined=True, seconds=5)
+    assert (response.state, response.option) == ("declined", "")
+
+
+def test_cannot_tell_is_refused_where_the_rules_do_not(desk: Desk) -> None:
+    desk.open(desk.places[0], 1)
+    with pytest.raises(NoSuchOption):
+        desk.commit(desk.places[0], "", declined=True, seconds=5)
+
+
+@pytest.mark.parametrize("key", ["", "1", "B" * 36, "c888dd40-5473-4174-8ced-bdbf6db25b7c ", "\x00" * 36])
+def test_an_answer_has_a_key(desk: Desk, key: str) -> None:
+    desk.open(desk.places[0], 1)
+    with pytest.raises(KeyMissing):
+        desk.commit(desk.places[0], seconds=5, key=key or " ")
+
+
+def test_the_last_answer_finishes_the_reading(desk: Desk) -> None:
+    for place in desk.places:
+        assert Enrolment.objects.get().finished_at is None
+        desk.read(place, seconds=place.position * 20)
+    assert Enrolment.objects.get().finished_at == later(88)
+    shown = desk.state(90)
+    assert (shown.finished, shown.cases, shown.standing.done) == (True, [], 4)
+
+
+def test_a_case_taken_up_on_another_device_is_flagged(desk: Desk) -> None:
+    place = desk.places[0]
+    desk.open(place, 1)
+    desk.paint(place, 1)
+    second = Desk(desk.enrolment)
+    second.begin(5, take_over=True)
+    second.paint(place, 6)
+    response = second.commit(place, "A", seconds=9)
+    assert "resumed" in response.time_flags
+
+
+def test_a_voided_case_is_still_read_and_stays_stored(desk: Desk) -> None:
+    from readerstudy.models import Voiding
+
+    Voiding.objects.create(case=desk.places[0].case, reason="wrong side", before_unblinding=True, at=later(1))
+    assert desk.read(desk.places[0], seconds=2).state == "answered"

@@ -1,0 +1,115 @@
+"""The end of the time of a case: closed by the program, as often as it is asked, and an answer in time still counts."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.jobs.sweeping import SWEEPS
+from annotation.models import AuditEvent
+from readerstudy.models import Enrolment, Response
+from readerstudy.reading.expiring import close_reading, sweep_readings
+from tests.readerstudy.reading.conftest import MakeDesk
+from tests.readerstudy.reading.desk import Desk, reading_at
+from tests.readerstudy.studies import later
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def timed(desk_with: MakeDesk) -> Desk:
+    """The first case of a study with 30 seconds per case is on screen since noon."""
+    desk = desk_with(time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    return desk
+
+
+def test_the_deadline_stands_from_the_first_painted_on(timed: Desk) -> None:
+    assert reading_at(timed.places[0]).deadline_at == later(30)
+    timed.paint(timed.places[0], 20)
+    timed.open(timed.places[0], 25)
+    assert (reading_at(timed.places[0]).painted_at, reading_at(timed.places[0]).deadline_at) == (later(0), later(30))
+    assert timed.state(12).cases[0].seconds_left == 18
+
+
+def test_the_sweep_waits_for_answers_on_their_way(timed: Desk) -> None:
+    assert sweep_readings(later(62)) == 0
+    assert sweep_readings(later(63)) == 1
+    assert sweep_readings(later(64)) == 0
+
+
+def test_the_saved_choice_is_kept_unconfirmed(timed: Desk) -> None:
+    timed.choose(timed.places[0], "C", 1, 10)
+    sweep_readings(later(63))
+    response = Response.objects.get()
+    assert (response.state, response.option, response.is_confirmed) == ("unconfirmed", "C", False)
+    assert (response.limit_ms, response.active_ms, response.key) == (30_000, None, "")
+    assert AuditEvent.objects.get(act="reading.ran_out").actor is None
+
+
+def test_without_a_choice_the_time_is_out(timed: Desk) -> None:
+    sweep_readings(later(63))
+    assert (Response.objects.get().state, Response.objects.get().option) == ("timed_out", "")
+
+
+def test_closing_twice_stores_once(timed: Desk) -> None:
+    reading = reading_at(timed.places[0])
+    assert close_reading(reading.pk, at=later(63))
+    assert not close_reading(reading.pk, at=later(63))
+    assert Response.objects.count() == 1
+
+
+def test_the_next_case_shows_as_soon_as_the_grace_is_over_and_opening_it_closes_this_one(timed: Desk) -> None:
+    assert timed.state(32).cases[0].id == timed.places[0].public_id
+    shown = timed.state(33)
+    assert (shown.cases[0].id, shown.standing.done) == (timed.places[1].public_id, 1)
+    assert not Response.objects.exists()
+    timed.open(timed.places[1], 33)
+    assert (Response.objects.get().state, reading_at(timed.places[0]).closed_at) == ("timed_out", later(33))
+
+
+def test_no_more_is_armed_than_the_rules_allow_while_a_case_that_ran_out_is_not_closed(timed: Desk) -> None:
+    assert [place.id for place in timed.state(33).cases] == [place.public_id for place in timed.places[1:3]]
+
+
+def test_an_answer_made_in_time_takes_the_place_of_the_unconfirmed_close(timed: Desk) -> None:
+    timed.choose(timed.places[0], "C", 1, 10)
+    sweep_readings(later(63))
+    timed.read(timed.places[1], seconds=70)
+    late = timed.commit(timed.places[0], "D", seconds=100, ms=29_000)
+    assert (late.state, late.option, late.is_confirmed, late.delivered_late) == ("answered", "D", True, True)
+    assert [one.option for one in Response.objects.filter(reading=late.reading)] == ["C", "D"]
+    assert reading_at(timed.places[0]).closed_at == later(63)
+
+
+def test_an_answer_after_the_limit_is_stored_as_late_before_and_after_the_close(timed: Desk) -> None:
+    late = timed.commit(timed.places[0], "D", seconds=40, ms=33_000)
+    assert (late.state, late.option, late.limit_ms) == ("late", "D", 30_000)
+    timed.open(timed.places[1], 50)
+    timed.paint(timed.places[1], 50)
+    sweep_readings(later(200))
+    late = timed.commit(timed.places[1], "D", seconds=210, ms=90_000)
+    assert (late.state, late.is_confirmed) == ("late", True)
+
+
+def test_a_slow_network_does_not_make_an_answer_late(timed: Desk) -> None:
+    response = timed.commit(timed.places[0], "B", seconds=50, ms=29_000)
+    assert (response.state, response.delivered_late) == ("answered", True)
+
+
+def test_the_last_case_that_runs_out_finishes_the_reading(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_cases=1, time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    sweep_readings(later(63))
+    assert Enrolment.objects.get().finished_at == later(63)
+
+
+def test_a_case_that_never_was_on_screen_does_not_run_out(desk_with: MakeDesk) -> None:
+    desk = desk_with(time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    assert sweep_readings(later(9_999)) == 0
+
+
+def test_workers_run_the_sweep() -> None:
+    assert "readerstudy.reading.expiring.sweep_readings" in SWEEPS

@@ -1,0 +1,72 @@
+"""Which images a reader may fetch."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import Image, Rendition, User
+from readerstudy.models import Enrolment, PresentedCase, ReaderStudy
+from readerstudy.reading.images import shows_images
+from tests.readerstudy.reading.conftest import MakeDesk
+from tests.readerstudy.reading.desk import Desk, images_of
+from tests.readerstudy.studies import later
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def desk(desk_with: MakeDesk) -> Desk:
+    return desk_with(n_cases=6)
+
+
+def shown(desk: Desk) -> list[int]:
+    """The places whose images this reader may fetch now."""
+    return [
+        place.position for place in desk.places if shows_images(desk.reader.pk, place.case.revision.question.exam_id)
+    ]
+
+
+def test_those_of_the_armed_cases_and_of_the_last_one(desk: Desk) -> None:
+    assert shown(desk) == [1, 2, 3]
+    desk.read(desk.places[0], seconds=1)
+    assert shown(desk) == [1, 2, 3, 4]
+    desk.read(desk.places[1], seconds=20)
+    assert shown(desk) == [2, 3, 4, 5]
+
+
+@pytest.mark.parametrize("over", [{"withdrawn_at": later(1)}, {"replaced_at": later(1)}, {"consented_at": None}])
+def test_none_to_a_reader_who_is_not_taking_part(desk: Desk, over: dict[str, object]) -> None:
+    Enrolment.objects.update(**over)
+    assert shown(desk) == []
+
+
+@pytest.mark.parametrize("state", ["frozen", "closed", "analysed"])
+def test_none_when_the_study_is_not_open(desk: Desk, state: str) -> None:
+    ReaderStudy.objects.update(state=state)
+    assert shown(desk) == []
+
+
+def test_none_of_the_main_block_during_practice(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_practice=2)
+    Enrolment.objects.update(practised_at=None)
+    assert shown(desk) == []
+
+
+def test_none_to_somebody_else(desk: Desk, remo: User) -> None:
+    exam = desk.places[0].case.revision.question.exam_id
+    assert not shows_images(remo.pk, exam)
+
+
+def test_the_server_gives_them_out_by_this_rule(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_cases=4, pixels=True)
+    client = Client()
+    client.force_login(desk.reader)
+    status = [client.get(reverse("rendition", args=[name_of(place)])).status_code for place in desk.places]
+    assert status == [200, 200, 200, 404]
+
+
+def name_of(place: PresentedCase) -> str:
+    image = Image.objects.get(public_id=images_of(place)[0])
+    return Rendition.objects.get(image=image, kind="full").name

@@ -1,0 +1,64 @@
+"""Breaks: after the case that is open, until the reader ends them."""
+
+from __future__ import annotations
+
+import pytest
+
+from annotation.models import AuditEvent
+from readerstudy.models import Enrolment
+from readerstudy.reading.holding import ReadingRefused
+from readerstudy.reading.pausing import NoPauseHere
+from tests.readerstudy.reading.conftest import MakeDesk
+from tests.readerstudy.reading.desk import Desk
+from tests.readerstudy.studies import later
+
+pytestmark = pytest.mark.django_db
+
+
+def test_the_open_case_can_still_be_answered(desk: Desk) -> None:
+    desk.open(desk.places[0], 1)
+    desk.pause(2)
+    desk.paint(desk.places[0], 3)
+    assert desk.commit(desk.places[0], seconds=9).state == "answered"
+    assert desk.state(10).paused
+
+
+def test_pausing_twice_keeps_the_first_moment(desk: Desk) -> None:
+    desk.pause(2)
+    desk.pause(9)
+    assert Enrolment.objects.get().paused_at == later(2)
+    desk.resume(62)
+    desk.resume(70)
+    assert Enrolment.objects.get().paused_at is None
+    assert AuditEvent.objects.get(act="reading.resumed").facts == {"seconds": 60}
+
+
+def test_a_study_can_do_without_breaks(desk_with: MakeDesk) -> None:
+    desk = desk_with(may_pause=False)
+    with pytest.raises(NoPauseHere):
+        desk.pause(1)
+
+
+def test_a_study_with_breaks_of_its_own_lets_readers_take_them(desk_with: MakeDesk) -> None:
+    desk = desk_with(may_pause=False, break_every=2)
+    desk.pause(1)
+    assert desk.state(2).paused
+
+
+def test_a_break_is_offered_after_every_so_many_cases_until_the_next_is_open(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_cases=5, break_every=2)
+    due = [desk.state(0).break_due]
+    for place in desk.places[:4]:
+        desk.read(place, seconds=place.position * 20)
+        due.append(desk.state(place.position * 20 + 10).break_due)
+    assert due == [False, False, True, False, True]
+    desk.open(desk.places[4], 100)
+    assert not desk.state(101).break_due
+
+
+def test_only_the_page_with_the_pen_begins_a_break(desk: Desk) -> None:
+    Desk(desk.enrolment).begin(1, take_over=True)
+    with pytest.raises(ReadingRefused):
+        desk.pause(2)
+    with pytest.raises(ReadingRefused):
+        desk.resume(2)

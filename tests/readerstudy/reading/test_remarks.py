@@ -1,0 +1,137 @@
+"""What a reader says beside the answer: confidence, a slip, a fault."""
+
+from __future__ import annotations
+
+import pytest
+
+from readerstudy.design.rules import CHANCES
+from readerstudy.models import Remark
+from readerstudy.reading.choosing import NoSuchOption
+from readerstudy.reading.holding import NotOpened, ReadingRefused
+from readerstudy.reading.keys import KeyMissing
+from readerstudy.reading.remarks import MOST_TEXT, RemarkRefused, RemarkTooLate
+from tests.readerstudy.reading.conftest import MakeDesk
+from tests.readerstudy.reading.desk import Desk, new_key
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def asked(desk_with: MakeDesk) -> Desk:
+    """A study that asks for confidence; the first case is answered with B."""
+    desk = desk_with(confidence=True)
+    desk.read(desk.places[0], "B", seconds=1)
+    return desk
+
+
+@pytest.mark.parametrize("chance", CHANCES)
+def test_the_chance_of_being_right(asked: Desk, chance: int) -> None:
+    assert asked.say(asked.places[0], "confidence", str(chance), seconds=10).value == str(chance)
+
+
+@pytest.mark.parametrize("value", ["", "50", "095", "B", "\x00"])
+def test_other_chances_are_none(asked: Desk, value: str) -> None:
+    with pytest.raises(RemarkRefused):
+        asked.say(asked.places[0], "confidence", value, seconds=10)
+
+
+def test_the_same_key_is_stored_once(asked: Desk) -> None:
+    key = new_key()
+    first = asked.say(asked.places[0], "confidence", "80", key=key, seconds=10)
+    assert asked.say(asked.places[0], "confidence", "25", key=key, seconds=11) == first
+    assert Remark.objects.get().value == "80"
+
+
+def test_a_second_thought_is_a_second_row(asked: Desk) -> None:
+    for value in ("80", "60"):
+        asked.say(asked.places[0], "confidence", value, seconds=10)
+    assert list(Remark.objects.values_list("value", flat=True)) == ["80", "60"]
+
+
+def test_confidence_ends_when_the_next_case_opens(asked: Desk) -> None:
+    asked.say(asked.places[0], "confidence", "80", seconds=10)
+    asked.open(asked.places[1], 11)
+    with pytest.raises(RemarkTooLate):
+        asked.say(asked.places[0], "confidence", "60", seconds=12)
+
+
+def test_confidence_is_only_taken_where_it_is_asked(desk: Desk) -> None:
+    desk.read(desk.places[0], seconds=1)
+    with pytest.raises(RemarkRefused):
+        desk.say(desk.places[0], "confidence", "80", seconds=10)
+
+
+def test_a_slip_can_be_told_until_the_next_answer(desk: Desk) -> None:
+    desk.read(desk.places[0], "B", seconds=1)
+    desk.open(desk.places[1], 10)
+    desk.paint(desk.places[1], 10)
+    assert desk.say(desk.places[0], "slip", "C", seconds=11).value == "C"
+    desk.commit(desk.places[1], seconds=15)
+    with pytest.raises(RemarkTooLate):
+        desk.say(desk.places[0], "slip", "D", seconds=16)
+
+
+@pytest.mark.parametrize("value", ["B", "E", ""])
+def test_a_slip_means_another_option(desk: Desk, value: str) -> None:
+    desk.read(desk.places[0], "B", seconds=1)
+    with pytest.raises(NoSuchOption):
+        desk.say(desk.places[0], "slip", value, seconds=11)
+
+
+def test_a_study_can_do_without_slips(desk_with: MakeDesk) -> None:
+    desk = desk_with(slips=False)
+    desk.read(desk.places[0], "B", seconds=1)
+    assert desk.state(9).last is not None
+    assert not desk.state(9).last.may_slip  # type: ignore[union-attr]
+    with pytest.raises(RemarkRefused):
+        desk.say(desk.places[0], "slip", "C", seconds=11)
+
+
+def test_nothing_slips_without_an_answer(desk_with: MakeDesk) -> None:
+    desk = desk_with(time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    desk.choose(desk.places[0], "A", 1, 5)
+    desk.open(desk.places[1], 40)
+    with pytest.raises(RemarkRefused):
+        desk.say(desk.places[0], "slip", "C", seconds=41)
+
+
+def test_a_fault_can_be_told_of_any_case_that_was_opened(desk: Desk) -> None:
+    desk.read(desk.places[0], seconds=1)
+    desk.open(desk.places[1], 10)
+    for place in desk.places[:2]:
+        desk.say(place, "fault", text=" two patients on one film ", seconds=11)
+    assert set(Remark.objects.values_list("text", flat=True)) == {"two patients on one film"}
+    with pytest.raises(NotOpened):
+        desk.say(desk.places[2], "fault", text="unseen", seconds=12)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "text"),
+    [
+        ("fault", "", "  "),
+        ("fault", "A", "words"),
+        ("fault", "", "x" * (MOST_TEXT + 1)),
+        ("fault", "", "\x00"),
+        ("slip", "C", "words"),
+        ("praise", "", "well done"),
+    ],
+)
+def test_remarks_say_what_they_are_for(desk: Desk, kind: str, value: str, text: str) -> None:
+    desk.read(desk.places[0], "B", seconds=1)
+    with pytest.raises(RemarkRefused):
+        desk.say(desk.places[0], kind, value, text=text, seconds=10)
+    assert not Remark.objects.exists()
+
+
+def test_a_remark_has_a_key(desk: Desk) -> None:
+    with pytest.raises(KeyMissing):
+        desk.say(desk.places[0], "fault", text="words", key="1", seconds=10)
+
+
+def test_only_the_page_with_the_pen_is_heard(desk: Desk) -> None:
+    desk.read(desk.places[0], "B", seconds=1)
+    Desk(desk.enrolment).begin(10, take_over=True)
+    with pytest.raises(ReadingRefused):
+        desk.say(desk.places[0], "slip", "C", seconds=11)

@@ -1,0 +1,78 @@
+"""The reading page itself: a shell, and who is sent elsewhere."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+
+from annotation.models import User
+from readerstudy.design.rules import Rules
+from readerstudy.models import Enrolment, ReaderStudy
+from tests.annotation.review.cases import NOON, OPTIONS, SECRETS
+from tests.readerstudy.reading.page import ReadingPage
+from tests.readerstudy.studies import enrol, make_study
+
+pytestmark = pytest.mark.django_db
+ROOM = "/read/trial/room/"
+
+
+@pytest.fixture
+def page(rita: User) -> ReadingPage:
+    enrol(make_study(n_cases=2), rita)
+    return ReadingPage(rita, "trial")
+
+
+def test_the_page_holds_nothing_of_a_case(page: ReadingPage) -> None:
+    answer = page.client.get(ROOM)
+    assert answer.status_code == 200
+    text = answer.content.decode()
+    assert not [word for word in (*OPTIONS, *SECRETS.values(), "Which finding") if len(word) > 1 and word in text]
+    assert "no-store" in answer["Cache-Control"]
+    assert "/read/trial/session/" in text
+    assert "c0ffee" in text
+
+
+@pytest.mark.parametrize("step", ["consented_at", "instructed_at", "display_checked_at"])
+def test_the_steps_in_front_come_first(page: ReadingPage, step: str) -> None:
+    Enrolment.objects.update(**{step: None})
+    assert page.client.get(ROOM)["Location"] == "/read/trial/"
+
+
+def test_so_do_the_facts_about_the_reader(page: ReadingPage) -> None:
+    Enrolment.objects.update(facts={})
+    assert page.client.get(ROOM)["Location"] == "/read/trial/"
+    assert page.post("session").status_code == 404
+
+
+@pytest.mark.parametrize("over", [{"state": "closed"}, {"deadline_at": NOON}])
+def test_who_cannot_read_any_more_is_told_at_the_entry(page: ReadingPage, over: dict[str, object]) -> None:
+    ReaderStudy.objects.update(**over)
+    assert page.client.get(ROOM)["Location"] == "/read/trial/"
+
+
+def test_who_has_finished_goes_on(page: ReadingPage) -> None:
+    for case in page.begin()["state"]["cases"]:
+        page.read(case)
+    assert page.client.get(ROOM)["Location"] == "/read/trial/"
+
+
+def test_who_did_not_pass_the_practice_is_told_so(rita: User) -> None:
+    enrol(make_study("Second", n_practice=1, rules=Rules(practice_pass=1), contact="cora@example.org"), rita)
+    Enrolment.objects.update(practised_at=None)
+    page = ReadingPage(rita, "second")
+    state = page.read(page.begin()["state"]["cases"][0], "A").json()["state"]
+    assert (state["finished"], state["next"], state["cases"]) == (True, "/read/second/room/", [])
+    text = page.client.get(state["next"]).content.decode()
+    assert "cora@example.org" in text
+    assert "let you go on" in text
+
+
+def test_strangers_and_people_who_are_not_logged_in(page: ReadingPage, stan: User) -> None:
+    assert Client().get(ROOM).status_code == 302
+    client = Client()
+    client.force_login(stan)
+    assert client.get(ROOM).status_code == 404
+
+
+def test_the_page_is_only_looked_at(page: ReadingPage) -> None:
+    assert page.client.post(ROOM).status_code == 405

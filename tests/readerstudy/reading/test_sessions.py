@@ -1,0 +1,118 @@
+"""The pen: one page writes, the others look on."""
+
+from __future__ import annotations
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from annotation.models import AuditEvent, User
+from readerstudy.enums import Refusal
+from readerstudy.models import Enrolment, ReadingSession
+from readerstudy.reading.expiring import end_left_sessions
+from readerstudy.reading.holding import NotArmed, NotTheReader, ReadingRefused
+from readerstudy.reading.sessions import take_pen
+from tests.readerstudy.reading.conftest import MakeDesk
+from tests.readerstudy.reading.desk import Desk
+from tests.readerstudy.studies import enrol, later, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+def other(desk: Desk) -> Desk:
+    """A second page of the same reader."""
+    return Desk(desk.enrolment)
+
+
+def test_the_same_page_goes_on_by_its_token(desk: Desk) -> None:
+    token = desk.token
+    assert desk.begin(30).session == token
+    assert ReadingSession.objects.get().seen_at == later(30)
+
+
+def test_a_second_page_looks_on_while_the_first_is_alive(desk: Desk) -> None:
+    lease = other(desk).begin(45)
+    assert (lease.session, lease.since) == (None, later(0))
+    assert ReadingSession.objects.count() == 1
+
+
+def test_taking_over_ends_the_other_session_and_is_in_the_audit_log(desk: Desk) -> None:
+    second = other(desk)
+    assert second.begin(10, take_over=True).session
+    ended = ReadingSession.objects.get(public_id=desk.token)
+    assert (ended.end, ended.ended_at) == ("taken_over", later(10))
+    assert AuditEvent.objects.filter(act="reading.session_taken_over", subject_id=desk.token).count() == 1
+    with pytest.raises(ReadingRefused) as refused:
+        desk.open(desk.places[0], 11)
+    assert refused.value.reason == Refusal.NOT_THE_WRITER
+
+
+def test_a_page_that_was_not_heard_of_for_long_does_not_stand_in_the_way(desk: Desk) -> None:
+    assert other(desk).begin(46).session
+    assert ReadingSession.objects.get(public_id=desk.token).end == "lapsed"
+
+
+def test_a_silent_page_goes_on_when_nobody_asked_meanwhile(desk: Desk) -> None:
+    desk.open(desk.places[0], 3_600)
+    assert desk.begin(7_200).session == desk.token
+
+
+def test_the_database_holds_one_live_session(desk: Desk) -> None:
+    with pytest.raises(IntegrityError), transaction.atomic():
+        ReadingSession.objects.create(enrolment=desk.enrolment, started_at=later(1), seen_at=later(1))
+
+
+def test_nobody_takes_the_pen_of_another_reader(desk: Desk, remo: User) -> None:
+    with pytest.raises(NotTheReader):
+        take_pen(desk.enrolment, take_over=True, actor=remo, at=later(1))
+
+
+def test_there_is_no_pen_before_the_steps_in_front_are_done(desk_with: MakeDesk) -> None:
+    with pytest.raises(NotArmed):
+        desk_with(ready=False).begin(0)
+
+
+@pytest.mark.parametrize(
+    ("study", "enrolment", "reason"),
+    [
+        ({"state": "closed"}, {}, Refusal.STUDY_CLOSED),
+        ({"deadline_at": later(5)}, {}, Refusal.DEADLINE_PASSED),
+        ({"deadline_at": later(500)}, {"deadline_at": later(5)}, Refusal.DEADLINE_PASSED),
+        ({}, {"withdrawn_at": later(5)}, Refusal.WITHDRAWN),
+        ({}, {"replaced_at": later(5)}, Refusal.WITHDRAWN),
+    ],
+)
+def test_no_pen_when_reading_is_over(
+    rita: User, study: dict[str, object], enrolment: dict[str, object], reason: Refusal
+) -> None:
+    enrolled = enrol(make_study(**study), rita)  # type: ignore[arg-type]
+    Enrolment.objects.filter(pk=enrolled.pk).update(**enrolment)
+    with pytest.raises(ReadingRefused) as refused:
+        Desk(enrolled).begin(10)
+    assert refused.value.reason == reason
+
+
+def test_an_extension_for_one_reader_goes_before_the_deadline_of_the_study(rita: User) -> None:
+    enrolled = enrol(make_study(deadline_at=later(5)), rita)
+    Enrolment.objects.filter(pk=enrolled.pk).update(deadline_at=later(500))
+    assert Desk(enrolled).begin(10).session
+
+
+def test_sessions_that_nobody_sits_at_end_in_the_sweep(desk: Desk) -> None:
+    assert end_left_sessions(at=later(11 * 3600)) == 0
+    Enrolment.objects.update(finished_at=later(10))
+    assert end_left_sessions(at=later(1_700)) == 0
+    assert end_left_sessions(at=later(1_900)) == 1
+    assert ReadingSession.objects.get().end == "finished"
+    assert end_left_sessions(at=later(1_901)) == 0
+
+
+def test_a_page_that_was_forgotten_for_half_a_day_lapses(desk: Desk) -> None:
+    assert end_left_sessions(at=later(13 * 3600)) == 1
+    assert ReadingSession.objects.get().end == "lapsed"
+
+
+def test_a_study_without_practice_begins_with_the_main_block(desk: Desk) -> None:
+    Enrolment.objects.update(practised_at=None)
+    desk.begin(5)
+    assert Enrolment.objects.get().practised_at == later(5)
+    assert desk.state(5).standing.block == "main"

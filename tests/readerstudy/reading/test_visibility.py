@@ -1,0 +1,98 @@
+"""What a reader may see of a place: every combination of what is stored, without a database."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from readerstudy.enums import Block, Information
+from readerstudy.reading.visibility import QUESTION, Part, Standing, visible_parts
+
+TRUTH = (True, False)
+EVERY = [
+    Standing(may_read=reads, block=block, information=information, is_armed=armed, is_last=last, answered=answered)
+    for reads, block, information, armed, last, answered in itertools.product(
+        TRUTH, Block, Information, TRUTH, TRUTH, TRUTH
+    )
+]
+KNOWN = {
+    Part.STEM,
+    Part.OPTIONS,
+    Part.IMAGES,
+    Part.AGE_SEX,
+    Part.INDICATION,
+    Part.OWN_CHOICE,
+    Part.OWN_ANSWER,
+    Part.FEEDBACK,
+}
+
+
+def test_there_is_no_part_for_what_no_reader_ever_sees() -> None:
+    """Task, category, class, difficulty, report, predictions, other readers: there is no name for them."""
+    assert set(Part) == KNOWN
+
+
+@pytest.mark.parametrize("standing", [s for s in EVERY if not s.may_read], ids=str)
+def test_nothing_is_shown_to_who_may_not_read(standing: Standing) -> None:
+    assert visible_parts(standing) == frozenset()
+
+
+@pytest.mark.parametrize("standing", [s for s in EVERY if not s.is_armed and not s.is_last], ids=str)
+def test_nothing_is_shown_of_a_place_that_is_neither_armed_nor_the_last(standing: Standing) -> None:
+    assert visible_parts(standing) == frozenset()
+
+
+@pytest.mark.parametrize("standing", EVERY, ids=str)
+def test_feedback_is_for_the_final_answer_of_a_practice_case_alone(standing: Standing) -> None:
+    expected = standing.may_read and standing.block == Block.PRACTICE and standing.answered and standing.is_last
+    assert (Part.FEEDBACK in visible_parts(standing)) == expected
+
+
+@pytest.mark.parametrize("standing", EVERY, ids=str)
+def test_an_answered_case_shows_no_question_any_more(standing: Standing) -> None:
+    if standing.answered:
+        assert not visible_parts(standing) & {Part.STEM, Part.OPTIONS, Part.OWN_CHOICE, Part.AGE_SEX, Part.INDICATION}
+
+
+@pytest.mark.parametrize("standing", EVERY, ids=str)
+def test_an_armed_case_shows_its_question(standing: Standing) -> None:
+    if standing.may_read and standing.is_armed and not standing.answered:
+        assert visible_parts(standing) >= QUESTION
+        assert Part.OWN_ANSWER not in visible_parts(standing)
+
+
+@pytest.mark.parametrize("standing", EVERY, ids=str)
+def test_the_arm_decides_what_stands_beside_the_question(standing: Standing) -> None:
+    shown = visible_parts(standing)
+    if Part.AGE_SEX in shown:
+        assert standing.information in (Information.AGE_SEX, Information.INDICATION)
+    if Part.INDICATION in shown:
+        assert standing.information == Information.INDICATION
+    assert Part.AGE_SEX in shown or Part.INDICATION not in shown
+
+
+def test_the_images_of_the_last_case_stay_with_the_own_answer() -> None:
+    answered = Standing(may_read=True, block=Block.MAIN, is_armed=False, is_last=True, answered=True)
+    assert visible_parts(answered) == {Part.IMAGES, Part.OWN_ANSWER}
+    ran_out = Standing(may_read=True, block=Block.MAIN, is_armed=False, is_last=True)
+    assert visible_parts(ran_out) == {Part.IMAGES}
+
+
+def test_the_whole_table_of_an_unaided_main_block() -> None:
+    table = {
+        (s.is_armed, s.is_last, s.answered): visible_parts(s)
+        for s in EVERY
+        if s.may_read and s.block == Block.MAIN and s.information == Information.NONE
+    }
+    own = frozenset({Part.IMAGES, Part.OWN_ANSWER})
+    assert table == {
+        (True, True, False): QUESTION,
+        (True, False, False): QUESTION,
+        (True, True, True): own,
+        (True, False, True): frozenset(),
+        (False, True, True): own,
+        (False, True, False): frozenset({Part.IMAGES}),
+        (False, False, True): frozenset(),
+        (False, False, False): frozenset(),
+    }

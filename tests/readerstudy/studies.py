@@ -1,0 +1,103 @@
+"""Small studies, made in code without the designer: cases with an exam each, orders, readers in the middle of it."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from annotation.models import QuestionBank, User
+from readerstudy.design.rules import Rules
+from readerstudy.enums import Block, StudyState
+from readerstudy.models import (
+    Arm,
+    CaseSet,
+    Enrolment,
+    PresentationOrder,
+    PresentedCase,
+    ReaderStudy,
+    StudyCase,
+)
+from tests.annotation.review.cases import NOON, make_bank, make_revision
+from tests.annotation.review.pixels import give_pixels
+
+
+def make_study(
+    name: str = "Trial",
+    *,
+    n_cases: int = 3,
+    n_practice: int = 0,
+    n_orders: int = 4,
+    state: StudyState = StudyState.OPEN,
+    bank: QuestionBank | None = None,
+    pixels: bool = False,
+    rules: Rules | None = None,
+    **fields: Any,
+) -> ReaderStudy:
+    """A frozen study: order 1 goes forwards through the cases, every further one starts one case later."""
+    bank = bank or make_bank(f"Bank of {name}")
+    study = ReaderStudy.objects.create(
+        name=name,
+        slug=name.lower(),
+        bank=bank,
+        rules=(rules or Rules()).as_json(),
+        n_orders=n_orders,
+        created_at=NOON,
+        frozen_at=NOON,
+        protocol_sha256="c0ffee" + "0" * 58,
+        **{"opened_at": NOON, "consent": "You agree to take part.", "instructions": "Choose one option.", **fields},
+    )
+    arm = Arm.objects.create(study=study)
+    case_set = CaseSet.objects.create(study=study, name="All cases")
+    blocks = {Block.PRACTICE: n_practice, Block.MAIN: n_cases}
+    cases = {block: [_case(study, block, number, pixels) for number in range(1, n + 1)] for block, n in blocks.items()}
+    case_set.cases.set(cases[Block.MAIN])
+    for number in range(1, n_orders + 1):
+        order = PresentationOrder.objects.create(study=study, arm=arm, case_set=case_set, number=number, rule="test")
+        for block, chosen in cases.items():
+            shift = (number - 1) % max(1, len(chosen)) if block == Block.MAIN else 0
+            for position, case in enumerate(chosen[shift:] + chosen[:shift], start=1):
+                PresentedCase.objects.create(order=order, block=block, position=position, case=case)
+    study.state = state  # last: the database refuses cases and orders of a study that is no draft
+    study.save(update_fields=["state"])
+    return study
+
+
+def _case(study: ReaderStudy, block: Block, number: int, pixels: bool) -> StudyCase:
+    question = number + (1000 if block == Block.PRACTICE else 0)
+    revision = make_revision(study.bank, question)
+    if pixels:
+        for image in revision.question.exam.images.all():
+            give_pixels(image, seed=question * 2 + image.position)
+    return StudyCase.objects.create(study=study, number=number, block=block, revision=revision)
+
+
+def enrol(study: ReaderStudy, reader: User, *, at: datetime = NOON, ready: bool = True) -> Enrolment:
+    """A reader with the next free order; ``ready``: consent, instructions, display check and practice are done."""
+    case_set = study.sets.get()
+    done = at if ready else None
+    enrolment = Enrolment.objects.create(
+        study=study,
+        reader=reader,
+        case_set=case_set,
+        pseudonym=f"R{study.enrolments.count() + 1}",
+        enrolled_at=at,
+        consented_at=done,
+        facts={"training": "radiologist"} if ready else {},
+        instructed_at=done,
+        display_checked_at=done,
+        practised_at=done,
+    )
+    order = case_set.orders.filter(enrolment__isnull=True).first()
+    assert order is not None
+    order.enrolment = enrolment
+    order.save()
+    return enrolment
+
+
+def places_of(enrolment: Enrolment, block: Block = Block.MAIN) -> list[PresentedCase]:
+    """The cases of a reader in their own order."""
+    return list(PresentedCase.objects.filter(order__enrolment=enrolment, block=block).order_by("position"))
+
+
+def later(seconds: float) -> datetime:
+    return NOON + timedelta(seconds=seconds)

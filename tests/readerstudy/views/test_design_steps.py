@@ -1,0 +1,190 @@
+"""Arms, rules and readers of a draft; and how they look once the design is frozen."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from annotation.models import User
+from readerstudy.design.freezing import freeze_study
+from readerstudy.design.rules import AnalysisPlan, Rules, read_analysis, read_rules
+from readerstudy.models import Arm, ReaderStudy
+from tests.conftest import NOON
+from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.views.drafts import make_draft, statuses, study_coordinator
+
+STEPS = ["arms", "rules", "readers"]
+
+
+@pytest.fixture
+def draft(cora: User) -> ReaderStudy:
+    return make_draft(cora)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def rules_sent(**changes: Any) -> dict[str, Any]:
+    """What the browser sends for the page of rules as it is first shown, with changes."""
+    rules, analysis = Rules().as_json(), AnalysisPlan().as_json()
+    sent = {name: value for name, value in {**rules, **analysis}.items() if value not in (None, False, [])}
+    sent.pop("several_per_patient", None)
+    texts = {"consent": "You agree.", "instructions": "Choose.", "contact": "Cora", "time_zone": "UTC"}
+    return {**{name: "on" if value is True else value for name, value in sent.items()}, **texts, **changes}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_who_looks_and_who_changes(
+    client: Client, draft: ReaderStudy, cora: User, ada: User, rita: User, stan: User, step: str
+) -> None:
+    enrol(make_study("Other", n_cases=1), rita)
+    ruth = study_coordinator(draft)
+    address = f"/studies/trial/{step}/"
+    assert statuses(client, address, [cora, ruth, ada, rita, stan]) == [200, 200, 200, 404, 404]
+    assert statuses(client, address, [ada, rita, stan], "post") == [403, 404, 404]
+    client.force_login(cora)
+    assert client.put(address).status_code == 405
+    assert client.get(f"/studies/nothing/{step}/").status_code == 404
+    client.force_login(ada)
+    assert "<form" not in client.get(address).content.decode().partition("<main")[2]
+
+
+def test_the_step_bar_says_where_one_is(coordinator: Client, draft: ReaderStudy) -> None:
+    page = coordinator.get("/studies/trial/rules/")
+    assert [step.name for step in page.context["steps"] if step.is_current] == ["study-rules"]
+    assert page.content.decode().count('aria-current="step"') == 1
+    done = [step.name for step in page.context["steps"] if step.is_done]
+    assert done == ["study-cases", "study-arms", "study-rules", "study-readers"]
+
+
+def test_the_arm_is_stored(coordinator: Client, draft: ReaderStudy) -> None:
+    answer = coordinator.post("/studies/trial/arms/", {"information": "age_sex", "aid": "none"})
+    assert answer.url == "/studies/trial/rules/"  # type: ignore[attr-defined]
+    assert Arm.objects.get().information == "age_sex"
+
+
+@pytest.mark.parametrize(
+    "sent", [{"information": "all", "aid": "none"}, {"information": "none", "aid": "model"}, {"aid": "none"}]
+)
+def test_an_arm_that_cannot_be_is_refused(coordinator: Client, draft: ReaderStudy, sent: dict[str, str]) -> None:
+    answer = coordinator.post("/studies/trial/arms/", sent)
+    assert answer.status_code == 422
+    assert Arm.objects.get().information == "none"
+
+
+def test_a_model_as_aid_is_shown_and_cannot_be_chosen(coordinator: Client, draft: ReaderStudy) -> None:
+    page = coordinator.get("/studies/trial/arms/").content.decode()
+    assert 'value="model"' in page
+    assert "disabled" in page.partition('value="model"')[2][:120]
+
+
+def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft: ReaderStudy) -> None:
+    sent = rules_sent(
+        time_limit_s="90",
+        confidence="on",
+        hidden_tools=["line", "ratio"],
+        least_width="1200",
+        least_height="700",
+        margin="0.05",
+        deadline="2027-01-31T18:00",
+        time_zone="Asia/Tokyo",
+    )
+    answer = coordinator.post("/studies/trial/rules/", sent)
+    assert answer.status_code == 302, answer.context["form"].errors
+    assert answer.url == "/studies/trial/readers/"  # type: ignore[attr-defined]
+    draft.refresh_from_db()
+    rules = read_rules(draft.rules)
+    assert (rules.time_limit_s, rules.confidence, rules.slips) == (90, True, True)
+    assert (rules.hidden_tools, rules.least_width, rules.least_height) == (("line", "ratio"), 1200, 700)
+    assert read_analysis(draft.analysis).margin == 0.05
+    assert draft.deadline_at == datetime(2027, 1, 31, 9, 0, tzinfo=UTC)
+    assert (draft.consent, draft.time_zone) == ("You agree.", "Asia/Tokyo")
+    page = coordinator.get("/studies/trial/rules/").content.decode()
+    assert 'value="2027-01-31T18:00"' in page
+
+
+def test_the_page_as_it_is_shown_changes_nothing(coordinator: Client, draft: ReaderStudy) -> None:
+    coordinator.post("/studies/trial/rules/", rules_sent())
+    draft.refresh_from_db()
+    assert read_rules(draft.rules) == Rules()
+    assert read_analysis(draft.analysis) == AnalysisPlan()
+
+
+def test_what_another_step_decides_stays(coordinator: Client, draft: ReaderStudy) -> None:
+    draft.rules = Rules(several_per_patient=True).as_json()
+    draft.save()
+    coordinator.post("/studies/trial/rules/", rules_sent(n_ready="5"))
+    draft.refresh_from_db()
+    assert read_rules(draft.rules) == Rules(several_per_patient=True, n_ready=5)
+
+
+@pytest.mark.parametrize(
+    ("changes", "field"),
+    [
+        ({"n_ready": "11"}, "n_ready"),
+        ({"time_limit_s": "1"}, "time_limit_s"),
+        ({"time_limit_s": "soon"}, "time_limit_s"),
+        ({"least_width": "1200"}, "least_width"),
+        ({"margin": "2"}, "margin"),
+        ({"margin": "nan"}, "margin"),
+        ({"hidden_tools": ["hammer"]}, "hidden_tools"),
+        ({"time_zone": "Mars/Base"}, "time_zone"),
+        ({"deadline": "tomorrow"}, "deadline"),
+        ({"primary": ""}, "primary"),
+        ({"consent": "x" * 20_001}, "consent"),
+    ],
+)
+def test_an_error_stands_beside_its_field_and_nothing_is_stored(
+    coordinator: Client, draft: ReaderStudy, changes: dict[str, Any], field: str
+) -> None:
+    answer = coordinator.post("/studies/trial/rules/", rules_sent(instructions="Other words.", **changes))
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == [field]
+    page = answer.content.decode()
+    assert "errorlist" in page
+    assert f'href="#id_{field}"' in page
+    draft.refresh_from_db()
+    assert draft.instructions == "Choose one option."
+
+
+def test_every_rule_has_a_field_and_a_sentence(coordinator: Client, draft: ReaderStudy) -> None:
+    form = coordinator.get("/studies/trial/rules/").context["form"]
+    wanted = {*Rules().as_json(), *AnalysisPlan().as_json()} - {"several_per_patient"}  # chosen with the cases
+    assert wanted <= set(form.fields)
+    assert not [name for name, field in form.fields.items() if not field.help_text]
+    shown = [field.name for _title, fields in form.sections() for field in fields]
+    assert sorted(shown) == sorted(form.fields)
+
+
+def test_readers_and_orders_are_stored(coordinator: Client, draft: ReaderStudy) -> None:
+    assert coordinator.get("/studies/trial/readers/").context["n_orders"] == 6
+    answer = coordinator.post("/studies/trial/readers/", {"n_readers": "5", "n_orders": ""})
+    assert answer.url == "/studies/trial/dry-run/"  # type: ignore[attr-defined]
+    assert coordinator.get("/studies/trial/readers/").context["n_orders"] == 10
+    for wrong in ("0", "501", "", "many"):
+        assert coordinator.post("/studies/trial/readers/", {"n_readers": wrong}).status_code == 422
+    draft.refresh_from_db()
+    assert (draft.n_readers, draft.n_orders) == (5, 0)
+
+
+def test_a_frozen_design_is_shown_and_does_not_change(coordinator: Client, draft: ReaderStudy, cora: User) -> None:
+    freeze_study(draft, actor=cora, at=NOON)
+    for step in STEPS:
+        page = coordinator.get(f"/studies/trial/{step}/").content.decode()
+        assert "<form" not in page.partition("<main")[2]
+        assert draft.protocol_sha256[:12] in page
+    sent = {"readers": {"n_readers": "9"}, "arms": {"information": "age_sex", "aid": "none"}, "rules": rules_sent()}
+    for step, fields in sent.items():
+        answer = coordinator.post(f"/studies/trial/{step}/", fields)
+        assert "is frozen and cannot change" in str(answer.context["form"].errors)
+    draft.refresh_from_db()
+    assert draft.n_readers == 3
+    assert Arm.objects.get().information == "none"
+    table = coordinator.get("/studies/trial/readers/").context["sets"]
+    assert [(one.n_cases, one.n_orders, one.n_taken) for one in table] == [(4, 6, 0)]

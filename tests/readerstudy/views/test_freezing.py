@@ -1,0 +1,97 @@
+"""The checklist, the freezing, and the protocol as a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+
+import pytest
+from django.test import Client
+
+from annotation.models import User
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy
+from tests.conftest import NOON
+from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.views.drafts import make_draft, statuses, study_coordinator
+
+ADDRESS = "/studies/trial/freeze/"
+
+
+@pytest.fixture
+def draft(cora: User) -> ReaderStudy:
+    return make_draft(cora)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def test_who_looks_and_who_freezes(
+    client: Client, draft: ReaderStudy, cora: User, ada: User, rita: User, stan: User
+) -> None:
+    enrol(make_study("Other", n_cases=1), rita)
+    assert statuses(client, ADDRESS, [cora, study_coordinator(draft), ada, rita, stan]) == [200, 200, 200, 404, 404]
+    assert statuses(client, ADDRESS, [ada, rita, stan], "post") == [403, 404, 404]
+    draft.refresh_from_db()
+    assert draft.state == StudyState.DRAFT
+    client.force_login(cora)
+    assert client.put(ADDRESS).status_code == 405
+
+
+def test_each_problem_leads_to_where_it_is_mended(coordinator: Client, draft: ReaderStudy) -> None:
+    draft.cases.all().delete()
+    draft.rules = {"practice_pass": 3}
+    draft.save()
+    draft.arms.update(aid="model")
+    draft.bank.archived_at = NOON
+    draft.bank.save()
+    page = coordinator.get(ADDRESS)
+    assert [problem["url"] for problem in page.context["problems"]] == [
+        "/banks/bank/",
+        "/studies/trial/rules/",
+        "/studies/trial/arms/",
+        "/studies/trial/cases/",
+    ]
+    assert "disabled" in page.content.decode().partition("Freeze the design")[0][-60:]
+    answer = coordinator.post(ADDRESS, follow=True).content.decode()
+    assert "The study has no cases yet." in answer
+    draft.refresh_from_db()
+    assert draft.state == StudyState.DRAFT
+
+
+def test_freezing_leads_to_the_study_with_its_hash(coordinator: Client, draft: ReaderStudy) -> None:
+    assert coordinator.get(ADDRESS).context["problems"] == []
+    assert coordinator.post(ADDRESS).url == "/studies/trial/"  # type: ignore[attr-defined]
+    draft.refresh_from_db()
+    assert draft.state == StudyState.FROZEN
+    for page in ("/studies/trial/", ADDRESS):
+        shown = coordinator.get(page).content.decode()
+        assert f'value="{draft.protocol_sha256}"' in shown
+        assert 'data-copy="protocol-hash"' in shown
+    assert "Freeze the design" not in coordinator.get(ADDRESS).content.decode()
+    assert "cannot change" in coordinator.post(ADDRESS, follow=True).content.decode()
+
+
+def test_what_is_allowed_is_said(coordinator: Client, draft: ReaderStudy) -> None:
+    ReaderStudy.objects.update(contact="")
+    page = coordinator.get(ADDRESS)
+    assert page.context["problems"] == []
+    assert "No contact is named." in page.content.decode()
+
+
+def test_the_protocol_is_downloaded_as_it_was_hashed(
+    client: Client, coordinator: Client, draft: ReaderStudy, ada: User, stan: User
+) -> None:
+    assert coordinator.get("/studies/trial/protocol.json").status_code == 404
+    coordinator.post(ADDRESS)
+    draft.refresh_from_db()
+    answer = coordinator.get("/studies/trial/protocol.json")
+    assert answer["Content-Type"] == "application/json"
+    assert 'filename="trial-protocol.json"' in answer["Content-Disposition"]
+    assert hashlib.sha256(answer.content).hexdigest() == draft.protocol_sha256
+    assert json.loads(answer.content)["study"] == "Trial"
+    assert coordinator.post("/studies/trial/protocol.json").status_code == 405
+    assert statuses(client, "/studies/trial/protocol.json", [ada, stan]) == [403, 404]

@@ -1,0 +1,88 @@
+"""A PostgreSQL of this run's own, in a folder of its own: started, killed with -9 and started again."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import psycopg2
+
+from tests.rexvqa_site.test_serve import free_port
+
+PATIENCE = 60.0
+
+
+def binaries() -> Path | None:
+    """Where PostgreSQL's programs are; None where it is not installed, or cannot be started by this user."""
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/initdb"))
+    on_path = shutil.which("initdb")
+    return found[-1].parent if found else Path(on_path).parent if on_path else None
+
+
+class Postgres:
+    """Durable as in operation: fsync and synchronous_commit stay on. PostgreSQL refuses to run as root."""
+
+    def __init__(self) -> None:
+        folder = binaries()
+        if folder is None:
+            raise FileNotFoundError("PostgreSQL is not installed")
+        self.binaries = folder
+        self.user = "postgres" if os.getuid() == 0 else None
+        self.home = Path(tempfile.mkdtemp(prefix="reading-room-torture-"))
+        if self.user is not None:
+            shutil.chown(self.home, self.user)
+        self.data, self.port = self.home / "data", free_port()
+        init = [str(folder / "initdb"), "-D", str(self.data), "-U", "torture", "--auth=trust", "-E", "UTF8"]
+        subprocess.run(init, user=self.user, cwd="/", check=True, capture_output=True)
+        self.process: subprocess.Popen[bytes] | None = None
+        self.start()
+        with psycopg2.connect(self._url("postgres")) as connection:
+            connection.autocommit = True
+            connection.cursor().execute("CREATE DATABASE torture")
+
+    @property
+    def url(self) -> str:
+        return self._url("torture")
+
+    def start(self) -> None:
+        """Until it answers, after a kill also through its recovery."""
+        command = [str(self.binaries / "postgres"), "-D", str(self.data), "-p", str(self.port)]
+        command += ["-c", "listen_addresses=127.0.0.1", "-c", f"unix_socket_directories={self.home}"]
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            if self.process is None or self.process.poll() is not None:
+                (self.data / "postmaster.pid").unlink(missing_ok=True)
+                self.process = subprocess.Popen(
+                    command, user=self.user, cwd="/", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                )
+            try:
+                psycopg2.connect(self._url("postgres"), connect_timeout=2).close()
+            except psycopg2.OperationalError:
+                time.sleep(0.1)
+                continue
+            return
+        raise RuntimeError("PostgreSQL did not come back")
+
+    def kill(self) -> None:
+        """The whole server at once, by the ids of its processes."""
+        from tests.torture.site import children_of
+
+        assert self.process is not None
+        for pid in (self.process.pid, *children_of(self.process.pid)):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self.process.wait(timeout=PATIENCE)
+
+    def stop(self) -> None:
+        self.kill()
+        shutil.rmtree(self.home, ignore_errors=True)
+
+    def _url(self, name: str) -> str:
+        return f"postgres://torture@127.0.0.1:{self.port}/{name}"

@@ -1,0 +1,48 @@
+"""Runs inside the site of REXVQA_HOME: fills it with an open study, or prints the answers that are stored in it.
+
+``python -m tests.torture.rows fill 20 50`` makes 20 readers with 50 cases each; ``... rows stored`` lists the answers.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import django
+
+
+def fill(n_readers: int, n_cases: int) -> dict[str, object]:
+    from django.db import transaction
+    from django.test import Client
+
+    from annotation.models import User
+    from readerstudy.models import Enrolment
+    from tests.bench.review_site import BACKEND
+    from tests.readerstudy.studies import enrol, make_study
+
+    sessions = []
+    with transaction.atomic():
+        study = make_study("Torture", n_cases=n_cases, n_orders=n_readers)
+        for n in range(n_readers):
+            reader = User.objects.create_user(f"reader{n}@example.org", None, name=f"Reader {n}")
+            enrol(study, reader)
+            client = Client()
+            client.force_login(reader, backend=BACKEND)
+            sessions.append(client.cookies["sessionid"].value)
+    return {"slug": study.slug, "sessions": sessions, "n": Enrolment.objects.count() * n_cases}
+
+
+def stored() -> dict[str, object]:
+    from annotation.audit.recording import first_broken_link
+    from readerstudy.models import Response
+
+    rows = Response.objects.filter(is_confirmed=True)
+    return {
+        "answers": list(rows.values_list("reading__presented__public_id", "key", "option")),
+        "audit_whole": first_broken_link() is None,
+    }
+
+
+if __name__ == "__main__":
+    django.setup()
+    print(json.dumps(fill(*map(int, sys.argv[2:])) if sys.argv[1] == "fill" else stored()))

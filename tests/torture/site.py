@@ -1,0 +1,123 @@
+"""The site under torture: its rows, and the processes of it that are killed by their ids."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from rexvqa_site import serving
+from tests.processes import ROOT, environment, manage
+from tests.rexvqa_site.test_serve import free_port
+from tests.torture.database import Postgres
+from tests.torture.ledger import Entry
+
+PATIENCE = 120.0
+
+
+class Site:
+    """Web server and worker as the site starts them, and the database where it is a server of its own."""
+
+    def __init__(self, home: Path, database: Postgres | None, *, n_readers: int, n_cases: int) -> None:
+        self.database = database
+        url = database.url if database is not None else ""
+        self.env = environment(home, url, DJANGO_SETTINGS_MODULE="rexvqa_site.settings", PYTHONPATH=str(ROOT))
+        manage("migrate", "--verbosity", "0", env=self.env).check_returncode()
+        self.way_in = self.told("fill", str(n_readers), str(n_cases))
+        self.port = free_port()
+        self.env["PORT"] = str(self.port)
+        self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        for name in ("web", "worker"):
+            self.start(name)
+        try:
+            self.wait_until_it_answers()
+        except RuntimeError:
+            self.stop()
+            raise
+
+    def told(self, *arguments: str) -> Any:
+        """What a process of the site prints as JSON."""
+        command = [sys.executable, "-m", "tests.torture.rows", *arguments]
+        done = subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeError(done.stderr[-2_000:])
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def stored(self) -> list[Entry]:
+        return [Entry(*row) for row in self.told("stored")["answers"]]
+
+    def is_audit_whole(self) -> bool:
+        return bool(self.told("stored")["audit_whole"])
+
+    # --- processes ------------------------------------------------------------------------------
+    def start(self, name: str) -> None:
+        workers = serving.web_workers(is_sqlite=self.database is None)
+        commands: Mapping[str, list[str]] = {
+            "web": serving.web_command("127.0.0.1", self.port, workers=workers),
+            "worker": serving.worker_command(ROOT / "manage.py"),
+        }
+        self.processes[name] = subprocess.Popen(
+            commands[name],
+            env=self.env,
+            cwd=ROOT,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def victims(self) -> list[str]:
+        return ["web", "web child", "worker", *(["database"] if self.database is not None else [])]
+
+    def kill(self, victim: str, chance: random.Random) -> None:
+        """With SIGKILL, by the ids of processes that this object started; whatever does not revive itself is started.
+
+        A killed child of the web server is started again by its parent.
+        """
+        if victim == "database":
+            assert self.database is not None
+            self.database.kill()
+            self.database.start()
+        elif victim == "web child":
+            if children := children_of(self.processes["web"].pid):
+                _kill(chance.choice(children))
+        else:
+            process = self.processes[victim]
+            for pid in (process.pid, *children_of(process.pid)):
+                _kill(pid)
+            process.wait(timeout=PATIENCE)
+            self.start(victim)
+
+    def wait_until_it_answers(self) -> None:
+        deadline = time.monotonic() + PATIENCE
+        while time.monotonic() < deadline:
+            with suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{self.port}/healthz", timeout=5):
+                return
+            time.sleep(0.1)
+        raise RuntimeError("the web server did not come up")
+
+    def stop(self) -> None:
+        for process in self.processes.values():
+            for pid in (process.pid, *children_of(process.pid)):
+                _kill(pid)
+            process.wait(timeout=PATIENCE)
+
+
+def children_of(pid: int) -> list[int]:
+    listed = subprocess.run(["ps", "-o", "pid=", "--ppid", str(pid)], capture_output=True, text=True, check=False)
+    return [int(child) for child in listed.stdout.split()]
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        return

@@ -1,0 +1,13 @@
+"""The short form of ``make torture``: processes of a site on SQLite are killed while readers answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.torture.run import torture
+
+
+def test_no_acknowledged_answer_is_lost_when_processes_are_killed(tmp_path: Path) -> None:
+    outcome = torture(tmp_path / "home", n_kills=4, n_readers=4, n_cases=15, seed=3)
+    assert outcome.is_clean, str(outcome)
+    assert (outcome.n_kills, outcome.verdict.acknowledged, outcome.verdict.stored) == (4, 60, 60)
