@@ -8,6 +8,7 @@ import signal
 import subprocess
 import tempfile
 import time
+from contextlib import closing
 from pathlib import Path
 
 import psycopg2
@@ -41,8 +42,8 @@ class Postgres:
         subprocess.run(init, user=self.user, cwd="/", check=True, capture_output=True)
         self.process: subprocess.Popen[bytes] | None = None
         self.start()
-        with psycopg2.connect(self._url("postgres")) as connection:
-            connection.autocommit = True
+        with closing(psycopg2.connect(self._url("postgres"))) as connection:
+            connection.autocommit = True  # a database is not created within a transaction
             connection.cursor().execute("CREATE DATABASE torture")
 
     @property

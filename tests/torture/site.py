@@ -8,6 +8,7 @@ import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Mapping
@@ -36,8 +37,11 @@ class Site:
         self.port = free_port()
         self.env["PORT"] = str(self.port)
         self.processes: dict[str, subprocess.Popen[bytes]] = {}
+        self.lock, self.stopping = threading.Lock(), threading.Event()
         for name in ("web", "worker"):
             self.start(name)
+        self.keeper = threading.Thread(target=self.keep, daemon=True)
+        self.keeper.start()
         try:
             self.wait_until_it_answers()
         except RuntimeError:
@@ -74,27 +78,40 @@ class Site:
             start_new_session=True,
         )
 
+    def keep(self) -> None:
+        """What ends by itself is started again, as ``manage.py serve`` does.
+
+        The web server gives up when a child of its dies within seconds of being started again.
+        """
+        while not self.stopping.wait(0.2):
+            with self.lock:
+                for name, process in self.processes.items():
+                    if process.poll() is not None:
+                        self.start(name)
+
     def victims(self) -> list[str]:
         return ["web", "web child", "worker", *(["database"] if self.database is not None else [])]
 
     def kill(self, victim: str, chance: random.Random) -> None:
         """With SIGKILL, by the ids of processes that this object started; whatever does not revive itself is started.
 
-        A killed child of the web server is started again by its parent.
+        A killed child of the web server is started again by its parent, or the parent by keep().
         """
         if victim == "database":
             assert self.database is not None
             self.database.kill()
             self.database.start()
         elif victim == "web child":
-            if children := children_of(self.processes["web"].pid):
-                _kill(chance.choice(children))
+            with self.lock:
+                if children := children_of(self.processes["web"].pid):
+                    _kill(chance.choice(children))
         else:
-            process = self.processes[victim]
-            for pid in (process.pid, *children_of(process.pid)):
-                _kill(pid)
-            process.wait(timeout=PATIENCE)
-            self.start(victim)
+            with self.lock:
+                process = self.processes[victim]
+                for pid in (process.pid, *children_of(process.pid)):
+                    _kill(pid)
+                process.wait(timeout=PATIENCE)
+                self.start(victim)
 
     def wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -105,6 +122,8 @@ class Site:
         raise RuntimeError("the web server did not come up")
 
     def stop(self) -> None:
+        self.stopping.set()
+        self.keeper.join()
         for process in self.processes.values():
             for pid in (process.pid, *children_of(process.pid)):
                 _kill(pid)

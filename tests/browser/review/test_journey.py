@@ -210,7 +210,7 @@ def test_back_and_forward_show_the_case_as_it_stands(page: Page, review_round: R
     expect(page.locator("#case-saving")).to_contain_text("submitted, version 1")
     press(page, "v", "y")
     page.keyboard.type("on second thought")
-    press(page, "Control+Enter")
+    commit(page, "Control+Enter")
     expect(page.locator(".case-place")).to_have_text("2 / 3")
     assert [review.verdict for review in Review.objects.order_by("version")] == ["accept", "revise"]
 

@@ -68,6 +68,15 @@ def hold(page: Page, address: str) -> list[Route]:
     return held
 
 
+def waiting(page: Page, held: list[Route]) -> Route:
+    """The first request that waits, as soon as the page has made it: what it shows may be there before."""
+    for _ in range(1_000):
+        if held:
+            break
+        page.evaluate("() => new Promise(requestAnimationFrame)")
+    return held[0]
+
+
 def prepared(page: Page) -> None:
     """The next case is in memory. Its images are asked for after those on screen, and nothing else is under way."""
     is_shown(page)
@@ -90,7 +99,7 @@ def test_the_next_images_come_at_once_and_never_beside_the_old_question(
     expect(page.locator("#content")).to_have_attribute("data-showing", "turning")
     expect(page.locator("#stem")).to_be_hidden()
     expect(page.locator(".case-place")).to_be_hidden()
-    held[0].continue_()
+    waiting(page, held).continue_()
     expect(page.locator(".case-place")).to_have_text("2 / 3")
     expect(page.locator(BLIND)).to_be_visible()
     is_shown(page)
@@ -115,7 +124,7 @@ def test_keys_between_two_cases_go_to_the_images_and_to_no_question(page: Page, 
     page.wait_for_function("(plain) => picture() !== plain", arg=plain)
     inverted = picture(page)
     expect(page.locator("#skip-dialog")).to_be_hidden()
-    held[0].continue_()
+    waiting(page, held).continue_()
     expect(page.locator(BLIND)).to_be_visible()
     expect(page.locator("#case-message")).to_contain_text("before the question was on screen")
     assert checked(page) == {}
@@ -146,7 +155,7 @@ def test_a_refused_case_comes_back_untouched(
     held = hold(page, "**/submit/")
     commit(page)
     page.wait_for_function("(left) => picture() !== left", arg=left)
-    held[0].fulfill(status=status, body=body, content_type="application/json")
+    waiting(page, held).fulfill(status=status, body=body, content_type="application/json")
     expect(page.locator(JUDGE)).to_be_visible()
     expect(page.get_by_text(sentence)).to_be_visible()
     page.wait_for_function("(left) => picture() === left", arg=left)
@@ -216,7 +225,7 @@ def test_going_back_while_a_case_is_submitted_ends_at_that_case(
     expect(page.locator("#content")).to_have_attribute("data-showing", "turning")
     page.evaluate("() => history.back()")
     page.wait_for_url(first)
-    held[0].continue_()
+    waiting(page, held).continue_()
     expect(page.locator(".case-place")).to_have_text("1 / 3")
     expect(page.locator("#content")).to_have_attribute("data-showing", "case")
     is_shown(page)
@@ -251,7 +260,7 @@ def test_nothing_is_submitted_before_every_image_is_on_screen(page: Page, review
     press(page, "2", "e", "Enter")
     expect(page.locator("#case-message")).to_have_text("Full depth is on its way.")
     expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
-    held[0].continue_()
+    waiting(page, held).continue_()
     expect(page.locator("#case-message")).to_be_hidden()
     expect(page.locator("#case-wait")).to_be_empty()
     commit(page)
