@@ -1,4 +1,4 @@
-"""Planning figures against data/planning.json (R 4.2.2; Connor 1987, Wilson 1927, Hillis et al. 2011)."""
+"""Planning figures against golden/planning.json (R 4.2.2; Connor 1987, Wilson 1927, Hillis et al. 2011)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from readerstudy.statistics.planning import (
     wilson_questions,
 )
 
-GOLDEN = json.loads((Path(__file__).parent / "data" / "planning.json").read_text())
+GOLDEN = json.loads((Path(__file__).parent / "golden" / "planning.json").read_text())
 
 
 def expected(name: str) -> Any:

@@ -1,0 +1,202 @@
+"""Agreement of two raters, from their table of options. Every function takes one table or a stack of them.
+
+Tables are counts (or shares, of a bank mix), shape (..., q, q), rows the first rater, as ``pair_tables`` makes them.
+The arrays that come back hold NaN where a value is undefined; ``result_of`` makes that nothing with a reason.
+
+References
+----------
+.. [1] J. Cohen, Educ. Psychol. Meas. 20 (1960) 37-46; Psychol. Bull. 70 (1968) 213-220.
+.. [2] J. L. Fleiss, J. Cohen, B. S. Everitt, Psychol. Bull. 72 (1969) 323-327.
+.. [3] W. A. Scott, Public Opin. Q. 19 (1955) 321-325.
+.. [4] K. L. Gwet, Br. J. Math. Stat. Psychol. 61 (2008) 29-48.
+.. [5] R. L. Brennan, D. J. Prediger, Educ. Psychol. Meas. 41 (1981) 687-699.
+.. [6] R. Geirhos, K. Meding, F. A. Wichmann, Adv. Neural Inf. Process. Syst. 33 (2020) 13890-13902.
+"""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.statistics.intervals import Z95, share
+from readerstudy.statistics.pair_tables import BOTH_RIGHT, FIRST_ONLY, OTHER_WRONG, SAME_WRONG, SECOND_ONLY
+from readerstudy.statistics.results import (
+    CONSTANT_RATER,
+    EXPECTED_AGREEMENT_IS_ONE,
+    FEWEST_FOR_INTERVAL,
+    NO_COMMON_QUESTIONS,
+    SMALL_AGREEMENT_N,
+    SMALL_N,
+    Interval,
+    Result,
+    from_estimate,
+    undefined,
+)
+
+Counts = NDArray[Any]
+Values = NDArray[np.float64]
+
+NO_CHANCE_LEFT = 1e-12  # 1 - pe below it counts as zero
+
+
+def percent_agreement(tables: Counts, weights: Values | None = None) -> Values:
+    """po: the share of questions on which both chose the same; with weights, the weighted share."""
+    agreed = (tables * _weights(tables, weights)).sum(axis=(-2, -1))
+    return _divided(agreed, tables.sum(axis=(-2, -1)))
+
+
+def expected_agreement(tables: Counts, weights: Values | None = None) -> Values:
+    """pe: the agreement of independent raters with these margins."""
+    rows, columns = _margins(tables)
+    total: Values = ((rows @ _weights(tables, weights)) * columns).sum(axis=-1)
+    return total
+
+
+def cohen_kappa(tables: Counts, weights: Values | None = None) -> Values:
+    """(po - pe)/(1 - pe) [1]_.
+
+    Parameters
+    ----------
+    tables : array, shape (..., q, q)
+    weights : float array, shape (q, q), or None
+        Agreement of i with j, 1 on the diagonal; None: 1 on the diagonal and 0 beside it.
+
+    Returns
+    -------
+    float array, shape (...), in [-1, 1]; NaN without a question, and where both chose one and the same option only.
+    """
+    return chance_corrected(percent_agreement(tables, weights), expected_agreement(tables, weights))
+
+
+def cohen_kappa_se(tables: Counts, weights: Values | None = None) -> Values:
+    """Large-sample standard error of kappa and weighted kappa [2]_; for intervals. NaN where kappa is undefined."""
+    p = _divided(tables, tables.sum(axis=(-2, -1), keepdims=True))
+    w, pe, kappa = _weights(tables, weights), expected_agreement(tables, weights), cohen_kappa(tables, weights)
+    spread = w - _mean_weights(tables, w) * (1 - kappa)[..., None, None]
+    return _standard_error((p * spread**2).sum(axis=(-2, -1)) - (kappa - pe * (1 - kappa)) ** 2, tables, pe)
+
+
+def cohen_kappa_se_null(tables: Counts, weights: Values | None = None) -> Values:
+    """Standard error of kappa where the true one is 0 [2]_: for the test of that, never for an interval."""
+    w, pe = _weights(tables, weights), expected_agreement(tables, weights)
+    rows, columns = _margins(tables)
+    by_chance = rows[..., :, None] * columns[..., None, :]
+    return _standard_error((by_chance * (w - _mean_weights(tables, w)) ** 2).sum(axis=(-2, -1)) - pe**2, tables, pe)
+
+
+def scott_pi(tables: Counts) -> Values:
+    """Chance from the mean of the two margins, squared [3]_."""
+    return chance_corrected(percent_agreement(tables), (_mean_margin(tables) ** 2).sum(axis=-1))
+
+
+def gwet_ac1(tables: Counts) -> Values:
+    """Chance as sum of pi (1 - pi)/(q - 1) over the q allowed options [4]_: steady where one option prevails."""
+    mean = _mean_margin(tables)
+    return chance_corrected(percent_agreement(tables), (mean * (1 - mean)).sum(axis=-1) / (tables.shape[-1] - 1))
+
+
+def brennan_prediger(tables: Counts) -> Values:
+    """Chance of 1/q [5]_: the reference for options whose letters mean nothing across questions."""
+    po = percent_agreement(tables)
+    return chance_corrected(po, np.full_like(po, 1 / tables.shape[-1]))
+
+
+def chance_corrected(po: Values, pe: Values) -> Values:
+    """(po - pe)/(1 - pe); NaN where nothing is left to chance-correct."""
+    return np.where(np.abs(1 - pe) < NO_CHANCE_LEFT, np.nan, _divided(po - pe, 1 - pe))
+
+
+def error_consistency(tables: Counts) -> Values:
+    """Kappa of being right [6]_, from the 2x2 tables of right and wrong; failed and declined answers are wrong."""
+    return cohen_kappa(tables)
+
+
+def agreement_if_independent(outcomes: Counts, n_options: int) -> Values:
+    """Agreement of two raters with these accuracies who err independently and evenly: ab + (1 - a)(1 - b)/(q - 1).
+
+    ``outcomes``: counts, shape (..., 5), as ``outcome_tables`` makes them. NaN without a question.
+    """
+    p = _divided(outcomes, outcomes.sum(axis=-1, keepdims=True))
+    first, second = p[..., BOTH_RIGHT] + p[..., FIRST_ONLY], p[..., BOTH_RIGHT] + p[..., SECOND_ONLY]
+    return np.asarray(first * second + (1 - first) * (1 - second) / (n_options - 1))
+
+
+def excess_agreement(outcomes: Counts, n_options: int) -> Values:
+    """Agreement beyond that of two independent raters of the same accuracies; arguments as above."""
+    p = _divided(outcomes, outcomes.sum(axis=-1, keepdims=True))
+    return np.asarray(p[..., BOTH_RIGHT] + p[..., SAME_WRONG] - agreement_if_independent(outcomes, n_options))
+
+
+def same_wrong_option(outcome: Counts) -> Result:
+    """Of the questions that both got wrong with an option, the share with the same one; by chance 1/(q - 1).
+
+    ``outcome``: the five counts of one pair.
+    """
+    same = int(outcome[SAME_WRONG])
+    return from_estimate(share(same, same + int(outcome[OTHER_WRONG])))
+
+
+def cohen_kappa_result(table: Counts, weights: Values | None = None) -> Result:
+    """Kappa of one table with the quick interval, kappa +- z SE clipped to [-1, 1]; the bootstrap is the better one."""
+    kappa, half = float(cohen_kappa(table, weights)), Z95 * float(cohen_kappa_se(table, weights))
+    limits = (max(-1.0, kappa - half), min(1.0, kappa + half)) if isfinite(half) else None
+    return result_of(kappa, table, ci95=limits, method="fleiss_cohen_everitt_1969")
+
+
+def result_of(
+    value: float, table: Counts, *, ci95: Interval | None, method: str, flags: tuple[str, ...] = ()
+) -> Result:
+    """A coefficient of one table of counts with the cautions that the table calls for.
+
+    Below 10 questions the interval is left out, below 30 the result is flagged. A constant rater is flagged where
+    the value is defined.
+    """
+    n = int(table.sum())
+    if n == 0:
+        return undefined(NO_COMMON_QUESTIONS, n=0, method=method)
+    if n < SMALL_AGREEMENT_N:
+        flags = (*flags, SMALL_N)
+    if not isfinite(value):
+        return undefined(EXPECTED_AGREEMENT_IS_ONE, n=n, method=method, flags=flags)
+    if has_constant_rater(table):
+        flags = (*flags, CONSTANT_RATER)
+    return Result(float(value), ci95 if n >= FEWEST_FOR_INTERVAL else None, n, method, flags)
+
+
+def has_constant_rater(table: Counts) -> bool:
+    """Whether a rater chose one and the same option on every question."""
+    return bool(np.count_nonzero(table.sum(axis=0)) == 1 or np.count_nonzero(table.sum(axis=1)) == 1)
+
+
+def _divided(counts: Counts, totals: Counts) -> Values:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.asarray(counts / totals, dtype=np.float64)
+
+
+def _weights(tables: Counts, weights: Values | None) -> Values:
+    return np.eye(tables.shape[-1]) if weights is None else weights
+
+
+def _margins(tables: Counts) -> tuple[Values, Values]:
+    """Shares of the options in the rows and in the columns; from counts, so that a constant rater's is exactly 1."""
+    n = tables.sum(axis=(-2, -1))[..., None]
+    return _divided(tables.sum(axis=-1), n), _divided(tables.sum(axis=-2), n)
+
+
+def _mean_margin(tables: Counts) -> Values:
+    rows, columns = _margins(tables)
+    return (rows + columns) / 2
+
+
+def _mean_weights(tables: Counts, weights: Values) -> Values:
+    """Mean weight of row i over the second rater's margin plus that of column j over the first one's."""
+    rows, columns = _margins(tables)
+    return (columns @ weights.T)[..., :, None] + (rows @ weights)[..., None, :]
+
+
+def _standard_error(variance: Values, tables: Counts, pe: Values) -> Values:
+    error = _divided(np.sqrt(_divided(np.maximum(variance, 0), tables.sum(axis=(-2, -1)))), 1 - pe)
+    return np.where(np.abs(1 - pe) < NO_CHANCE_LEFT, np.nan, error)
