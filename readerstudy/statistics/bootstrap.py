@@ -1,0 +1,181 @@
+"""The bootstrap: questions or clusters of questions, such as exams, are drawn again with replacement; raters stay.
+
+Everything that is resampled here is a function of counts or sums over questions. So a draw never copies questions:
+it is a small table drawn from a multinomial distribution, or how often each cluster was drawn times what each cluster
+holds, as one product of matrices [1]_.
+
+References
+----------
+.. [1] B. Efron, R. J. Tibshirani, An Introduction to the Bootstrap (1993), chapters 6 and 13.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from readerstudy.statistics.results import FEW_CLUSTERS, FEWEST_FOR_INTERVAL, UNSTABLE_BOOTSTRAP, Interval
+
+DRAWS = 2000
+FEWEST_CLUSTERS = 10
+MOST_UNDEFINED = 0.05
+SHARES = (0.025, 0.975)
+CELLS_AT_ONCE = 2_000_000  # of draws by units, so that a block stays within some 50 MB
+EXACT_IN_SINGLE = 2**24  # whole numbers up to here add up exactly in 32-bit floats, in any order
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Units:
+    """What is drawn: single questions, or clusters of them when any cluster holds more than one question.
+
+    ``number`` is the unit of each question, shape (questions,), 0 to m - 1, none of them empty.
+    """
+
+    number: NDArray[np.int64]
+    m: int
+    clustered: bool
+
+    @property
+    def method(self) -> str:
+        return "bootstrap_clusters" if self.clustered else "bootstrap_questions"
+
+    def sums(self, columns: NDArray[Any]) -> NDArray[Any]:
+        """Rows of questions, shape (questions, ...), added up by unit: shape (m, ...)."""
+        if not self.clustered:
+            return columns
+        order = np.argsort(self.number, kind="stable")
+        starts = np.searchsorted(self.number[order], np.arange(self.m))
+        return np.asarray(np.add.reduceat(columns[order], starts, axis=0))
+
+
+def units_of(cluster: NDArray[np.integer]) -> Units:
+    """The units of a panel, from the exam or patient of each of its questions, shape (questions,)."""
+    present, number = np.unique(cluster, return_inverse=True)
+    if len(present) == len(cluster):
+        return Units(np.arange(len(cluster)), len(cluster), clustered=False)
+    return Units(number, len(present), clustered=True)
+
+
+def generator(seed: int, panel: str, family: str) -> np.random.Generator:
+    """The source of draws of one family of statistics in one panel: PCG64, whatever was computed before.
+
+    ``seed`` is that of the study, 0 or above. Statistics that are compared share one family, and so their draws.
+    """
+    words = int.from_bytes(sha256(f"{panel}\n{family}".encode()).digest(), "big")
+    return np.random.Generator(np.random.PCG64([seed, words]))
+
+
+def resampled_tables(table: NDArray[np.integer], rng: np.random.Generator, draws: int = DRAWS) -> NDArray[np.int64]:
+    """Question bootstrap of one table of counts, of any shape: Multinomial(n, table / n).
+
+    Returns
+    -------
+    int array, shape (draws, *table.shape); all zero for a table without questions.
+    """
+    n = int(table.sum())
+    if n == 0:
+        return np.zeros((draws, *table.shape), dtype=np.int64)
+    return rng.multinomial(n, table.ravel() / n, size=draws).reshape(draws, *table.shape)
+
+
+def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int = DRAWS) -> Floats:
+    """Bootstrap of units (clusters, or single questions): sums over m units drawn with replacement.
+
+    Parameters
+    ----------
+    columns : array, shape (m, ...)
+        What each unit adds to each sum. All statistics made from one call share their draws.
+
+    Returns
+    -------
+    float array, shape (draws, ...). Sums of whole numbers are exact; the draws depend on m and the generator only.
+    """
+    m, shape = len(columns), columns.shape[1:]
+    if m == 0:
+        return np.zeros((draws, *shape))
+    flat = columns.reshape(m, -1)
+    whole = np.issubdtype(flat.dtype, np.integer) and m * int(np.abs(flat).max(initial=0)) < EXACT_IN_SINGLE
+    kind = np.float32 if whole else np.float64
+    flat = flat.astype(kind, copy=False)
+    totals = np.empty((draws, flat.shape[1]))
+    step = max(1, CELLS_AT_ONCE // m)
+    for start in range(0, draws, step):
+        counts = drawn_counts(m, rng, min(step, draws - start))
+        totals[start : start + step] = counts.astype(kind) @ flat
+    return totals.reshape(draws, *shape)
+
+
+def drawn_counts(m: int, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
+    """How often each of m units was drawn in m draws: Multinomial(m, 1/m), shape (draws, m)."""
+    drawn = rng.integers(m, size=(draws, m))
+    drawn += np.arange(draws)[:, np.newaxis] * m
+    return np.bincount(drawn.ravel(), minlength=draws * m).reshape(draws, m)
+
+
+@dataclass(frozen=True)
+class Bootstrapped:
+    """Percentile limits of one statistic, the share of draws in which it was undefined, and why there are no limits."""
+
+    ci95: Interval | None
+    bootstrap_undefined_fraction: float
+    flags: tuple[str, ...] = ()
+
+
+def percentile_intervals(
+    replicates: NDArray[np.floating], n: NDArray[np.integer] | int, n_clusters: NDArray[np.integer] | int | None = None
+) -> list[Bootstrapped]:
+    """Percentile intervals of statistics, each over the draws in which it is defined.
+
+    Parameters
+    ----------
+    replicates : float array, shape (draws, statistics)
+        NaN: undefined in this draw.
+    n : int or int array, shape (statistics,)
+        Questions behind each; no interval below 10.
+    n_clusters : int, int array or None
+        Clusters behind each where clusters were drawn; no interval below 10, flag ``few_clusters``.
+
+    Returns
+    -------
+    One ``Bootstrapped`` for each statistic. Above 5 % of undefined draws: no limits, flag ``unstable_bootstrap``.
+    """
+    draws, size = replicates.shape
+    limits = percentiles(replicates)
+    undefined = np.isnan(replicates).sum(axis=0) / draws
+    questions = np.broadcast_to(n, size)
+    clusters = None if n_clusters is None else np.broadcast_to(n_clusters, size)
+    found = []
+    for each in range(size):
+        flags = []
+        if clusters is not None and clusters[each] < FEWEST_CLUSTERS:
+            flags.append(FEW_CLUSTERS)
+        if undefined[each] > MOST_UNDEFINED:
+            flags.append(UNSTABLE_BOOTSTRAP)
+        without = bool(flags) or questions[each] < FEWEST_FOR_INTERVAL
+        low, high = limits[:, each].tolist()
+        found.append(Bootstrapped(None if without else (low, high), float(undefined[each]), tuple(flags)))
+    return found
+
+
+def percentiles(replicates: NDArray[np.floating], shares: tuple[float, ...] = SHARES) -> Floats:
+    """Quantiles over the first axis by linear interpolation (type 7), NaN left out; NaN where nothing is left.
+
+    Returns shape (shares, *replicates.shape[1:]).
+    """
+    ordered = np.sort(replicates, axis=0)  # NaN last
+    last = (~np.isnan(replicates)).sum(axis=0) - 1
+    found = np.empty((len(shares), *replicates.shape[1:]))
+    for row, share in enumerate(shares):
+        place = share * np.maximum(last, 0)
+        below = np.floor(place).astype(np.int64)
+        above = np.minimum(below + 1, np.maximum(last, 0))
+        low = np.take_along_axis(ordered, below[np.newaxis], axis=0)[0]
+        high = np.take_along_axis(ordered, above[np.newaxis], axis=0)[0]
+        found[row] = low + (high - low) * (place - below)
+    return found

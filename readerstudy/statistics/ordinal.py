@@ -1,0 +1,159 @@
+"""Agreement on ordered grades: weighted kappa, Krippendorff's alpha for grades, and intraclass correlations.
+
+References
+----------
+.. [1] J. Cohen, Psychol. Bull. 70 (1968) 213-220; D. V. Cicchetti, T. Allison, Am. J. EEG Technol. 11 (1971) 101-110.
+.. [2] J. L. Fleiss, J. Cohen, Educ. Psychol. Meas. 33 (1973) 613-619.
+.. [3] P. E. Shrout, J. L. Fleiss, Psychol. Bull. 86 (1979) 420-428.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from readerstudy.statistics.bootstrap import DRAWS, Units, generator, percentile_intervals, resampled_totals
+from readerstudy.statistics.group_intervals import agreement_result
+from readerstudy.statistics.groups import ORDINAL, krippendorff_alpha
+from readerstudy.statistics.mean_squares import MeanSquares, mean_squares
+from readerstudy.statistics.pair_tables import Codes, pair_tables
+from readerstudy.statistics.pairs import cohen_kappa
+from readerstudy.statistics.rating_sums import RatingSums, columns_of_counts, rating_counts
+from readerstudy.statistics.results import (
+    EXPECTED_AGREEMENT_IS_ONE,
+    FEWEST_FOR_INTERVAL,
+    NO_COMMON_QUESTIONS,
+    NO_VARIATION,
+    ONE_RATER,
+    SMALL_N,
+    Interval,
+    Result,
+    undefined,
+)
+
+GRADES = "grades"  # the family of draws
+ICC_NAMES = ("icc1_1", "icc2_1", "icc3_1", "icc1_k", "icc2_k", "icc3_k")
+
+
+def linear_weights(n_grades: int) -> NDArray[np.float64]:
+    """1 - |i - j| / (q - 1) [1]_, shape (q, q); grades that nobody gave count in q."""
+    return 1 - _apart(n_grades)
+
+
+def quadratic_weights(n_grades: int) -> NDArray[np.float64]:
+    """1 - ((i - j) / (q - 1))^2 [2]_, shape (q, q)."""
+    return 1 - _apart(n_grades) ** 2
+
+
+def _apart(n_grades: int) -> NDArray[np.float64]:
+    if n_grades < 2:
+        raise ValueError("a scale has two grades or more")
+    grade = np.arange(float(n_grades))
+    return np.asarray(np.abs(grade[:, np.newaxis] - grade) / (n_grades - 1))
+
+
+def grade_agreement(
+    grades: Codes, n_grades: int, units: Units, *, seed: int, panel: str, draws: int = DRAWS
+) -> dict[str, Result]:
+    """Agreement of reviewers on a scale of ordered grades, with bootstrap intervals over questions or clusters.
+
+    Parameters
+    ----------
+    grades : int array, shape (reviewers, questions)
+        0 to q - 1 from the lowest; negative: no grade.
+    n_grades : int
+        q, the grades of the declared scale, used or not.
+    units : Units
+        Of the questions.
+
+    Returns
+    -------
+    ``krippendorff_alpha_ordinal`` of all reviewers, and ``cohen_kappa_linear`` and ``cohen_kappa_quadratic`` where
+    there are two. n is the questions with two grades or more.
+    """
+    columns = units.sums(columns_of_counts(rating_counts(grades, n_grades)))
+    paired = columns[:, 1] > 0
+    n, n_clusters = int(columns[:, 1].sum()), int(paired.sum()) if units.clustered else None
+    drawn = resampled_totals(columns, generator(seed, panel, GRADES), draws)
+    values = {"krippendorff_alpha_ordinal": krippendorff_alpha(RatingSums(columns.sum(axis=0), n_grades), ORDINAL)}
+    replicates = {"krippendorff_alpha_ordinal": krippendorff_alpha(RatingSums(drawn, n_grades), ORDINAL)}
+    if len(grades) == 2:
+        tables = pair_tables(grades, n_grades, group=units.number, n_groups=units.m)[0]
+        drawn_tables = resampled_totals(tables, generator(seed, panel, GRADES), draws)
+        for name, weights in (("linear", linear_weights(n_grades)), ("quadratic", quadratic_weights(n_grades))):
+            values[f"cohen_kappa_{name}"] = cohen_kappa(tables.sum(axis=0), weights)
+            replicates[f"cohen_kappa_{name}"] = cohen_kappa(drawn_tables, weights)
+    found = {}
+    for name, value in values.items():
+        interval = percentile_intervals(replicates[name][:, np.newaxis], n, n_clusters)[0]
+        reason = NO_VARIATION if name.startswith("krippendorff") else EXPECTED_AGREEMENT_IS_ONE
+        found[name] = agreement_result(float(value), interval, n, units.method, reason if n else NO_COMMON_QUESTIONS)
+    return found
+
+
+def intraclass_correlations(grades: NDArray[np.floating]) -> dict[str, Result]:
+    """The six intraclass correlations [3]_ of k judges on n targets, the interval for ``icc2_1``.
+
+    Parameters
+    ----------
+    grades : float array, shape (targets, judges)
+        NaN: no grade; targets without all grades are left out.
+
+    Returns
+    -------
+    ``icc1_1``, ``icc2_1`` (absolute agreement of single grades), ``icc3_1`` (consistency), and ``icc1_k``, ``icc2_k``,
+    ``icc3_k`` of the mean of k grades. Undefined: ``one_rater``, or ``no_variation`` among fewer than two targets or
+    where the denominator is 0.
+    """
+    complete = grades[~np.isnan(grades).any(axis=1)]
+    n, k = complete.shape
+    squares = mean_squares(complete)
+    if squares is None:
+        reason = ONE_RATER if k < 2 else NO_VARIATION
+        return {name: undefined(reason, n=n, method="mean_squares") for name in ICC_NAMES}
+    found = {}
+    for name, (above, below) in _fractions(squares).items():
+        interval = icc2_1_interval(squares) if name == "icc2_1" else None
+        found[name] = _result(above, below, interval, n)
+    return found
+
+
+def _fractions(ms: MeanSquares) -> dict[str, tuple[float, float]]:
+    """Numerator and denominator of each."""
+    n, k = ms.n_rows, ms.n_columns
+    judges = (ms.columns - ms.rest) / n
+    return {
+        "icc1_1": (ms.rows - ms.within, ms.rows + (k - 1) * ms.within),
+        "icc2_1": (ms.rows - ms.rest, ms.rows + (k - 1) * ms.rest + k * judges),
+        "icc3_1": (ms.rows - ms.rest, ms.rows + (k - 1) * ms.rest),
+        "icc1_k": (ms.rows - ms.within, ms.rows),
+        "icc2_k": (ms.rows - ms.rest, ms.rows + judges),
+        "icc3_k": (ms.rows - ms.rest, ms.rows),
+    }
+
+
+def _result(above: float, below: float, interval: Interval | None, n: int) -> Result:
+    method = "mean_squares" if interval is None else "shrout_fleiss"
+    if below <= 0:
+        return undefined(NO_VARIATION, n=n, method=method)
+    return Result(above / below, interval, n, method, (SMALL_N,) if n < FEWEST_FOR_INTERVAL else ())
+
+
+def icc2_1_interval(ms: MeanSquares) -> Interval | None:
+    """95 % limits of ``icc2_1`` after Shrout and Fleiss [3]_; None where the grades leave no residual."""
+    from scipy.special import fdtri  # here, since every start of the program would wait for it
+
+    n, k = ms.n_rows, ms.n_columns
+    above, below = _fractions(ms)["icc2_1"]
+    if ms.rest <= 0 or below <= 0:
+        return None
+    rho, ratio = above / below, ms.columns / ms.rest
+    part, other = k * rho * ratio, n * (1 + (k - 1) * rho) - k * rho
+    df = (k - 1) * (n - 1) * (part + other) ** 2 / ((n - 1) * part**2 + other**2)
+    if not df > 0:
+        return None
+    f_low, f_high = float(fdtri(n - 1, df, 0.975)), float(fdtri(df, n - 1, 0.975))
+    judges = k * ms.columns + (k * n - k - n) * ms.rest
+    low = n * (ms.rows - f_low * ms.rest) / (f_low * judges + n * ms.rows)
+    high = n * (f_high * ms.rows - ms.rest) / (judges + n * f_high * ms.rows)
+    return low, high

@@ -1,0 +1,53 @@
+"""The bootstrap against all 256 resamples of four questions, drawn as tables and as units."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from readerstudy.statistics.bootstrap import generator, percentiles, resampled_tables, resampled_totals
+from readerstudy.statistics.pair_tables import Tables, pair_tables
+from readerstudy.statistics.pairs import cohen_kappa
+from tests.readerstudy.statistics.goldencases import Found, assert_agrees, read
+
+DRAWS = 20_000
+NOTED = {"bootstrap_mean": 0.01, "bootstrap_sd": 0.01, "bootstrap_undefined_fraction": 0.005}  # of its notes
+CASE = read("bootstrap_enumerated_four")
+
+
+def tables_drawn(given: Any) -> NDArray[np.floating]:
+    return resampled_tables(tables(given).sum(axis=0), generator(1, "golden", "tables"), DRAWS).astype(np.float64)
+
+
+def units_drawn(given: Any) -> NDArray[np.floating]:
+    return resampled_totals(tables(given), generator(1, "golden", "units"), DRAWS)
+
+
+def tables(given: Any) -> Tables:
+    """One table for each question."""
+    codes = np.array([[given["labels"].index(one) for one in pair] for pair in given["pairs"]]).T
+    found: Tables = pair_tables(codes, len(given["labels"]), group=np.arange(4), n_groups=4)[0]
+    return found
+
+
+def found_from(given: Any, drawn: NDArray[np.floating]) -> Found:
+    kappas = cohen_kappa(drawn)
+    return {
+        "cohen_kappa": float(cohen_kappa(tables(given).sum(axis=0))),
+        "bootstrap_undefined_fraction": float(np.isnan(kappas).mean()),
+        "bootstrap_mean": float(np.nanmean(kappas)),
+        "bootstrap_sd": float(np.nanstd(kappas)),
+        "bootstrap_percentiles_2.5_97.5": percentiles(kappas[:, np.newaxis])[:, 0].tolist(),
+    }
+
+
+@pytest.mark.skipif(CASE is None, reason="stats/golden/bootstrap_enumerated_four.json is not on this machine")
+@pytest.mark.parametrize("draw", [tables_drawn, units_drawn], ids=lambda draw: draw.__name__)
+@pytest.mark.parametrize("name", CASE["expected"] if CASE else [])
+def test_golden(name: str, draw: Any) -> None:
+    expected = CASE["expected"][name]
+    found = found_from(CASE["input"], draw(CASE["input"]))[name]
+    assert_agrees(found, expected["value"], NOTED.get(name, expected["tolerance"]), name)
