@@ -81,7 +81,7 @@ def resampled_tables(table: NDArray[np.integer], rng: np.random.Generator, draws
     n = int(table.sum())
     if n == 0:
         return np.zeros((draws, *table.shape), dtype=np.int64)
-    return rng.multinomial(n, table.ravel() / n, size=draws).reshape(draws, *table.shape)
+    return _draws_inside(rng.multinomial(n, table.ravel() / n, size=draws).T, table.shape)
 
 
 def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int = DRAWS) -> Floats:
@@ -103,12 +103,20 @@ def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int
     whole = np.issubdtype(flat.dtype, np.integer) and m * int(np.abs(flat).max(initial=0)) < EXACT_IN_SINGLE
     kind = np.float32 if whole else np.float64
     flat = flat.astype(kind, copy=False)
-    totals = np.empty((draws, flat.shape[1]))
+    totals = np.empty((flat.shape[1], draws))
     step = max(1, CELLS_AT_ONCE // m)
     for start in range(0, draws, step):
         counts = drawn_counts(m, rng, min(step, draws - start))
-        totals[start : start + step] = counts.astype(kind) @ flat
-    return totals.reshape(draws, *shape)
+        totals[:, start : start + step] = (counts.astype(kind) @ flat).T
+    return _draws_inside(totals, shape)
+
+
+def _draws_inside(totals: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    """Cells by draws as draws by ``shape``, with the draws of a cell side by side in memory.
+
+    What is computed of tables adds up over their few cells: numpy does that three times as fast along many draws.
+    """
+    return np.moveaxis(np.ascontiguousarray(totals).reshape(*shape, totals.shape[1]), -1, 0)
 
 
 def drawn_counts(m: int, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
