@@ -47,8 +47,8 @@ def may_coordinate(person: Person, review_round: ReviewRound) -> bool:
     )
 
 
-# What can be given today; adjudicators, readers and model submitters get theirs with the work that needs them.
-SITE_ROLES = (Role.REVIEWER, Role.COORDINATOR, Role.DEIDENTIFIER, Role.ADMINISTRATOR)
+# What can be given today; adjudicators and readers get theirs with the work that needs them.
+SITE_ROLES = (Role.REVIEWER, Role.COORDINATOR, Role.MODEL_SUBMITTER, Role.DEIDENTIFIER, Role.ADMINISTRATOR)
 ROUND_ROLES = (Role.REVIEWER, Role.COORDINATOR)
 
 

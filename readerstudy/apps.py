@@ -12,6 +12,7 @@ class ReaderstudyConfig(AppConfig):
         """Tell annotation, which does not know this app, what it must know."""
         from annotation import archiving, showings, vetoes
         from annotation.demonstration import accounts, parts
+        from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
         from annotation.people.waiting import register_work
         from annotation.questionbank.keeping import register_use
@@ -24,19 +25,26 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.design.vetoing import readers_do_not_review
         from readerstudy.enrolling.waiting import waiting_studies
         from readerstudy.models import ReaderStudy
+        from readerstudy.predictions.listing import runs_on_bank
+        from readerstudy.predictions.uploads import CHECK, STORE
+        from readerstudy.predictions.waiting import models_of_submitter
         from readerstudy.reading.diagram import place_states
         from readerstudy.reading.images import shows_images
 
         diagram.register("study", study_states)
         diagram.register("place", place_states)
         register_use("study", use_of_bank)
+        register_use("predictions", runs_on_bank)
         accounts.register(*ACCOUNTS)
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
         vetoes.register("readers", readers_do_not_review)
         showings.register("readings", shows_images)
         showings.register("coordinators of studies", shows_to_coordinators)
+        register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
+        register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.watching.reminding.sweep_reminders")
         register_work("readerstudy.enrolling", waiting_studies)
         register_work("studies", studies_under_way)
+        register_work("models", models_of_submitter)

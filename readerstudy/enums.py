@@ -70,3 +70,29 @@ class SessionEnd(Word):
     LEFT = "left", _("left")
     TAKEN_OVER = "taken_over", _("taken over by another page")
     LAPSED = "lapsed", _("not heard of any more")
+
+
+class EntryState(Word):
+    """Where a model entry stands; only listed ones are in figures."""
+
+    LISTED = "listed", _("listed")
+    REPLACED = "replaced", _("replaced")
+    WITHDRAWN = "withdrawn", _("withdrawn")
+
+
+class PredictionForm(Word):
+    """The forms in which files of predictions come; readerstudy/predictions/forms.py reads them."""
+
+    SUBMISSION = "submission", _("leaderboard submission")
+    RESULTS = "results", _("results of the leaderboard script")
+    DIRECT = "direct", _("direct prompt log")
+    HARNESS = "harness", _("sample log of a harness")
+    AGENT = "agent", _("agent log")
+    TABLE = "table", _("table (CSV, TSV, XLSX)")
+
+
+class PredictionState(Word):
+    """A question that a file leaves out has no prediction: it is missing."""
+
+    ANSWERED = "answered", _("answered")
+    FAILED = "failed", _("no option could be taken")  # counts as wrong, and is never dropped

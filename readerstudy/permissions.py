@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from annotation.enums import Role
 from annotation.models import User
-from annotation.permissions import Person, is_administrator, is_coordinator
-from readerstudy.models import Enrolment, ReaderStudy, StudyRole
+from annotation.permissions import Person, is_administrator, is_coordinator, site_roles
+from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 
 
 def may_coordinate_study(person: Person, study: ReaderStudy) -> bool:
@@ -21,3 +22,15 @@ def reads(person: Person, study: ReaderStudy) -> bool:
 def knows_study(person: Person, study: ReaderStudy) -> bool:
     """Whether the pages of its coordinators exist for this person; administrators look on."""
     return may_coordinate_study(person, study) or (is_administrator(person) and not reads(person, study))
+
+
+def may_enter_models(person: Person) -> bool:
+    """Coordinators of the site or of a study, and model submitters."""
+    if site_roles(person) & {Role.COORDINATOR, Role.MODEL_SUBMITTER}:
+        return True
+    return isinstance(person, User) and person.is_active and StudyRole.objects.filter(user=person).exists()
+
+
+def may_change_model(person: Person, entry: ModelEntry) -> bool:
+    """Coordinators of the site change every entry, others those that they entered themselves."""
+    return is_coordinator(person) or (entry.submitter == person and may_enter_models(person))

@@ -16,6 +16,7 @@ from annotation.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
 MEANINGS = {
     Role.REVIEWER: _("reviews the questions of a round"),
     Role.COORDINATOR: _("imports questions and images, runs rounds, exports"),
+    Role.MODEL_SUBMITTER: _("enters models and sends their predictions"),
     Role.DEIDENTIFIER: _("sees and releases images in quarantine"),
     Role.ADMINISTRATOR: _("people, roles and the site"),
 }

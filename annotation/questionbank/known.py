@@ -14,6 +14,8 @@ from annotation.enums import IdentifierKind, ImportState
 from annotation.models import BankImport, Image, Report, Revision, SourceIdentifier
 from annotation.questionbank.batches import ExamRow, ImageRow, QuestionRow
 
+AT_ONCE = 5_000  # digests looked up by one statement
+
 
 @dataclass(slots=True)
 class KnownExam:
@@ -68,8 +70,22 @@ def _question_ids(bank_id: int, questions: list[QuestionRow]) -> dict[int, str]:
 def questions_with_keys(bank_id: int, keys: Collection[str]) -> dict[str, int]:
     """The id of each question of the bank that has one of these keys at its source."""
     digests = [identifier_digest(IdentifierKind.QUESTION_KEY, key) for key in keys]
-    named = _named(IdentifierKind.QUESTION_KEY, digests, ("bank_id", "value", "question_id"))
-    return {key: question_id for its_bank, key, question_id in named if its_bank == bank_id and key in keys}
+    found: dict[str, int] = {}
+    for start in range(0, len(digests), AT_ONCE):
+        part = digests[start : start + AT_ONCE]
+        named = _named(IdentifierKind.QUESTION_KEY, part, ("bank_id", "value", "question_id"))
+        found.update((key, question_id) for its_bank, key, question_id in named if its_bank == bank_id and key in keys)
+    return found
+
+
+def keys_of_questions(bank_id: int, question_ids: Collection[int]) -> dict[int, str]:
+    """What these questions are called at their source, for a report on a file that uses these names.
+
+    One walk over the identifiers of the bank: no index leads from a question to its key.
+    """
+    rows = SourceIdentifier.objects.filter(kind=IdentifierKind.QUESTION_KEY, bank=bank_id).order_by()
+    named = rows.values_list("question_id", "value").iterator(chunk_size=10_000)
+    return {pk: key for pk, key in named if pk is not None and pk in question_ids}
 
 
 def known_questions(bank_id: int, questions: list[QuestionRow]) -> dict[str, KnownQuestion]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 
 from annotation.models import Question, QuestionBank, Revision
-from annotation.questionbank.known import questions_with_keys
+from annotation.questionbank.known import AT_ONCE, questions_with_keys
 from readerstudy.models import ReaderStudy, StudyCase
 
 Name = int | str
@@ -17,7 +17,7 @@ def find_revisions(bank: QuestionBank, names: Collection[Name]) -> dict[Name, Re
 
     A text is first looked up as a key, then, if it is a whole number, as the number of the question.
     """
-    question_of = _questions(bank, names)
+    question_of = questions_named(bank, names)
     revisions = Revision.objects.in_bank(bank).current().filter(question__in=set(question_of.values()))
     by_question = {revision.question_id: revision for revision in revisions.select_related("question")}
     return {name: by_question[pk] for name, pk in question_of.items() if pk in by_question}
@@ -25,13 +25,14 @@ def find_revisions(bank: QuestionBank, names: Collection[Name]) -> dict[Name, Re
 
 def find_cases(study: ReaderStudy, names: Collection[Name]) -> dict[Name, StudyCase]:
     """The cases of the study whose questions are named, in the wording of the study."""
-    question_of = _questions(study.bank, names)
+    question_of = questions_named(study.bank, names)
     cases = StudyCase.objects.filter(study=study).select_related("revision")
     by_question = {case.revision.question_id: case for case in cases}
     return {name: by_question[pk] for name, pk in question_of.items() if pk in by_question}
 
 
-def _questions(bank: QuestionBank, names: Collection[Name]) -> dict[Name, int]:
+def questions_named(bank: QuestionBank, names: Collection[Name]) -> dict[Name, int]:
+    """The id of each question of the bank that is named, by key or by number."""
     keys = {name for name in names if isinstance(name, str)}
     found: dict[Name, int] = {}
     found.update(questions_with_keys(bank.pk, keys).items())
@@ -49,5 +50,9 @@ def _number(name: Name) -> int | None:
 
 
 def _by_number(bank: QuestionBank, numbers: Collection[int]) -> Mapping[int, int]:
-    rows = Question.objects.filter(bank=bank, number__in=numbers).order_by().values_list("number", "pk")
-    return dict(rows)
+    listed = sorted(numbers)
+    found: dict[int, int] = {}
+    for start in range(0, len(listed), AT_ONCE):
+        rows = Question.objects.filter(bank=bank, number__in=listed[start : start + AT_ONCE])
+        found.update(rows.order_by().values_list("number", "pk"))
+    return found

@@ -2,6 +2,7 @@
 
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase, StudyRole, Voiding
 from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
+from readerstudy.models.predictions import ModelEntry, Prediction, PredictionRun, SubmissionCall
 from readerstudy.models.reading import (
     Reading,
     ReadingSession,
@@ -15,6 +16,9 @@ __all__ = [
     "Arm",
     "CaseSet",
     "Enrolment",
+    "ModelEntry",
+    "Prediction",
+    "PredictionRun",
     "PresentationOrder",
     "PresentedCase",
     "ReaderStudy",
@@ -26,6 +30,7 @@ __all__ = [
     "StudyCase",
     "StudyInvitation",
     "StudyRole",
+    "SubmissionCall",
     "TimingEvent",
     "Voiding",
 ]

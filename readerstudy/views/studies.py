@@ -25,7 +25,7 @@ from readerstudy.design.rules import read_rules
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import StudyState
 from readerstudy.forms.studies import StudyForm
-from readerstudy.models import ReaderStudy
+from readerstudy.models import PredictionRun, ReaderStudy
 from readerstudy.permissions import may_coordinate_study
 from readerstudy.views.access import overseen_study
 from readerstudy.views.steps import next_of, steps_of
@@ -98,6 +98,7 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),
         "next": next_of(line) if coordinates and not found.archived_at else None,
+        "model_runs": [] if found.state == StudyState.DRAFT else list(PredictionRun.objects.for_figures(found)),
         "looks": looks_before_closing(found),
         "exports": export_offers(found) if coordinates and found.state != StudyState.DRAFT else None,
         "may_delete": coordinates and found.state == StudyState.DRAFT,

@@ -66,6 +66,7 @@ def cast(place: Place) -> None:
         "rita": (Role.REVIEWER,),
         "remo": (Role.REVIEWER,),
         "dina": (Role.DEIDENTIFIER,),
+        "mona": (Role.MODEL_SUBMITTER,),
         "stan": (),
         "omni": (Role.ADMINISTRATOR, Role.COORDINATOR, Role.REVIEWER, Role.DEIDENTIFIER),
     }
@@ -76,6 +77,7 @@ def cast(place: Place) -> None:
 
 
 def furnish(words: str = "") -> Place:
+    from tests.browser.pages.models import enter_models
     from tests.browser.pages.readers import seat_readers
     from tests.browser.pages.studies import hold_studies  # which asks this module what a place is
 
@@ -88,6 +90,7 @@ def furnish(words: str = "") -> Place:
     _hand_out_links(place)
     hold_studies(place)
     seat_readers(place)
+    enter_models(place)
     return place
 
 

@@ -134,7 +134,7 @@ def break_glass(page: Page) -> None:
 
 
 WHOLE = "#case-form"
-PEOPLE = ("ada", "cora", "rita", "dina", "stan", "omni")
+PEOPLE = ("ada", "cora", "rita", "dina", "mona", "stan", "omni")
 
 EMPTY = [  # a site on which nothing has happened yet
     *(Shown("home", person) for person in PEOPLE),
@@ -146,7 +146,7 @@ EMPTY = [  # a site on which nothing has happened yet
         Shown(name, "omni")
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
-    *(Shown(name, "omni") for name in ("studies", "study-new")),
+    *(Shown(name, "omni") for name in ("studies", "study-new", "models", "model-new")),
 ]
 
 FULL = [
@@ -285,6 +285,20 @@ FULL = [
     Shown("study-cases", "cora", ("study draft",), act=preview, note="preview"),
     Shown("study-cases", "cora", ("study empty",), act=preview, note="refused preview"),
     Shown("study-rules", "cora", ("study draft",), act=spoil, note="refused"),
+    # models
+    Shown("models", "cora"),
+    Shown("models", "mona"),
+    Shown("model-new", "mona", act=submit_empty, note="refused"),
+    *(Shown("model", "cora", (f"model {state}",), act=unfold) for state in ("listed", "replaced", "withdrawn", "new")),
+    Shown("model-edit", "cora", ("model listed",)),
+    Shown("model-replace", "cora", ("model listed",)),
+    Shown("model-withdraw", "cora", ("model listed",)),
+    Shown("model-withdraw", "cora", ("model listed",), act=submit_empty, note="refused"),
+    Shown("prediction-import-new", "cora", ("model listed",)),
+    Shown("prediction-import-new", "cora", ("model listed",), act=submit_empty, note="refused"),
+    Shown("prediction-import-new", "mona", ("model new",), note="no bank is open"),
+    *(Shown("prediction-import", "cora", (f"sent {state}",)) for state in ("waiting", "good", "bad", "stored")),
+    *(Shown("prediction-run", "cora", (f"run {number}",), act=unfold) for number in (1, 2, 3)),
     # jobs
     Shown("jobs", "cora"),
     *(Shown("job", "cora", (f"job {state}",)) for state in ("queued", "running", "failed", "cancelled", "taken")),
@@ -297,6 +311,7 @@ FULL = [
 # What an address gives that shows no page of its own: an act, a file, a redirect, an answer for a script.
 NO_PAGE = {
     "quarantine-rendition": "a file",
+    "prediction-import-report": "a file",
     "question-import-report": "a file",
     "reading-consent-copy": "a file",
     "rendition": "a file",

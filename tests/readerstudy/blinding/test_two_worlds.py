@@ -18,7 +18,10 @@ from tests.readerstudy.blinding.worlds import FIRST_PRACTICE, INDICATION, ONE, O
 pytestmark = pytest.mark.django_db
 Pair = tuple[Recording, Recording]
 CASES = (*range(1, 41), *range(FIRST_PRACTICE, FIRST_PRACTICE + 3))
-TABLES = ("annotation_answerkey", "annotation_report", "annotation_sourceidentifier")
+TABLES = (
+    *("annotation_answerkey", "annotation_report", "annotation_sourceidentifier"),
+    *("readerstudy_modelentry", "readerstudy_prediction"),
+)
 COLUMNS = ("category", "subcategory", "question_class", "difficulty", "task")
 
 

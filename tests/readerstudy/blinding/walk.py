@@ -11,7 +11,7 @@ from annotation.models import Image
 from readerstudy.enrolling.consenting import consent_sha256
 from readerstudy.enrolling.preparing import corners_now
 from readerstudy.enums import Block
-from readerstudy.models import PresentedCase
+from readerstudy.models import PredictionRun, PresentedCase
 from tests.readerstudy.blinding.recording import Recorder
 from tests.readerstudy.blinding.worlds import World
 from tests.readerstudy.studies import places_of
@@ -63,6 +63,14 @@ class Walk:
         for name in (*COORDINATORS, *(name for name in ("study", "study-watch") if _exists(name))):
             self.web.get(reverse(name, args=[self.slug]))
         for address in ("/", reverse("readings"), reverse("banks"), reverse("images"), reverse("rounds")):
+            self.web.get(address)
+        run = PredictionRun.objects.select_related("entry").get(study=self.world.study)
+        for address in (
+            reverse("models"),
+            reverse("model", args=[run.entry.public_id]),
+            reverse("prediction-run", args=[run.public_id]),
+            reverse("prediction-import-new", args=[run.entry.public_id]),
+        ):
             self.web.get(address)
 
     def enter(self) -> None:

@@ -19,7 +19,18 @@ from readerstudy.design.plan import Plan, PlannedArm, PlannedCase
 from readerstudy.design.rules import Rules
 from readerstudy.design.studies import open_study
 from readerstudy.enums import Block, Information, RemarkKind, ResponseState
-from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, Reading, Remark, Response, TimingEvent
+from readerstudy.models import (
+    Enrolment,
+    ModelEntry,
+    Prediction,
+    PredictionRun,
+    PresentationOrder,
+    ReaderStudy,
+    Reading,
+    Remark,
+    Response,
+    TimingEvent,
+)
 from tests.annotation.review.cases import NOON, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.conftest import make_person
@@ -63,6 +74,7 @@ PARTS = (
     *("category", "subcategory", "class"),
     *("question key", "exam key", "path"),
     *("remark", "source", "device", "other reader", "facts"),
+    *("model", "prompt", "raw", "model explanation", "file"),
 )
 ONE, OTHER = Truth("one", 0), Truth("other", 1)
 
@@ -102,6 +114,8 @@ def build_world(
     enrolments = [_enrol(study, person, is_ready=person != reader) for person in (*others, reader)]
     chance.start("others")
     hear_others(enrolments[:2], truth)
+    chance.start("models")
+    predict(study, truth)
     chance.start("session")
     return World(truth, study, reader, enrolments[2], tuple(enrolments[:2]))
 
@@ -263,6 +277,35 @@ def hear_others(others: list[Enrolment], truth: Truth) -> None:
                 received_at=NOON,
                 details={"device": truth.token("device", number)},
             )
+
+
+def predict(study: ReaderStudy, truth: Truth) -> None:
+    """A model has answered all cases, otherwise in each world; in one of them some answers name no option."""
+    entry = ModelEntry.objects.create(
+        name=truth.token("model", 0), prompt=truth.token("prompt", 0), submitter=None, created_at=NOON
+    )
+    run = PredictionRun.objects.create(
+        entry=entry,
+        bank=study.bank,
+        study=study,
+        number=1,
+        file_name=truth.token("file", 0),
+        file_sha256=truth.token("file", 1),
+        is_named=True,
+        imported_at=NOON,
+        **{f"n_{what}": truth.turn for what in ("read", "matched", "failed", "missing", "duplicate", "unknown")},
+    )
+    for case in study.cases.filter(block=Block.MAIN).order_by("number"):
+        option = "ABCD"[(case.number * 5 + truth.turn) % 4] if truth.turn or case.number % 3 else ""
+        Prediction.objects.create(
+            run=run,
+            revision_id=case.revision_id,
+            state="answered" if option else "failed",
+            option=option,
+            raw=truth.token("raw", case.number),
+            explanation=truth.token("model explanation", case.number),
+            row=case.number,
+        )
 
 
 def exam_of(world: World, number: int) -> Exam:

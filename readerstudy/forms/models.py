@@ -1,0 +1,125 @@
+"""What people say of a model, and of a file of its predictions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.core.files.uploadedfile import UploadedFile
+from django.template.defaultfilters import filesizeformat
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from readerstudy.enums import PredictionForm
+from readerstudy.models import ModelEntry
+from readerstudy.predictions.entries import FIELDS
+from readerstudy.predictions.matching import FIRST, LAST
+from readerstudy.predictions.reading import MOST_BYTES
+from readerstudy.predictions.targets import Target
+
+if TYPE_CHECKING:
+    SentFile = UploadedFile[bytes]
+else:
+    SentFile = UploadedFile
+
+
+class ModelForm(forms.Form):
+    """One version of one model."""
+
+    name = forms.CharField(label=_("Name"), max_length=200, help_text=_("As figures and tables call it."))
+    version = forms.CharField(
+        label=_("Version"), max_length=100, required=False, help_text=_("Checkpoint, size or date of the service.")
+    )
+    dated_on = forms.DateField(
+        label=_("Date of the version"),
+        required=False,
+        widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"),
+    )
+    prompt = forms.CharField(
+        label=_("Prompt"),
+        max_length=50_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 6}),
+        help_text=_("Word by word, with placeholders where question and options stand."),
+    )
+    decoding = forms.CharField(
+        label=_("Decoding settings"),
+        max_length=10_000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 3}),
+        help_text=_("Temperature, sampling, most tokens, seed, images and their size."),
+    )
+    link = forms.URLField(
+        label=_("Link"),
+        max_length=500,
+        required=False,
+        assume_scheme="https",
+        help_text=_("Paper, model card or repository."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
+    @classmethod
+    def of(cls, entry: ModelEntry) -> ModelForm:
+        return cls(initial={name: getattr(entry, name) for name in FIELDS})
+
+    def clean_link(self) -> str:
+        link: str = self.cleaned_data["link"]
+        if link and not link.startswith(("https://", "http://")):
+            raise forms.ValidationError(_("A link starts with https:// or http://."))
+        return link
+
+
+class PredictionsForm(forms.Form):
+    """A file of predictions, and what it is about."""
+
+    file = forms.FileField(label=_("File of predictions"), allow_empty_file=True)
+    target = forms.ChoiceField(label=_("Predictions for"))
+    form = forms.ChoiceField(
+        label=_("Form of the file"), required=False, help_text=_("Found by the names of its fields, if you do not say.")
+    )
+    duplicates = forms.ChoiceField(
+        label=_("Several answers to one question"),
+        required=False,
+        help_text=_("The same answer again counts once in any case."),
+    )
+
+    def __init__(self, targets: list[Target], *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        self._targets = {_value(target): target for target in targets}
+        grouped = [
+            (gettext("Studies"), [(name, one.name) for name, one in self._targets.items() if one.study]),
+            (gettext("Question banks"), [(name, one.name) for name, one in self._targets.items() if not one.study]),
+        ]
+        self.fields["target"] = forms.ChoiceField(
+            label=_("Predictions for"), choices=[group for group in grouped if group[1]]
+        )
+        words = [(word.value, gettext(word.label)) for word in PredictionForm]
+        self.fields["form"].choices = [("", gettext("find it")), *words]  # type: ignore[attr-defined]
+        self.fields["duplicates"].choices = [  # type: ignore[attr-defined]
+            ("", gettext("refuse the file where they differ")),
+            (FIRST, gettext("the first counts")),
+            (LAST, gettext("the last counts")),
+        ]
+        self.fields["file"].help_text = gettext("JSON, JSON lines, CSV, TSV or XLSX, at most %(size)s.") % {
+            "size": filesizeformat(MOST_BYTES)
+        }
+
+    def clean_file(self) -> SentFile:
+        file: SentFile = self.cleaned_data["file"]
+        if (file.size or 0) > MOST_BYTES:
+            raise forms.ValidationError(_("The file is too large. Split it."))
+        return file
+
+    def clean_target(self) -> Target:
+        return self._targets[self.cleaned_data["target"]]
+
+    def clean_form(self) -> PredictionForm | None:
+        return PredictionForm(self.cleaned_data["form"]) if self.cleaned_data["form"] else None
+
+
+def _value(target: Target) -> str:
+    return f"{'study' if target.study else 'bank'}:{target.slug}"

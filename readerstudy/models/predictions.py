@@ -1,0 +1,148 @@
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+from django.db.models import Q
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import OptionLetter
+from annotation.models.fields import PublicIdField, WordField
+from readerstudy.enums import EntryState, PredictionForm, PredictionState
+from readerstudy.models.design import ReaderStudy
+
+
+class ModelEntry(models.Model):
+    """A named version of a model: what it was asked, and how it answered. Its history is in the audit log."""
+
+    public_id = PublicIdField()
+    name = models.CharField(_("name"), max_length=200)
+    version = models.CharField(_("version"), max_length=100, blank=True)
+    dated_on = models.DateField(_("date of the version"), null=True, blank=True)
+    prompt = models.TextField(_("prompt"), blank=True)
+    decoding = models.TextField(_("decoding settings"), blank=True)
+    link = models.URLField(_("link"), max_length=500, blank=True)
+    state = WordField(EntryState, max_length=10, default=EntryState.LISTED)
+    replaced_by = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaces")
+    withdrawn_because = models.TextField(blank=True)
+    submitter = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # null: entered on the command line
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("name", "version", "pk")
+        verbose_name_plural = "model entries"
+        constraints = (
+            models.UniqueConstraint(fields=["name", "version"], condition=Q(state="listed"), name="model_entry_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}".strip()
+
+
+class PredictionRunQuerySet(models.QuerySet["PredictionRun"]):
+    def for_figures(self, study: ReaderStudy) -> PredictionRunQuerySet:
+        """The run of each model that the figures of this study show, by the name of the model."""
+        shown = self.filter(study=study, is_named=True, entry__state=EntryState.LISTED)
+        return shown.select_related("entry").order_by("entry__name", "entry__version", "pk")
+
+
+class PredictionRun(models.Model):
+    """One file of predictions of one model for a study or a bank. Never changed; a new file is a new run.
+
+    Of several runs one is named for the figures, beforehand; the others show repeatability.
+    """
+
+    public_id = PublicIdField()
+    entry = models.ForeignKey(ModelEntry, on_delete=models.PROTECT, related_name="runs")
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="+")
+    study = models.ForeignKey(
+        ReaderStudy, on_delete=models.PROTECT, null=True, blank=True, related_name="prediction_runs"
+    )  # null: of the whole bank
+    number = models.PositiveSmallIntegerField()  # 1, 2, 3 of this model on this study or bank
+    file_name = models.CharField(max_length=200)
+    file_sha256 = models.CharField(max_length=64)
+    form = WordField(PredictionForm, max_length=10)
+    rule = models.CharField(max_length=20)  # of extraction, with its version
+    duplicates = models.CharField(max_length=5, blank=True)  # which of several answers counts: "first", "last"
+    n_read = models.PositiveIntegerField()
+    n_matched = models.PositiveIntegerField()
+    n_failed = models.PositiveIntegerField()
+    n_missing = models.PositiveIntegerField()
+    n_duplicate = models.PositiveIntegerField()
+    n_unknown = models.PositiveIntegerField()
+    report = models.JSONField(default=dict, blank=True)  # repeated and unknown ids of the file, the first of each
+    is_named = models.BooleanField(default=False)  # for the figures
+    named_at = models.DateTimeField(null=True, blank=True)
+    named_before_unblinding = models.BooleanField(default=False)  # otherwise the choice is post hoc
+    withdrawn_at = models.DateTimeField(null=True, blank=True)
+    withdrawn_because = models.TextField(blank=True)
+    imported_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # null: on the command line
+    imported_at = models.DateTimeField()
+
+    objects = PredictionRunQuerySet.as_manager()
+
+    class Meta:
+        ordering = ("entry", "study", "bank", "number")
+        constraints = (
+            models.UniqueConstraint(
+                fields=["entry", "study", "number"], condition=Q(study__isnull=False), name="run_number_on_study"
+            ),
+            models.UniqueConstraint(
+                fields=["entry", "bank", "number"], condition=Q(study__isnull=True), name="run_number_on_bank"
+            ),
+            models.UniqueConstraint(
+                fields=["entry", "study"],
+                condition=Q(is_named=True, study__isnull=False),
+                name="one_named_run_on_study",
+            ),
+            models.UniqueConstraint(
+                fields=["entry", "bank"], condition=Q(is_named=True, study__isnull=True), name="one_named_run_on_bank"
+            ),
+            models.CheckConstraint(
+                condition=Q(is_named=False) | Q(withdrawn_at__isnull=True), name="withdrawn_run_not_named"
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"run {self.number} of model entry {self.entry_id}"
+
+
+class Prediction(models.Model):
+    """The answer of one run to one question, in the wording that stood when it was imported. Never changed."""
+
+    run = models.ForeignKey(PredictionRun, on_delete=models.CASCADE, related_name="predictions", db_index=False)
+    revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
+    state = WordField(PredictionState, max_length=8)
+    option = WordField(OptionLetter, max_length=1, blank=True)  # canonical, whatever order the file had
+    raw = models.TextField(blank=True)  # the answer as it stands in the file
+    explanation = models.TextField(blank=True)  # of the model, never that of the bank
+    row = models.PositiveIntegerField()  # of the file
+
+    class Meta:
+        ordering = ("run", "revision")
+        constraints = (
+            models.UniqueConstraint(fields=["run", "revision"], name="prediction_once"),
+            models.CheckConstraint(
+                condition=Q(state="answered") & ~Q(option="") | Q(state="failed", option=""),
+                name="prediction_has_option_or_failed",
+            ),
+        )
+
+    def __str__(self) -> str:
+        return f"prediction of run {self.run_id} for revision {self.revision_id}"
+
+
+class SubmissionCall(models.Model):
+    """A bank for which model submitters may send predictions."""
+
+    bank = models.OneToOneField("annotation.QuestionBank", on_delete=models.CASCADE, related_name="+")
+    opened_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    opened_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"submissions for bank {self.bank_id}"

@@ -1,0 +1,118 @@
+"""Model entries: entered, edited, replaced, withdrawn. What stood there before stays in the audit log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import User
+from readerstudy.enums import EntryState
+from readerstudy.models import ModelEntry, PredictionRun
+
+FIELDS = ("name", "version", "dated_on", "prompt", "decoding", "link")
+ENTERED, EDITED, REPLACED, WITHDRAWN = "model.entered", "model.edited", "model.replaced", "model.withdrawn"
+
+
+class ModelRefused(ValueError):
+    """Something cannot be done with a model or its predictions; the text says why. Nothing was stored."""
+
+
+def find_entry(name: str, version: str | None) -> ModelEntry | None:
+    """The listed entry of that name and version; without a version the only one of that name.
+
+    Raises ModelRefused where several versions of that name are listed and none is given.
+    """
+    named = ModelEntry.objects.filter(name=name, state=EntryState.LISTED)
+    if version is not None:
+        return named.filter(version=version).first()
+    found = list(named[:20])
+    if len(found) > 1:
+        versions = ", ".join(repr(one.version) for one in found)
+        raise ModelRefused(
+            _("Several versions of %(name)s are listed: %(versions)s. Say which.")
+            % {"name": name, "versions": versions}
+        )
+    return found[0] if found else None
+
+
+@transaction.atomic
+def enter_model(fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> ModelEntry:
+    """A new entry. Raises ModelRefused where one of that name and version is listed."""
+    entry = ModelEntry(submitter=actor, created_at=at, **fields)
+    _check_free(entry)
+    entry.save(force_insert=True)
+    record(ENTERED, actor=actor, at=at, subject=entry, facts={"name": str(entry)})
+    return entry
+
+
+@transaction.atomic
+def edit_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> None:
+    """Change what an entry says of its model. The same again changes nothing. Raises ModelRefused."""
+    hold_entry(entry)
+    changed = {name: value for name, value in fields.items() if getattr(entry, name) != value}
+    if not changed:
+        return
+    facts = {name: [_plain(getattr(entry, name)), _plain(value)] for name, value in changed.items()}
+    for name, value in changed.items():
+        setattr(entry, name, value)
+    _check_free(entry)
+    entry.save(update_fields=list(changed))
+    record(EDITED, actor=actor, at=at, subject=entry, facts={"changed": facts})
+
+
+@transaction.atomic
+def replace_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> ModelEntry:
+    """A new entry in the place of this one, whose runs leave the figures. Raises ModelRefused."""
+    hold_entry(entry)
+    entry.state = EntryState.REPLACED
+    entry.save(update_fields=["state"])
+    successor = enter_model(fields, actor=actor, at=at)
+    entry.replaced_by = successor
+    entry.save(update_fields=["replaced_by"])
+    facts = {"by": str(successor), "successor": successor.public_id}
+    record(REPLACED, actor=actor, at=at, subject=entry, facts=facts)
+    return successor
+
+
+@transaction.atomic
+def withdraw_model(entry: ModelEntry, reason: str, *, actor: User | None, at: datetime) -> None:
+    """Take an entry and its runs out of the figures. Nothing is deleted. Raises ModelRefused."""
+    hold_entry(entry)
+    reason = reason.strip()
+    if not reason:
+        raise ModelRefused(_("Say why the model is withdrawn."))
+    entry.state, entry.withdrawn_because = EntryState.WITHDRAWN, reason
+    entry.save(update_fields=["state", "withdrawn_because"])
+    record(WITHDRAWN, actor=actor, at=at, subject=entry, facts={"reason": reason})
+
+
+def hold_entry(entry: ModelEntry) -> None:
+    """Bring the row up to date and lock it until the transaction ends. Raises ModelRefused once it is not listed."""
+    entry.refresh_from_db(from_queryset=ModelEntry.objects.select_for_update())
+    if entry.state != EntryState.LISTED:
+        raise ModelRefused(
+            _("“%(name)s” is %(state)s and cannot change any more.")
+            % {"name": entry, "state": entry.get_state_display()}
+        )
+
+
+def has_named_runs(entry: ModelEntry) -> bool:
+    """Whether replacing or withdrawing the entry takes something out of figures."""
+    return PredictionRun.objects.filter(entry=entry, is_named=True).exists()
+
+
+def _check_free(entry: ModelEntry) -> None:
+    others = ModelEntry.objects.filter(name=entry.name, version=entry.version, state=EntryState.LISTED)
+    if others.exclude(pk=entry.pk).exists():
+        raise ModelRefused(
+            _("A model “%(name)s” is listed already: give another version, or edit that one.") % {"name": entry}
+        )
+
+
+def _plain(value: Any) -> str:
+    return "" if value is None else str(value)

@@ -1,0 +1,182 @@
+"""Which option an answer names: one stated rule with a version. Pure.
+
+The rule, ``letter-1``. What a model wrote inside ``<think>`` is not its answer. Of the following the first that stands
+in the answer decides, and decides alone:
+
+1. an answer in a tag or a box: ``<answer>B</answer>``, ``\\boxed{B}``;
+2. the whole answer is a letter, with or without brackets, quotes, stars or a full stop: ``(B)``, ``**b**``;
+3. a letter behind "final answer";
+4. a letter behind "answer", "correct option", "best choice" and the like with "is" or a colon, in several languages;
+5. a letter at the start of a line with a mark behind it (``B. Pneumothorax``, ``B) ...``) or alone in its line;
+6. a letter behind "option", "choice", "letter", "I choose", "it is", or in brackets, unless it is denied;
+7. the whole answer is the wording of exactly one option.
+
+Where the step that decides names two different letters, or one that is no option, there is no answer. A letter in
+running text is none: "Kerley B lines" is not B, "A pneumothorax" is not A, and "The answer is B" is not A. Of an
+answer of more than 20,000 characters the first and the last 10,000 are looked at.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+
+RULE = "letter-1"
+LETTERS = "ABCD"
+HALF = 10_000  # characters looked at from either end of a long answer
+SHORT = 40  # characters that a bare letter can have around it
+NOTHING = frozenset({""})  # a step that decides that there is no answer
+
+_OPEN, _CLOSE = r"[\s(\[{\"'“‘«*_`$]*", r"[\s)\]}\"'”’»*_`$]*"
+_ONE = r"([a-z])(?!\w|['’]\w)"
+# Behind a letter: the end, a mark, or a word before which it cannot have been an article.
+_WORDS = (
+    r"because|since|as|although|though|but|and|or|is|was|would|with|due|based|given|for|over|rather|instead|not|to|in"
+    r"|on|of|from|by|if|when|which|that"
+)
+_AFTER = rf"(?=[^\w\s]|\s*$|\s*\n|\s+(?:{_WORDS})\b)"
+_NOUN = r"(?:answer|option|choice|response|réponse|reponse|antwort|respuesta|resposta|risposta|答案|ответ)"
+_VERB = r"(?:(?:is|was|would\s+be|should\s+be|must\s+be|est|ist|es|é|è|是)\s*:?|:|=)"
+_QUOTES = r"[\"'*_`]*"
+_LETTER = rf"{_OPEN}{_ONE}{_CLOSE}"
+_THE = r"(?:\s*(?:the\s+)?(?:option|choice|letter|answer)\b\s*:?)?"
+
+_spaces, _breaks = re.compile(r"[^\S\n]{2,}"), re.compile(r"\s*\n\s*")
+# In small letters, which is much quicker than looking without case; _leading, _inline and _called_right see all.
+_thought = re.compile(r"<think(?:ing)?>(?:(?!<think).)*?</think(?:ing)?>", re.DOTALL | re.IGNORECASE)
+_tagged = re.compile(
+    r"<answer>((?:(?!<answer>).)*?)</answer>|\\boxed\s*\{((?:[^{}]|\{[^{}]*\})*)\}", re.DOTALL | re.IGNORECASE
+)
+_boxed_text = re.compile(r"\\(?:text|textbf|mathrm|mathbf)\s*\{([^{}]*)\}")
+_whole = re.compile(rf"{_OPEN}([A-Za-z]){_CLOSE}[.,:;!)]*{_CLOSE}")
+_final = re.compile(rf"\bfinal\s+{_NOUN}{_QUOTES}\s*{_VERB}?{_THE}{_LETTER}{_AFTER}")
+_noun = re.compile(_NOUN)
+_stated = re.compile(  # behind a noun
+    rf"{_QUOTES}\s*(?:\([^()]*\)\s*)?{_VERB}{_THE}{_LETTER}{_AFTER}"
+    rf"|(?<=answer)\s+{_ONE}{_AFTER}|(?<=antwort)\s+{_ONE}{_AFTER}|(?<=réponse)\s+{_ONE}{_AFTER}"
+)
+_leading = re.compile(
+    r"^[ \t]*[(\[\"'*_`]*([A-Za-z])"
+    r"(?:[*_`\"']*[)\]:.][)\]*_`\"']*(?=\s|$|[A-Z][a-z]{2})"  # B. text
+    r"|[*_`\"']*\s[-–—]\s|,\s"  # B - text, B, text
+    r"|(?<=[A-Z])\s+(?=(?:because|since|although)\b)"
+    r"|[*_`\"')\]]*[ \t]*$)",  # alone in its line
+    re.MULTILINE,
+)
+_inline = re.compile(r"(?<=\s)[(\[]?([A-Z])[)\]](?=\s)")  # a further option in the same line
+_named = re.compile(
+    r"\b(?:option|choice|letter|(?:i\s+(?:would\s+)?(?:choose|select|pick|answer)|i\s+go\s+with|it\s+is|it's)"
+    rf"(?:\s+(?:option|choice|letter))?)\s+{_LETTER}{_AFTER}",
+)
+_called_right = re.compile(r"(?<!\w)([A-Z])\s+is\s+(?:the\s+)?(?:most\s+likely|correct|right|best)\b")
+_bracketed = re.compile(r"(?<!\w)[(\[]([a-z])[)\]]")
+_denied_before = re.compile(
+    r"(?:\bnot|n't|n’t|\brather\s+than|\bneither|\bnor|\bexcept|\bexcluding)\W+(?:\w+\W+){0,2}$"
+)
+_denied_behind = re.compile(r"\s*(?:is|was|are|can\s+be)\s+(?:not|incorrect|wrong|false|excluded|ruled|unlikely)\b")
+_second = re.compile(
+    rf"{_CLOSE}(?:(?:[,;/&]|\b(?:or|and|und|oder|ou|et|o|y|e)\b)\s*)+(?:option\s+)?{_OPEN}{_ONE}{_CLOSE}"
+    rf"(?=\W*$|\s*[,;/.&]|\s*(?:or|and)\b)|\.\s*{_ONE}(?=\W*$)",
+    re.IGNORECASE,
+)
+_edges = re.compile(r"^[\W_]+|[\W_]+$")
+
+
+def extract(raw: str, options: Sequence[str] = ()) -> str:
+    """The letter that the answer names, "" where it names none. ``options``: their wordings, in the order that it saw.
+
+    The letters that can be named are those of the options, or A to D where none are given.
+    """
+    letters = LETTERS[: len(options)] if options else LETTERS
+    letter = _letter_of(raw)
+    if letter is None:
+        letter = _worded(raw, options)
+    return letter if letter and letter in letters else ""
+
+
+@lru_cache(maxsize=4096)
+def _letter_of(raw: str) -> str | None:
+    """By steps 1 to 6: the letter, "" where a step decides that there is none, None where no step decides."""
+    text = _looked_at(raw)
+    for step in (_in_tags, _as_whole, _as_final, _as_stated, _at_lines, _as_named):
+        found = step(text)
+        if found:
+            return next(iter(found)) if len(found) == 1 else ""
+    return None
+
+
+def _looked_at(raw: str) -> str:
+    """Without thoughts, full-width letters and runs of white space, over which the patterns would be slow."""
+    text = raw if len(raw) <= 2 * HALF else f"{raw[:HALF]}\n{raw[-HALF:]}"
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    if not text.isprintable() or "  " in text:
+        text = _breaks.sub("\n", _spaces.sub(" ", text))
+    text = text.strip()
+    return _thought.sub(" ", text).strip() if "<think" in text.lower() else text
+
+
+def _in_tags(text: str) -> frozenset[str]:
+    if "<answer>" not in text.lower() and "\\boxed" not in text:
+        return frozenset()
+    inner = (_boxed_text.sub(r"\1", tag or box) for tag, box in _tagged.findall(text))
+    return frozenset(_letter_of(part) or "" for part in inner)
+
+
+def _as_whole(text: str) -> frozenset[str]:
+    whole = _whole.fullmatch(text) if len(text) <= SHORT else None
+    return frozenset({whole[1].upper()}) if whole else frozenset()
+
+
+def _as_final(text: str) -> frozenset[str]:
+    small = text.lower()
+    return frozenset(_letters(_final.finditer(small))) if "final" in small else frozenset()
+
+
+def _as_stated(text: str) -> frozenset[str]:
+    small = text.lower()
+    behind = (_stated.match(small, noun.end()) for noun in _noun.finditer(small))
+    return frozenset(_letters(filter(None, behind)))
+
+
+def _at_lines(text: str) -> frozenset[str]:
+    found = frozenset(_letters(_leading.finditer(text)))
+    return found | frozenset(match[1] for match in _inline.finditer(text)) if found else found
+
+
+def _as_named(text: str) -> frozenset[str]:
+    small = text.lower()
+    found = [*_named.finditer(small), *_bracketed.finditer(small), *_called_right.finditer(text)]
+    kept = [match for match in found if not _is_denied(match)]
+    if found and not kept:
+        return NOTHING
+    return frozenset(_letters(kept))
+
+
+def _letters(matches: Iterable[re.Match[str]]) -> Iterator[str]:
+    """The letter of each match, and of another that follows it: "A or C" names two."""
+    for match in matches:
+        place = match.lastindex or 1  # of the one group that matched
+        yield match[place].upper()
+        second = _second.match(match.string, match.end(place))
+        if second is not None:
+            yield second[second.lastindex or 1].upper()
+
+
+def _is_denied(match: re.Match[str]) -> bool:
+    before = match.string[max(0, match.start() - 40) : match.start()]
+    return bool(_denied_before.search(before) or _denied_behind.match(match.string, match.end()))
+
+
+def _worded(raw: str, options: Sequence[str]) -> str:
+    """By step 7."""
+    said = _plain(raw)
+    found = [letter for letter, option in zip(LETTERS, options, strict=False) if said and _plain(option) == said]
+    return found[0] if len(found) == 1 else ""
+
+
+def _plain(text: str) -> str:
+    """Without case, without marks at the ends, with single spaces."""
+    return _edges.sub("", " ".join(text.casefold().split()))

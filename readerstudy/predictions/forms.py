@@ -1,0 +1,114 @@
+"""The forms in which predictions come: where each keeps id, answer and explanation. Pure.
+
+Ground truth that a record may carry (``correct_answer``, ``gt_answer``, ``target``, ``correct``, ...) is never read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from readerstudy.enums import PredictionForm
+from readerstudy.predictions.records import LONGEST_ID, FileUnreadable, Problem, Record, text_problem
+
+Entry = tuple[int, str, Any]  # row, key ("" where the form has none), value
+
+
+OF_MODEL = ("model_explanation", "explanation")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names of fields, the first that is there counts."""
+
+    answer: tuple[str, ...]
+    id: tuple[str, ...]
+    explanation: tuple[str, ...] = OF_MODEL
+
+
+FORMS: dict[PredictionForm, Fields] = {
+    PredictionForm.HARNESS: Fields(("resps", "filtered_resps"), ("case_id", "id", "question_id", "index")),
+    PredictionForm.AGENT: Fields(("model_answer",), ("data_point_id", "case_id", "id")),
+    PredictionForm.DIRECT: Fields(("pred_answer",), ("id", "case_id")),
+    PredictionForm.RESULTS: Fields(("model_response",), ("case_id", "id")),  # question_id is not unique there
+    # its records are those of the question file: what they call explanation would be that of the key
+    PredictionForm.SUBMISSION: Fields(
+        ("model_prediction", "prediction"), ("case_id", "id", "question_id"), ("model_explanation",)
+    ),
+    PredictionForm.TABLE: Fields(
+        ("prediction", "model_prediction", "pred_answer", "model_response", "model_answer", "response"),
+        ("case_id", "id", "question_id", "index"),
+    ),
+}
+COUNTED = "index"  # may count from 0, while questions count from 1
+
+
+def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
+    """By the fields of the records. Raises FileUnreadable where none has an answer in a known field."""
+    values = [value for _row, _key, value in entries if isinstance(value, Mapping)]
+    asked = [PredictionForm.TABLE] if is_table else [form for form in FORMS if form != PredictionForm.TABLE]
+    for value in values:
+        for form in asked:
+            if any(name in value for name in FORMS[form].answer):
+                return form
+    if values and all("error" in value for value in values):
+        return PredictionForm.RESULTS  # a run that failed as a whole
+    known = ", ".join(dict.fromkeys(name for form in asked for name in FORMS[form].answer))
+    raise FileUnreadable(f"No record has its answer in a field that is known: {known}.")
+
+
+def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | Problem:
+    """One record of that form."""
+    if not isinstance(value, Mapping):
+        return Problem(row, key[:LONGEST_ID], "The record is not an object with named fields.")
+    fields = FORMS[form]
+    about = value.get("doc") if form == PredictionForm.HARNESS else value
+    about = about if isinstance(about, Mapping) else {}
+    name = _id(about, fields, key)
+    if isinstance(name, Problem):
+        return name._replace(row=row)
+    answer = _first(value, fields.answer)
+    raw = _response(answer) if form == PredictionForm.HARNESS else answer
+    explanation = _first(value, fields.explanation)
+    if isinstance(raw, Mapping):  # {"answer": "B", "explanation": "..."}
+        explanation = explanation or _first(raw, OF_MODEL)
+        inner = _first(raw, ("answer", "option", *fields.answer))
+        raw = raw if inner is None else inner
+    record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")))
+    wrong = next(filter(None, map(text_problem, (record.id, record.raw, record.explanation))), "")
+    return Problem(row, name if not text_problem(name) else "", wrong) if wrong else record
+
+
+def _id(about: Mapping[str, Any], fields: Fields, key: str) -> str | Problem:
+    found = key or _text(_first(about, fields.id)).strip()
+    if not found:
+        return Problem(0, "", f"The record has no id; looked for: {', '.join(fields.id)}.")
+    if len(found) > LONGEST_ID:
+        return Problem(0, found[:80], f"The id has more than {LONGEST_ID} characters.")
+    return found
+
+
+def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    return next((value[name] for name in names if value.get(name) is not None), None)
+
+
+def _response(answer: Any) -> Any:
+    """The first text of ``[[text]]`` or ``[text]``; further ones are repeats of the same question."""
+    while isinstance(answer, list) and answer and isinstance(answer[0], str | list):
+        answer = answer[0]
+    return answer
+
+
+def _text(value: Any) -> str:
+    """The value as it stands, with nothing taken away."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    return ()

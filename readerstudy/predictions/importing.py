@@ -1,0 +1,244 @@
+"""Take in a file of predictions. All of it or nothing; what could not be read is told before anything is stored."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.db.models import QuerySet
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import User
+from annotation.questionbank.bulk import Row, insert_rows
+from annotation.questionbank.known import keys_of_questions
+from readerstudy.design.studies import hold_study
+from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
+from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
+from readerstudy.predictions.entries import ModelRefused, enter_model, hold_entry
+from readerstudy.predictions.extraction import RULE
+from readerstudy.predictions.matching import Answer, Matching, match
+from readerstudy.predictions.reading import read_predictions
+from readerstudy.predictions.records import FileUnreadable, Problem
+from readerstudy.predictions.targets import Target, questions_of
+
+IMPORTED = "predictions.imported"
+MOST_KEPT = 1_000  # ids of each kind in the report of a run
+_COLUMNS = ("run_id", "revision_id", "state", "option", "raw", "explanation", "row")
+
+
+@dataclass(frozen=True)
+class SentFile:
+    """A file of predictions, and what its sender says of it."""
+
+    name: str
+    content: bytes
+    form: PredictionForm | None = None  # None: found by its fields
+    duplicates: str = ""  # which of several answers counts: "", "first", "last"
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass
+class PredictionsImported:
+    """What an import did, or would do; ``as_json`` is the result that command and pages hand out."""
+
+    entry: ModelEntry  # not stored yet where the import would make it
+    target: Target
+    file: SentFile
+    dry_run: bool = False
+    form: str = ""
+    n_read: int = 0
+    matching: Matching = field(default_factory=Matching)
+    problems: list[Problem] = field(default_factory=list)
+    missing_ids: dict[int, int] = field(default_factory=dict)  # id of each question left out, with its number
+    stored: int = 0
+    run: PredictionRun | None = None  # the one that was stored, now or before
+    unchanged: bool = False  # the same file was stored before
+
+    @property
+    def is_refused(self) -> bool:
+        return bool(self.problems)
+
+    def as_json(self, keys: Mapping[int, str] | None = None) -> dict[str, Any]:
+        """The result. Missing questions go by the numbers of the bank, or by ``keys`` of ``missing_keys``."""
+        named = keys or {}
+        found = self.matching
+        return {
+            "model": self.entry.name,
+            "version": self.entry.version,
+            "study" if self.target.study else "bank": self.target.slug,
+            "file": self.file.name,
+            "sha256": self.file.sha256,
+            "form": self.form,
+            "rule": RULE,
+            "duplicates": self.file.duplicates,
+            "dry_run": self.dry_run,
+            "read": self.n_read,
+            "matched": len(found.answers),
+            "missing": [named.get(pk, str(number)) for pk, number in self.missing_ids.items()],
+            "duplicate": found.duplicate,
+            "unknown": found.unknown,
+            "failed": [{"id": one.record.id, "raw": one.record.raw, "row": one.record.row} for one in found.failed],
+            "other_order": found.other_order,
+            "other_wording": found.other_wording,
+            "errors": [problem._asdict() for problem in self.problems],
+            "stored": self.stored,
+            "unchanged": self.unchanged,
+            "run": self.run.number if self.run else None,
+        }
+
+    def missing_keys(self) -> dict[int, str]:
+        """What the questions that the file leaves out are called at their source."""
+        return keys_of_questions(self.target.bank.pk, self.missing_ids.keys()) if self.missing_ids else {}
+
+
+def import_predictions(
+    entry: ModelEntry, target: Target, file: SentFile, *, actor: User | None, at: datetime, dry_run: bool = False
+) -> PredictionsImported:
+    """Store the predictions of a file as a new run of the model; an entry that is not stored yet is made.
+
+    One problem anywhere and nothing is stored: ``problems`` names each with its row. Unknown ids, missing questions
+    and answers from which no option could be taken are told and refuse nothing. The same file again changes nothing.
+    The first run of a model on a study or bank is named for the figures.
+    """
+    result = PredictionsImported(entry, target, file, dry_run)
+    try:
+        _check(entry, target)
+        read = read_predictions(file.content, file.form)
+    except (FileUnreadable, ModelRefused) as refusal:
+        result.problems = [Problem(0, "", str(refusal))]
+        return result
+    result.form, result.n_read = read.form, read.n_read
+    questions = questions_of(target, {one.id for one in read.records})
+    result.matching = match(read.records, questions.by_name, duplicates=file.duplicates)
+    answered = {answer.question.revision_id for answer in result.matching.answers}
+    left_out = {pk: one.number for pk, one in questions.by_id.items() if one.revision_id not in answered}
+    result.missing_ids = dict(sorted(left_out.items(), key=lambda pair: pair[1]))
+    result.problems = sorted([*read.problems, *result.matching.problems])
+    if read.records and not answered:
+        told = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
+        result.problems.insert(0, Problem(0, "", told))
+    if not result.problems and dry_run:
+        _is_there(result)
+    elif not result.problems:
+        try:
+            _store(result, actor=actor, at=at)
+        except ModelRefused as refusal:
+            result.problems = [Problem(0, "", str(refusal))]
+    return result
+
+
+def _check(entry: ModelEntry, target: Target) -> None:
+    """Raises ModelRefused where this model or this study takes no predictions."""
+    if entry.state != EntryState.LISTED:
+        raise ModelRefused(
+            _("“%(name)s” is %(state)s: it takes no predictions any more.")
+            % {"name": entry, "state": entry.get_state_display()}
+        )
+    study = target.study
+    if study is not None and study.state == StudyState.DRAFT:
+        raise ModelRefused(_("The study is a draft. Freeze it first: its cases must stand before predictions come in."))
+    if target.bank.archived_at is not None or (study is not None and study.archived_at is not None):
+        raise ModelRefused(_("“%(name)s” is archived: bring it back first.") % {"name": target.name})
+
+
+@transaction.atomic
+def _store(result: PredictionsImported, *, actor: User | None, at: datetime) -> None:
+    entry, target = result.entry, result.target
+    if entry._state.adding:
+        entry = result.entry = enter_model({"name": entry.name, "version": entry.version}, actor=actor, at=at)
+    hold_entry(entry)
+    if target.study is not None:
+        hold_study(target.study)
+    _check(entry, target)
+    if _is_there(result):
+        return
+    runs = _runs(entry, target)
+    run = result.run = _make_run(result, runs.count() + 1, not runs.filter(is_named=True).exists(), actor=actor, at=at)
+    insert_rows(Prediction, _COLUMNS, [_row(run.pk, answer) for answer in result.matching.answers])
+    result.stored = run.n_matched
+    facts = {
+        "run": run.public_id,
+        "number": run.number,
+        "on": target.name,
+        "file": run.file_name,
+        "sha256": run.file_sha256,
+        "rule": RULE,
+        "stored": run.n_matched,
+        "failed": run.n_failed,
+        "missing": run.n_missing,
+        "unknown": run.n_unknown,
+        "named": run.is_named,
+    }
+    record(IMPORTED, actor=actor, at=at, subject=entry, facts=facts)
+
+
+def _runs(entry: ModelEntry, target: Target) -> QuerySet[PredictionRun]:
+    return PredictionRun.objects.filter(entry=entry, study=target.study, bank=target.bank)
+
+
+def _is_there(result: PredictionsImported) -> bool:
+    """Whether this file is stored already, read in the same way; the result names its run then."""
+    if result.entry._state.adding:
+        return False
+    file = result.file
+    same = {"file_sha256": file.sha256, "duplicates": file.duplicates, "rule": RULE, "withdrawn_at": None}
+    result.run = _runs(result.entry, result.target).filter(**same).first()
+    result.unchanged = result.run is not None
+    return result.unchanged
+
+
+def _make_run(
+    result: PredictionsImported, number: int, is_named: bool, *, actor: User | None, at: datetime
+) -> PredictionRun:
+    found, file, target = result.matching, result.file, result.target
+    return PredictionRun.objects.create(
+        entry=result.entry,
+        bank=target.bank,
+        study=target.study,
+        number=number,
+        file_name=file.name[:200],
+        file_sha256=file.sha256,
+        form=result.form,
+        rule=RULE,
+        duplicates=file.duplicates,
+        n_read=result.n_read,
+        n_matched=len(found.answers),
+        n_failed=len(found.failed),
+        n_missing=len(result.missing_ids),
+        n_duplicate=len(found.duplicate),
+        n_unknown=len(found.unknown),
+        report={
+            "missing": list(result.missing_ids.values())[:MOST_KEPT],
+            "duplicate": found.duplicate[:MOST_KEPT],
+            "unknown": found.unknown[:MOST_KEPT],
+            "other_order": len(found.other_order),
+            "other_wording": len(found.other_wording),
+        },
+        is_named=is_named,
+        named_at=at if is_named else None,
+        named_before_unblinding=is_named and is_before_unblinding(target.study),
+        imported_by=actor,
+        imported_at=at,
+    )
+
+
+def is_before_unblinding(study: ReaderStudy | None) -> bool:
+    """Whether a choice that is made now is made blind. A study that was never opened here was read elsewhere."""
+    return study is not None and (study.unblinded_at is None or study.opened_at is None)
+
+
+def _row(run_id: int, answer: Answer) -> Row:
+    state = PredictionState.ANSWERED if answer.option else PredictionState.FAILED
+    record = answer.record
+    return (
+        *(run_id, answer.question.revision_id, state.value, answer.option),
+        *(record.raw, record.explanation, record.row),
+    )

@@ -1,0 +1,63 @@
+"""Which run of a model the figures show, and runs that are taken back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import User
+from readerstudy.models import PredictionRun
+from readerstudy.predictions.entries import ModelRefused, hold_entry
+from readerstudy.predictions.importing import is_before_unblinding
+
+NAMED, TAKEN_BACK = "predictions.named", "predictions.withdrawn"
+
+
+@transaction.atomic
+def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
+    """The figures show this run instead of the one named before. Naming it again changes nothing.
+
+    Once results of the study were seen, the choice is stored as made afterwards. Raises ModelRefused.
+    """
+    _hold(run)
+    if run.withdrawn_at is not None:
+        raise ModelRefused(_("This run is withdrawn and cannot be named for the figures."))
+    if run.is_named:
+        return
+    others = PredictionRun.objects.filter(entry=run.entry_id, study=run.study_id, bank=run.bank_id, is_named=True)
+    before = others.values_list("number", flat=True).first()
+    others.update(is_named=False)
+    run.is_named, run.named_at = True, at
+    run.named_before_unblinding = is_before_unblinding(run.study)
+    run.save(update_fields=["is_named", "named_at", "named_before_unblinding"])
+    facts = {**_facts(run), "instead_of": before, "before_unblinding": run.named_before_unblinding}
+    record(NAMED, actor=actor, at=at, subject=run.entry, facts=facts)
+
+
+@transaction.atomic
+def withdraw_run(run: PredictionRun, reason: str, *, actor: User | None, at: datetime) -> None:
+    """Take a run out of the figures; its predictions stay stored. Raises ModelRefused."""
+    _hold(run)
+    reason = reason.strip()
+    if not reason:
+        raise ModelRefused(_("Say why the run is withdrawn."))
+    if run.withdrawn_at is not None:
+        raise ModelRefused(_("This run is withdrawn already."))
+    was_named = run.is_named
+    run.is_named, run.withdrawn_at, run.withdrawn_because = False, at, reason
+    run.save(update_fields=["is_named", "withdrawn_at", "withdrawn_because"])
+    facts = {**_facts(run), "reason": reason, "was_named": was_named}
+    record(TAKEN_BACK, actor=actor, at=at, subject=run.entry, facts=facts)
+
+
+def _hold(run: PredictionRun) -> None:
+    """Lock the entry of the run and bring the run up to date. Raises ModelRefused once the entry is not listed."""
+    hold_entry(run.entry)
+    run.refresh_from_db(fields=["is_named", "named_at", "withdrawn_at"])
+
+
+def _facts(run: PredictionRun) -> dict[str, object]:
+    return {"run": run.public_id, "number": run.number, "on": run.study.name if run.study else run.bank.name}

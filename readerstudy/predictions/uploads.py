@@ -1,0 +1,144 @@
+"""A file of predictions that a person sent: kept as it came, first checked, then stored by a background job."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import JobState
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue
+from annotation.models import Job, QuestionBank, Upload, User
+from readerstudy.enums import PredictionForm
+from readerstudy.models import ModelEntry, ReaderStudy
+from readerstudy.predictions.entries import ModelRefused
+from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
+from readerstudy.predictions.targets import Target
+
+PURPOSE = "predictions"
+CHECK, STORE = "check_predictions", "store_predictions"
+MOST_TOLD = 10_000  # of each list in the report
+LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "other_wording", "errors")
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a person asked for, beside the file itself."""
+
+    entry: ModelEntry
+    target: Target
+    form: PredictionForm | None = None
+    duplicates: str = ""
+
+    def as_params(self) -> Params:
+        return {
+            "entry": self.entry.public_id,
+            "model": str(self.entry),
+            "study": self.target.study.slug if self.target.study else "",
+            "bank": self.target.bank.slug,
+            "target": self.target.name,
+            "form": self.form.value if self.form else "",
+            "duplicates": self.duplicates,
+        }
+
+
+def receive_file(content: Iterable[bytes], name: str, *, asked: Asked, actor: User, at: datetime) -> Upload:
+    """Keep a sent file and start its check."""
+    upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE, bank=asked.target.bank, n_files=1)
+    path = _path_of(upload)
+    path.parent.mkdir(parents=True, mode=0o700)
+    try:
+        with path.open("xb") as file:
+            upload.n_bytes = sum(file.write(chunk) for chunk in content)
+        return _begin(upload, Path(name).name[:200], asked, actor=actor, at=at)
+    except BaseException:
+        shutil.rmtree(path.parent, ignore_errors=True)
+        raise
+
+
+@transaction.atomic
+def _begin(upload: Upload, name: str, asked: Asked, *, actor: User, at: datetime) -> Upload:
+    params = {"name": name, "upload": upload.public_id, **asked.as_params()}
+    title = _("Check %(name)s of %(model)s for %(target)s") % params
+    upload.job = enqueue(CHECK, title[:200], params, actor=actor, at=at)
+    upload.save(force_insert=True)
+    facts = {"model": params["entry"], "on": params["target"], "bytes": upload.n_bytes}
+    record("predictions.received", actor=actor, at=at, subject=upload, facts=facts)
+    return upload
+
+
+@transaction.atomic
+def store_checked(upload: Upload, *, actor: User, at: datetime) -> Job:
+    """Start the import of a file whose check was good; asking twice gives the same job. Raises ModelRefused."""
+    stored = store_job(upload)
+    if stored is not None and stored.state not in (JobState.FAILED, JobState.CANCELLED):
+        return stored
+    check = upload.job
+    if check is None or check.state != JobState.SUCCEEDED or not (check.result or {}).get("acceptable"):
+        raise ModelRefused(_("The file must be checked and found good before it can be stored."))
+    title = _("Store %(name)s of %(model)s for %(target)s") % check.params
+    return enqueue(STORE, title[:200], check.params, actor=actor, at=at)
+
+
+def store_job(upload: Upload) -> Job | None:
+    """The newest job that stores this file."""
+    return Job.objects.filter(kind=STORE, params__upload=upload.public_id).order_by("-pk").first()
+
+
+def target_of(params: Params) -> Target:
+    """The study or bank that was asked for."""
+    if params["study"]:
+        return Target.of_study(ReaderStudy.objects.select_related("bank").get(slug=params["study"]))
+    return Target(QuestionBank.objects.get(slug=params["bank"]))
+
+
+# Handlers of the jobs
+
+
+def check_predictions(progress: Progress, params: Params) -> Result:
+    """Dry run: read, match and extract everything, store nothing."""
+    found = _run(progress, params, dry_run=True)
+    return {**told(found), "acceptable": not found.is_refused and not found.unchanged}
+
+
+def store_predictions(progress: Progress, params: Params) -> Result:
+    """Store all of it. Run again after it was stopped, it stores once: the same file is known again."""
+    found = _run(progress, params, dry_run=False)
+    return {**told(found), "run_id": found.run.public_id if found.run else ""}
+
+
+def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImported:
+    upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
+    content = _path_of(upload).read_bytes()
+    progress.report(0, len(content))
+    form = PredictionForm(params["form"]) if params["form"] else None
+    found = import_predictions(
+        ModelEntry.objects.get(public_id=params["entry"]),
+        target_of(params),
+        SentFile(params["name"], content, form, params["duplicates"]),
+        actor=upload.created_by,
+        at=timezone.now(),
+        dry_run=dry_run,
+    )
+    progress.report(len(content), len(content))
+    return found
+
+
+def told(found: PredictionsImported) -> Result:
+    """The result with lists that a page can hold, and how long they were."""
+    told = found.as_json()
+    counts = {f"n_{name}": len(told[name]) for name in LISTS}
+    return {**told, **{name: told[name][:MOST_TOLD] for name in LISTS}, **counts}
+
+
+def _path_of(upload: Upload) -> Path:
+    return Path(settings.HOME) / "prediction_files" / upload.public_id / "predictions"

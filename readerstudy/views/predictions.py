@@ -1,0 +1,175 @@
+"""Predictions on a page: send a file, look at what would happen, store it; one run, named or withdrawn."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, JsonResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.enums import JobState
+from annotation.models import Job, Upload, User
+from annotation.permissions import is_coordinator
+from readerstudy.enums import EntryState
+from readerstudy.forms.models import PredictionsForm
+from readerstudy.forms.watching import ReasonForm
+from readerstudy.models import PredictionRun
+from readerstudy.permissions import may_change_model
+from readerstudy.predictions import uploads
+from readerstudy.predictions.entries import ModelRefused
+from readerstudy.predictions.listing import failed_of, runs_known_to, targets_for
+from readerstudy.predictions.runs import name_run, withdraw_run
+from readerstudy.predictions.targets import Target
+from readerstudy.views.models import changeable_entry, check_works_with_models, known_entry
+
+ACTIVE = (JobState.QUEUED, JobState.RUNNING)
+SHOWN = 200
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The form; a good one begins the check, which stores nothing."""
+    entry = changeable_entry(request.user, public_id)
+    if entry.state != EntryState.LISTED:
+        raise PermissionDenied(_("This model takes no predictions any more."))
+    targets = targets_for(request.user)
+    given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+    form = PredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        asked = uploads.Asked(entry, said["target"], said["form"], said["duplicates"])
+        file = said["file"]
+        upload = uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=timezone.now())
+        return redirect("prediction-import", upload.public_id)
+    context = {"entry": entry, "form": form, "has_targets": bool(targets)}
+    return render(request, "readerstudy/models/import_new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Where the import of one file stands: being checked, checked, being stored, stored."""
+    upload, job = _import_of(request.user, public_id)
+    result = job.result or {}
+    context = {
+        "upload": upload,
+        "job": job,
+        "asked": job.params,
+        "result": result,
+        "is_store": job.kind == uploads.STORE,
+        "running": job.state in ACTIVE,
+        "may_store": job.kind == uploads.CHECK and bool(result.get("acceptable")),
+        "sees_jobs": is_coordinator(request.user),
+    }
+    fragment = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    template = "readerstudy/models/_import.html" if fragment else "readerstudy/models/import.html"
+    return render(request, template, context)
+
+
+@person_required
+@require_POST
+def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    upload, _job = _import_of(request.user, public_id)
+    try:
+        uploads.store_checked(upload, actor=request.user, at=timezone.now())
+    except ModelRefused as refusal:
+        messages.error(request, str(refusal))
+    return redirect("prediction-import", public_id)
+
+
+@person_required
+@require_GET
+def prediction_import_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Everything that was found in the file, to keep."""
+    _upload, job = _import_of(request.user, public_id)
+    if job.result is None:
+        raise Http404(_("There is no report yet."))
+    response = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="predictions-{public_id}.json"'
+    return response
+
+
+@person_required
+@require_GET
+def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """One run: what the file held, every answer that could not be read, whether it is the one for the figures."""
+    run = _run(request.user, public_id)
+    failed = failed_of(run)
+    context = {
+        "run": run,
+        "entry": run.entry,
+        "failed": list(failed[:SHOWN]),
+        "missing": run.report.get("missing", [])[:SHOWN],
+        "unknown": run.report.get("unknown", [])[:SHOWN],
+        "form": ReasonForm(),
+        "may_change": run.entry.state == EntryState.LISTED and may_change_model(request.user, run.entry),
+    }
+    return render(request, "readerstudy/models/run.html", context)
+
+
+@person_required
+@require_POST
+def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    run = _changeable_run(request.user, public_id)
+    try:
+        name_run(run, actor=request.user, at=timezone.now())
+    except ModelRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("Figures and tables show this run."))
+    return redirect("prediction-run", public_id)
+
+
+@person_required
+@require_POST
+def prediction_run_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    run = _changeable_run(request.user, public_id)
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Say why the run is withdrawn."))
+        return redirect("prediction-run", public_id)
+    try:
+        withdraw_run(run, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+    except ModelRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("The run is withdrawn. Its predictions stay stored."))
+    return redirect("prediction-run", public_id)
+
+
+def _run(person: User, public_id: str) -> PredictionRun:
+    check_works_with_models(person)
+    run = get_object_or_404(runs_known_to(person), public_id=public_id)
+    known_entry(person, run.entry.public_id)
+    return run
+
+
+def _changeable_run(person: User, public_id: str) -> PredictionRun:
+    run = _run(person, public_id)
+    changeable_entry(person, run.entry.public_id)
+    return run
+
+
+def _import_of(person: User, public_id: str) -> tuple[Upload, Job]:
+    """A sent file with the job that stores or checks it; only for who may still send it."""
+    check_works_with_models(person)
+    rows = Upload.objects.select_related("job", "created_by")
+    upload = get_object_or_404(rows, public_id=public_id, purpose=uploads.PURPOSE)
+    job = uploads.store_job(upload) or upload.job
+    if job is None:
+        raise Http404
+    changeable_entry(person, job.params["entry"])
+    if not _may_send(person, uploads.target_of(job.params)):
+        raise Http404
+    return upload, job
+
+
+def _may_send(person: User, target: Target) -> bool:
+    return target in targets_for(person)

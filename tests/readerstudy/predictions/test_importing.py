@@ -1,0 +1,169 @@
+"""Matching and storing: what counts, what is told, what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation.enums import ImportState
+from annotation.models import AuditEvent, BankImport, Revision
+from annotation.questionbank.keeping import BankInUse, check_unused
+from readerstudy.enums import EntryState, StudyState
+from readerstudy.models import ModelEntry, Prediction, PredictionRun
+from readerstudy.predictions.targets import Target
+from tests.annotation.review.cases import NOON, OPTIONS
+from tests.readerstudy.predictions.made import (
+    answers,
+    entry_named,
+    give_keys,
+    import_file,
+    keyed_bank,
+    lines,
+    options_of,
+)
+from tests.readerstudy.studies import make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def bank() -> Target:
+    return Target(keyed_bank(3))
+
+
+def test_a_run_is_stored_with_everything_that_the_file_says(bank: Target) -> None:
+    content = lines(
+        {"id": "Q1", "pred_answer": "B", "explanation": "dark", "gt_answer": "D", "correct": True},
+        {"id": "Q2", "pred_answer": "I cannot tell."},
+        {"id": "Q9", "pred_answer": "A"},
+    )
+    result = import_file(entry_named(version="2"), bank, content)
+    run = PredictionRun.objects.get()
+    rows = list(run.predictions.order_by("row").values_list("state", "option", "raw", "explanation", "row"))
+    assert rows == [("answered", "B", "B", "dark", 1), ("failed", "", "I cannot tell.", "", 2)]
+    assert (run.number, run.is_named, run.form, run.rule, run.n_missing) == (1, True, "direct", "letter-1", 1)
+    assert run.report["missing"] == [3]
+    told = result.as_json(result.missing_keys())
+    assert {
+        name: told[name] for name in ("model", "version", "read", "matched", "missing", "duplicate", "unknown")
+    } == {
+        "model": "Model",
+        "version": "2",
+        "read": 3,
+        "matched": 2,
+        "missing": ["Q3"],
+        "duplicate": [],
+        "unknown": ["Q9"],
+    }
+    assert told["failed"] == [{"id": "Q2", "raw": "I cannot tell.", "row": 2}]
+    assert told["stored"] == 2
+    event = AuditEvent.objects.get(act="predictions.imported")
+    assert (event.subject_id, event.facts["stored"], event.facts["failed"]) == (run.entry.public_id, 2, 1)
+
+
+def test_questions_go_by_their_key_or_their_number(bank: Target) -> None:
+    result = import_file(entry_named(), bank, answers(**{"Q1": "A", "2": "B"}))
+    assert [one.question.number for one in result.matching.answers] == [1, 2]
+    again = import_file(entry_named("Other"), bank, answers(**{"Q1": "A", "1": "A"}))
+    assert (again.stored, again.matching.duplicate) == (1, ["1"])
+
+
+@pytest.mark.parametrize(("duplicates", "option"), [("first", "B"), ("last", "A")])
+def test_of_different_answers_one_counts_when_the_importer_says_which(
+    bank: Target, duplicates: str, option: str
+) -> None:
+    content = lines({"id": "Q1", "pred_answer": "B"}, {"id": "Q1", "pred_answer": "A"})
+    refused = import_file(entry_named(), bank, content)
+    assert refused.problems[0][:2] == (2, "Q1")
+    assert not PredictionRun.objects.exists()
+    result = import_file(ModelEntry.objects.get(), bank, content, duplicates=duplicates)
+    assert (options_of(result), result.matching.duplicate, result.stored) == ({"Q1": option}, ["Q1"], 1)
+
+
+def test_the_same_answer_twice_counts_once(bank: Target) -> None:
+    content = lines({"id": "Q1", "pred_answer": "B"}, {"id": "Q1", "pred_answer": "(b)"})
+    result = import_file(entry_named(), bank, content)
+    assert (result.stored, result.matching.duplicate, result.is_refused) == (1, ["Q1"], False)
+
+
+def test_the_letter_is_of_the_options_as_the_record_lists_them(bank: Target) -> None:
+    turned = [f"{letter}) {text}" for letter, text in zip("ABCD", OPTIONS[::-1], strict=True)]
+    reworded = ["A. Yes", "B. No", "C. Perhaps", "D. Never"]
+    content = lines(
+        {"id": "Q1", "pred_answer": "A", "options": turned},
+        {"id": "Q2", "pred_answer": "A", "options": [f"{a}. {b}" for a, b in zip("ABCD", OPTIONS, strict=True)]},
+        {"id": "Q3", "pred_answer": "A", "options": reworded},
+    )
+    result = import_file(entry_named(), bank, content)
+    assert options_of(result) == {"Q1": "D", "Q2": "A", "Q3": "A"}
+    assert (result.matching.other_order, result.matching.other_wording) == (["Q1"], ["Q3"])
+
+
+def test_a_dry_run_tells_the_same_and_stores_nothing(bank: Target) -> None:
+    dry = import_file(ModelEntry(name="New"), bank, answers(Q1="B"), dry_run=True)
+    assert (dry.stored, len(dry.matching.answers)) == (0, 1)
+    assert not ModelEntry.objects.exists()
+    import_file(ModelEntry(name="New"), bank, answers(Q1="B"))
+    assert ModelEntry.objects.get().runs.count() == 1
+
+
+def test_the_same_file_again_changes_nothing_and_another_is_a_repeat(bank: Target) -> None:
+    entry = entry_named()
+    import_file(entry, bank, answers(Q1="B"))
+    again = import_file(entry, bank, answers(Q1="B"))
+    assert (again.stored, again.unchanged, again.run and again.run.number) == (0, True, 1)
+    assert import_file(entry, bank, answers(Q1="B"), dry_run=True).unchanged
+    import_file(entry, bank, answers(Q1="A"))
+    runs = PredictionRun.objects.order_by("number").values_list("number", "is_named")
+    assert list(runs) == [(1, True), (2, False)]
+
+
+def test_a_study_takes_its_main_block_in_the_wording_that_it_froze() -> None:
+    study = make_study("Trial", n_cases=2, n_practice=1)
+    give_keys(study.bank, Q1=1, Q2=2)
+    first = Revision.objects.get(bank=study.bank, question__number=1)
+    later = BankImport.objects.create(
+        bank=study.bank, state=ImportState.PUBLISHED, file_name="new", started_at=NOON, heartbeat_at=NOON
+    )
+    Revision.objects.create(
+        **{name: getattr(first, name) for name in ("question", "bank", "options", "task", "content_sha256")},
+        number=2,
+        stem="Another wording?",
+        bank_import=later,
+    )
+    Revision.objects.filter(pk=first.pk).update(superseded_by=later)
+    result = import_file(entry_named(), Target.of_study(study), answers(**{"Q1": "A", "1001": "B"}))
+    assert (result.matching.unknown, list(result.missing_ids.values())) == (["1001"], [2])
+    assert Prediction.objects.get().revision == first
+
+
+REFUSED: dict[str, dict[str, Any]] = {
+    "draft": {"state": StudyState.DRAFT},
+    "archived": {"archived_at": NOON},
+}
+
+
+@pytest.mark.parametrize("why", REFUSED)
+def test_a_study_that_takes_no_predictions(why: str) -> None:
+    study = make_study("Trial", n_cases=1, **REFUSED[why])
+    result = import_file(entry_named(), Target.of_study(study), answers(**{"1": "A"}))
+    assert why in result.problems[0].message
+    assert not PredictionRun.objects.exists()
+
+
+def test_a_withdrawn_model_takes_no_predictions(bank: Target) -> None:
+    entry = entry_named(state=EntryState.WITHDRAWN)
+    assert "withdrawn" in import_file(entry, bank, answers(Q1="A")).problems[0].message
+
+
+def test_a_file_about_something_else_is_refused(bank: Target) -> None:
+    result = import_file(entry_named(), bank, answers(X1="A", X2="B"))
+    assert "No id of the file" in result.problems[0].message
+    assert result.matching.unknown == ["X1", "X2"]
+
+
+def test_a_bank_with_predictions_cannot_be_deleted(bank: Target) -> None:
+    import_file(entry_named(), bank, answers(Q1="A"))
+    with pytest.raises(BankInUse, match="Predictions"):
+        check_unused(bank.bank)

@@ -1,0 +1,252 @@
+"""Models on pages: who sees what, and a file from its check to its run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from annotation.enums import JobState, Role
+from annotation.jobs import queueing, running
+from annotation.models import Job, User
+from readerstudy.models import ModelEntry, Prediction, PredictionRun, StudyRole
+from readerstudy.predictions.calls import close_submissions, open_submissions
+from readerstudy.predictions.entries import enter_model
+from readerstudy.predictions.targets import Target
+from tests.annotation.review.cases import NOON
+from tests.conftest import make_person
+from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank, lines
+from tests.readerstudy.studies import enrol, make_study
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A home of its own, and a queue that nobody listens to: the tests run the jobs themselves."""
+    settings.HOME = tmp_path / "home"
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+
+
+@pytest.fixture
+def mona() -> User:
+    """Mona submits models."""
+    return make_person("Mona", Role.MODEL_SUBMITTER)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def work() -> None:
+    for job in Job.objects.filter(state=JobState.QUEUED).order_by("pk"):
+        running.run(job.public_id, clock=timezone.now)
+
+
+def send(client: Client, entry: ModelEntry, content: bytes, target: str, **fields: str) -> str:
+    """The address of the import of a sent file, checked."""
+    sent = {"file": SimpleUploadedFile("a.jsonl", content), "target": target, **fields}
+    response = client.post(f"/models/{entry.public_id}/predictions/", sent)
+    assert response.status_code == 302, response.context["form"].errors
+    work()
+    return str(response["Location"])
+
+
+def statuses(client: Client, address: str, people: list[User]) -> list[int]:
+    found = []
+    for person in people:
+        client.force_login(person)
+        found.append(client.get(address).status_code)
+    return found
+
+
+def test_check_look_store(coordinator: Client) -> None:
+    keyed_bank(3)
+    entry = entry_named()
+    content = answers(Q1="B", Q2="<b>I cannot tell</b>", Q9="A")
+    address = send(coordinator, entry, content, "bank:bank")
+    page = coordinator.get(address).content.decode()
+    assert "Nothing is stored yet" in page
+    assert "&lt;b&gt;I cannot tell" in page
+    assert "Q9" in page
+    assert not PredictionRun.objects.exists()
+    for _twice in range(2):
+        coordinator.post(address + "store/")
+    assert Job.objects.filter(kind="store_predictions").count() == 1
+    work()
+    run = PredictionRun.objects.get()
+    assert (run.imported_by and run.imported_by.name, run.file_name, Prediction.objects.count()) == (
+        "Cora",
+        "a.jsonl",
+        2,
+    )
+    assert "stored as run 1" in coordinator.get(address).content.decode()
+    report = coordinator.get(address + "report.json")
+    assert (report.json()["matched"], report["Content-Disposition"][:10]) == (2, "attachment")
+    again = send(coordinator, entry, content, "bank:bank")
+    assert "stored already, as run 1" in coordinator.get(again).content.decode()
+
+
+def test_a_refused_file_cannot_be_stored(coordinator: Client) -> None:
+    keyed_bank(3)
+    content = lines({"id": "Q1", "pred_answer": "B"}, {"id": "Q1", "pred_answer": "A"})
+    address = send(coordinator, entry_named(), content, "bank:bank")
+    page = coordinator.get(address)
+    assert not page.context["may_store"]
+    assert "Row 1 answers this question with B" in page.content.decode()
+    coordinator.post(address + "store/")
+    work()
+    assert not PredictionRun.objects.exists()
+    assert coordinator.get(send(coordinator, entry_named("N"), content, "bank:bank", duplicates="last")).context[
+        "may_store"
+    ]
+
+
+def test_what_the_form_refuses(coordinator: Client) -> None:
+    entry = entry_named()
+    keyed_bank(1)
+    address = f"/models/{entry.public_id}/predictions/"
+    for sent in ({}, {"file": SimpleUploadedFile("a", b"x"), "target": "bank:none"}):
+        assert coordinator.post(address, sent).status_code == 422
+    empty = coordinator.get(send(coordinator, entry, b"", "bank:bank")).content.decode()
+    assert "The file holds no record." in empty
+
+
+def test_entering_editing_replacing_withdrawing(coordinator: Client) -> None:
+    assert coordinator.post("/models/new/", {"name": "", "link": "javascript:alert(1)"}).status_code == 422
+    given = {"name": "<i>M</i>", "version": "1", "dated_on": "2026-01-31", "link": "https://example.org/m"}
+    address = coordinator.post("/models/new/", given)["Location"]
+    entry = ModelEntry.objects.get()
+    assert (entry.dated_on and entry.dated_on.isoformat(), entry.submitter and entry.submitter.name) == (
+        "2026-01-31",
+        "Cora",
+    )
+    assert coordinator.post("/models/new/", given).status_code == 422
+    assert coordinator.post(address + "edit/", {**given, "prompt": "Look."})["Location"] == address
+    page = coordinator.get(address).content.decode()
+    assert "&lt;i&gt;M" in page
+    assert "Look." in page
+    assert "No predictions yet" in page
+    successor = coordinator.post(address + "replace/", {**given, "version": "2"})["Location"]
+    assert "Replaced by" in coordinator.get(address).content.decode()
+    assert coordinator.post(successor + "withdraw/", {"reason": ""}).status_code == 422
+    coordinator.post(successor + "withdraw/", {"reason": "wrong weights"})
+    assert "wrong weights" in coordinator.get(successor).content.decode()
+    assert coordinator.get(successor + "predictions/").status_code == 403
+    assert coordinator.post(successor + "edit/", given).status_code == 422
+
+
+def test_a_run_is_named_and_withdrawn_on_its_page(coordinator: Client) -> None:
+    study, entry = make_study("Trial", n_cases=2), entry_named()
+    target = Target.of_study(study)
+    for said in ("A", "no idea"):
+        import_file(entry, target, answers(**{"1": said, "zz": "A"}))
+    second = PredictionRun.objects.get(number=2)
+    address = f"/models/runs/{second.public_id}/"
+    page = coordinator.get(address).content.decode()
+    assert "no idea" in page
+    assert "Name it for the figures" in page
+    assert "zz" in page
+    coordinator.post(address + "name/")
+    assert PredictionRun.objects.get(is_named=True) == second
+    assert "Models" in coordinator.get("/studies/trial/").content.decode()
+    coordinator.post(address + "withdraw/", {"reason": ""})
+    coordinator.post(address + "withdraw/", {"reason": "wrong file"})
+    second.refresh_from_db()
+    assert (second.is_named, second.withdrawn_because) == (False, "wrong file")
+    assert "wrong file" in coordinator.get(f"/models/{entry.public_id}/").content.decode()
+
+
+def test_who_sees_a_model(client: Client, cora: User, ada: User, rita: User, stan: User, mona: User) -> None:
+    study = make_study("Trial", n_cases=1)
+    ruth, other = make_person("Ruth"), make_person("Mick", Role.MODEL_SUBMITTER)
+    StudyRole.objects.create(study=study, user=ruth, granted_at=NOON)
+    entry = enter_model({"name": "M"}, actor=mona, at=NOON)
+    address = f"/models/{entry.public_id}/"
+    everybody = [cora, ada, mona, other, ruth, rita, stan]
+    assert statuses(client, "/models/", everybody) == [200, 200, 200, 200, 200, 403, 403]
+    assert statuses(client, "/models/new/", everybody) == [200, 403, 200, 200, 200, 403, 403]
+    assert statuses(client, address, everybody) == [200, 200, 200, 404, 404, 404, 404]
+    assert statuses(client, address + "edit/", everybody) == [200, 403, 200, 404, 404, 404, 404]
+    run = import_file(entry, Target.of_study(study), answers(**{"1": "no idea"})).run
+    assert run is not None
+    assert statuses(client, address, everybody) == [200, 200, 200, 404, 200, 404, 404]
+    assert statuses(client, f"/models/runs/{run.public_id}/", everybody) == [200, 200, 404, 404, 200, 404, 404]
+    client.force_login(mona)
+    page = client.get(address).content.decode()
+    assert "Trial" not in page  # neither the run nor its place in the history
+    client.logout()
+    assert client.get(address).status_code == 302
+
+
+def test_nobody_sees_runs_of_a_study_that_they_read_in(client: Client, cora: User) -> None:
+    study, entry = make_study("Trial", n_cases=1), entry_named()
+    enrol(study, cora)
+    run = import_file(entry, Target.of_study(study), answers(**{"1": "no idea"})).run
+    assert run is not None
+    client.force_login(cora)
+    page = client.get(f"/models/{entry.public_id}/")
+    assert page.context["runs"] == []
+    assert "Trial" not in page.content.decode()
+    assert client.get(f"/models/runs/{run.public_id}/").status_code == 404
+    form = client.get(f"/models/{entry.public_id}/predictions/").context["form"]
+    assert "study:trial" not in str(form["target"])
+
+
+def test_submitters_send_for_banks_that_are_open_to_them(client: Client, mona: User, cora: User) -> None:
+    bank = keyed_bank(2)
+    make_study("Trial", n_cases=1)
+    entry = enter_model({"name": "M"}, actor=mona, at=NOON)
+    client.force_login(mona)
+    assert "no bank for which you may send" in client.get(f"/models/{entry.public_id}/predictions/").content.decode()
+    client.force_login(cora)
+    assert client.post("/models/submissions/bank/open/").status_code == 302
+    client.force_login(mona)
+    address = send(client, entry, answers(Q1="B"), "bank:bank")
+    page = client.get(address)
+    assert page.context["result"]["missing"] == ["2"]  # by number, not by the key of the source
+    assert "jobs" not in page.content.decode()
+    close_submissions(bank, actor=cora, at=NOON)
+    assert client.get(address).status_code == 404
+    open_submissions(bank, actor=cora, at=NOON)
+    client.post(address + "store/")
+    work()
+    assert PredictionRun.objects.get().imported_by == mona
+    client.force_login(make_person("Mick", Role.MODEL_SUBMITTER))
+    assert client.get(address).status_code == 404
+    assert client.post("/models/submissions/bank/close/").status_code == 403
+
+
+def test_the_home_page_of_a_submitter_names_the_next_step(client: Client, mona: User) -> None:
+    client.force_login(mona)
+    assert "/models/new/" in client.get("/").content.decode()
+    enter_model({"name": "Mine"}, actor=mona, at=NOON)
+    assert "Mine" in client.get("/").content.decode()
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_queries_do_not_grow_with_models_and_runs(
+    coordinator: Client, n: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    bank = Target(keyed_bank(2))
+    entry = entry_named("Model")
+    for number in range(n):
+        import_file(entry, bank, answers(Q1="A", Q2=f"no {number}"))
+        import_file(entry_named(f"M{number}"), bank, answers(Q1="A"))
+    # session, person, roles; count, page, runs; open banks, banks
+    with django_assert_num_queries(8):
+        coordinator.get("/models/")
+    # session, person, roles; entry, runs, history
+    with django_assert_num_queries(6):
+        coordinator.get(f"/models/{entry.public_id}/")
+    run = entry.runs.get(number=1)
+    # session, person, roles; run, entry, failed answers
+    with django_assert_num_queries(6):
+        coordinator.get(f"/models/runs/{run.public_id}/")
