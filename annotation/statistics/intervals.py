@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
+from statistics import NormalDist
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from annotation.statistics.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS, Estimate, undefined
 
@@ -15,7 +18,7 @@ FEWEST_CLUSTERS = 10
 FEWEST_TRIALS = 10  # below this a share is flagged
 
 
-def wilson(k: float, n: float) -> tuple[float, float]:
+def wilson(k: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
     """Score interval of a share of k in n [1]_; n is above 0 and need not be whole (an effective size).
 
     References
@@ -23,9 +26,10 @@ def wilson(k: float, n: float) -> tuple[float, float]:
     .. [1] E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209-212.
     """
     p = k / n
-    z2 = Z95 * Z95
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z2 = z * z
     centre = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = Z95 / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    half = z / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n))
     low = 0.0 if k <= 0 else max(0.0, centre - half)
     high = 1.0 if k >= n else min(1.0, centre + half)
     return low, high
@@ -50,23 +54,35 @@ class ClusteredShare:
 
 
 def clustered_share(clusters: Sequence[Sequence[int]]) -> ClusteredShare | None:
-    """Share of ones over all clusters, with a cluster-robust standard error.
+    """Share of ones over all clusters, with a cluster-robust standard error; None without any trial.
 
     Parameters
     ----------
     clusters : sequence of sequences of 0 and 1
         The trials of each cluster (of each exam or patient); none of them empty.
+    """
+    if not clusters:
+        return None
+    return clustered_counts(np.array([sum(one) for one in clusters]), np.array([len(one) for one in clusters]))
+
+
+def clustered_counts(successes: NDArray[np.integer], trials: NDArray[np.integer]) -> ClusteredShare | None:
+    """The same from counts.
+
+    Parameters
+    ----------
+    successes, trials : int arrays, shape (clusters,)
+        Of each cluster; none of them without a trial.
 
     Returns
     -------
-    ClusteredShare, or None without any trial. SE = sqrt(m/(m-1) sum e_g^2)/n with e_g the sum of y - p in cluster g
+    ClusteredShare, or None without a cluster. SE = sqrt(m/(m-1) sum e_g^2)/n with e_g the sum of y - p in cluster g
     of m; the interval is p +- t(m-1) SE, clipped; at p = 0 or 1 Wilson's with n replaced by m. Fewer than 10
-    clusters: no interval.
+    clusters: no interval. One cluster: no standard error (NaN).
     """
-    n, m = sum(len(cluster) for cluster in clusters), len(clusters)
-    if n == 0:
+    k, n, m = int(successes.sum()), int(trials.sum()), len(trials)
+    if m == 0:
         return None
-    k = sum(sum(cluster) for cluster in clusters)
     p = k / n
     if k in (0, n):
         interval = wilson(p * m, m) if m >= FEWEST_CLUSTERS else None
@@ -74,7 +90,7 @@ def clustered_share(clusters: Sequence[Sequence[int]]) -> ClusteredShare | None:
     elif m < 2:
         interval, error, effect = None, float("nan"), None
     else:
-        residuals = np.array([sum(cluster) - p * len(cluster) for cluster in clusters])
+        residuals = successes - p * trials
         error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n
         effect = error**2 / (p * (1 - p) / n)
         from scipy.special import stdtrit  # here, since every start of the program would wait for it
@@ -109,9 +125,25 @@ def bank_mix_share(strata: Mapping[str, StratumCount]) -> Estimate:
         return undefined(STRATUM_TOO_SMALL, n=n, method="bank_mix_wilson")
     size = np.array([one.n_frame for one in present], dtype=float)
     looked = np.array([one.n for one in present], dtype=float)
-    p_h = np.array([one.k for one in present], dtype=float) / looked
-    weights = size / size.sum()
+    k = np.array([one.k for one in present], dtype=float)
+    p, interval = weighted_share(size / size.sum(), k, looked, 1 - looked / size)
+    return Estimate(p, interval, n, "bank_mix_wilson")
+
+
+def weighted_share(
+    weights: NDArray[np.floating], successes: NDArray[Any], trials: NDArray[Any], unseen: NDArray[np.floating]
+) -> tuple[float, tuple[float, float]]:
+    """Mean of the shares of strata, and Wilson's interval with the effective number of trials.
+
+    Parameters
+    ----------
+    weights : float array, shape (strata,), adding up to 1
+    successes, trials : arrays, shape (strata,); two trials or more in each
+    unseen : float array, shape (strata,)
+        The share of each stratum that was not looked at: 1 of an endless one.
+    """
+    p_h = successes / trials
     p = min(1.0, max(0.0, float(weights @ p_h)))
-    variance = float(np.sum(weights**2 * p_h * (1 - p_h) / (looked - 1) * (1 - looked / size)))
-    n_effective = p * (1 - p) / variance if variance > 0 else float(n)
-    return Estimate(p, wilson(p * n_effective, n_effective), n, "bank_mix_wilson")
+    variance = float(np.sum(weights**2 * p_h * (1 - p_h) / (trials - 1) * unseen))
+    n_effective = p * (1 - p) / variance if variance > 0 else float(trials.sum())
+    return p, wilson(p * n_effective, n_effective)

@@ -1,7 +1,8 @@
 """The tables that everything about two raters is computed from, of all pairs of raters at once, by panel or by cluster.
 
 A table is small (options by options) however many questions there are, so resampling questions is drawing tables.
-Answers are codes: 0 to q - 1 an option, negative no rating; a question counts for a pair when both rated it.
+Answers are codes: 0 to q - 1 an option, negative no rating; a question counts for a pair when both rated it. Where
+failed extractions are a category of their own they have the code q, and there are q + 1 options.
 """
 
 from __future__ import annotations

@@ -15,12 +15,16 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import SHARED
-
-FOLDERS = (Path(__file__).parent / "golden", SHARED / "stats" / "golden")
+HERE = Path(__file__).resolve()
+FOLDERS = (HERE.parent / "golden", HERE.parents[4] / "shared" / "stats" / "golden")
 ABSENT = "is not on this machine"
 
 Found = dict[str, Any]
+
+
+def at_hand() -> list[str]:
+    """Names of all files on this machine."""
+    return sorted({path.stem for folder in FOLDERS for path in folder.glob("*.json")})
 
 
 @cache
@@ -66,6 +70,16 @@ class Golden:
             self._found[file] = self.files[file](read(file)["input"])
         expected = read(file)["expected"][name]
         assert_agrees(self._found[file][name], expected["value"], expected["tolerance"], name)
+
+
+def statistic_of(file: str, name: str) -> str:
+    """What a value is, without its group, panel, rater or place in a list."""
+    if read(file)["kind"] == "degenerate":
+        return "undefined and edge kappas"
+    if ": " in name:
+        return name.rpartition(": ")[2]
+    words = name.split(" ")
+    return words[-1] if read(file)["kind"] == "mrmc" or "mean of readers" in name else words[0]
 
 
 def assert_agrees(found: Any, expected: Any, tolerance: float, where: str) -> None:
