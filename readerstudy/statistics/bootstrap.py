@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ CELLS_AT_ONCE = 2_000_000  # of draws by units, so that a block stays within som
 EXACT_IN_SINGLE = 2**24  # whole numbers up to here add up exactly in 32-bit floats, in any order
 
 Floats = NDArray[np.float64]
+Number = TypeVar("Number", bound=np.number)
 
 
 @dataclass(frozen=True)
@@ -101,13 +102,13 @@ def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int
         return np.zeros((draws, *shape))
     flat = columns.reshape(m, -1)
     whole = np.issubdtype(flat.dtype, np.integer) and m * int(np.abs(flat).max(initial=0)) < EXACT_IN_SINGLE
-    kind = np.float32 if whole else np.float64
+    kind: type[np.float32 | np.float64] = np.float32 if whole else np.float64
     flat = flat.astype(kind, copy=False)
     totals = np.empty((flat.shape[1], draws))
     step = max(1, CELLS_AT_ONCE // m)
     for start in range(0, draws, step):
-        counts = drawn_counts(m, rng, min(step, draws - start))
-        totals[:, start : start + step] = (counts.astype(kind) @ flat).T
+        counts = drawn_counts(m, rng, min(step, draws - start), kind)
+        totals[:, start : start + step] = flat.T @ counts.T
     return _draws_inside(totals, shape)
 
 
@@ -119,11 +120,12 @@ def _draws_inside(totals: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     return np.moveaxis(np.ascontiguousarray(totals).reshape(*shape, totals.shape[1]), -1, 0)
 
 
-def drawn_counts(m: int, rng: np.random.Generator, draws: int) -> NDArray[np.int64]:
-    """How often each of m units was drawn in m draws: Multinomial(m, 1/m), shape (draws, m)."""
-    drawn = rng.integers(m, size=(draws, m))
-    drawn += np.arange(draws)[:, np.newaxis] * m
-    return np.bincount(drawn.ravel(), minlength=draws * m).reshape(draws, m)
+def drawn_counts(m: int, rng: np.random.Generator, draws: int, kind: type[Number]) -> NDArray[Number]:
+    """How often each of m units was drawn in m draws: Multinomial(m, 1/m), shape (draws, m), numbers of ``kind``."""
+    counts = np.empty((draws, m), dtype=kind)
+    for row in counts:  # one by one: all at once would leave the cache of the processor
+        row[:] = np.bincount(rng.integers(m, size=m), minlength=m)
+    return counts
 
 
 @dataclass(frozen=True)

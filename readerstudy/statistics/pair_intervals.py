@@ -86,14 +86,16 @@ def pair_statistics(
     ``excess_agreement``.
     """
     families = _families(answers, correct, key, n_options)
-    tables = {family.name: family.count()[:, 0] for family in families}
     found = [PairStatistics(first, second, {}, {}) for first, second in rater_pairs(len(answers))]
     if not found:
         return []
     if units.clustered:
-        replicated = _by_cluster(families, units, generator(seed, panel, PAIRS), draws)
+        by_unit = [family.count(group=units.number, n_groups=units.m) for family in families]
+        replicated = _by_cluster(families, by_unit, generator(seed, panel, PAIRS), draws)
     else:
-        replicated = _by_question(families, tables, seed, panel, draws)
+        by_unit = [family.count() for family in families]
+        replicated = _by_question(families, by_unit, seed, panel, draws)
+    tables = {family.name: counted.sum(axis=1) for family, counted in zip(families, by_unit, strict=True)}
     for family, (replicates, n_clusters) in zip(families, replicated, strict=True):
         shown = tables[RIGHT_WRONG if family.name == RIGHT_WRONG else OPTIONS]
         for name, statistic in family.statistics.items():
@@ -126,21 +128,20 @@ def _families(answers: Codes, correct: Codes, key: Codes, n_options: int) -> tup
 
 
 def _by_question(
-    families: tuple[_Family, ...], tables: dict[str, Tables], seed: int, panel: str, draws: int
+    families: tuple[_Family, ...], tables: list[Tables], seed: int, panel: str, draws: int
 ) -> Iterator[Replicated]:
-    for family in families:
-        found = {name: np.empty((draws, len(tables[family.name]))) for name in family.statistics}
-        for pair, table in enumerate(tables[family.name]):
-            drawn = resampled_tables(table, generator(seed, panel, family.name), draws)
+    for family, of_pairs in zip(families, tables, strict=True):
+        found = {name: np.empty((draws, len(of_pairs))) for name in family.statistics}
+        for pair, table in enumerate(of_pairs):
+            drawn = resampled_tables(table[0], generator(seed, panel, family.name), draws)
             for name, statistic in family.statistics.items():
                 found[name][:, pair] = statistic(drawn)
         yield found, None
 
 
 def _by_cluster(
-    families: tuple[_Family, ...], units: Units, rng: np.random.Generator, draws: int
+    families: tuple[_Family, ...], by_unit: list[Tables], rng: np.random.Generator, draws: int
 ) -> Iterator[Replicated]:
-    by_unit = [family.count(group=units.number, n_groups=units.m) for family in families]
     columns = np.concatenate([_as_columns(each) for each in by_unit], axis=1)
     totals = resampled_totals(columns, rng, draws)
     start = 0

@@ -39,7 +39,7 @@ def test_tables_keep_their_number_of_questions_and_their_empty_cells() -> None:
 
 
 def test_counts_of_units_are_multinomial() -> None:
-    counts = drawn_counts(50, generator(1, "p", "f"), 2000)
+    counts = drawn_counts(50, generator(1, "p", "f"), 2000, np.int64)
     assert (counts.sum(axis=1) == 50).all()
     assert counts.mean(axis=0) == pytest.approx(np.ones(50), abs=0.1)
     assert counts[:, 0].var() == pytest.approx(1 - 1 / 50, rel=0.1)
@@ -50,7 +50,7 @@ def test_totals_are_counts_times_columns_however_they_are_cut(
     kind: type[np.generic], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     columns = generator(2, "p", "f").integers(9, size=(40, 3, 2)).astype(kind)
-    counts = drawn_counts(40, generator(1, "p", "f"), 23)
+    counts = drawn_counts(40, generator(1, "p", "f"), 23, np.int64)
     monkeypatch.setattr(bootstrap, "CELLS_AT_ONCE", 200)  # five draws at a time
     totals = resampled_totals(columns, generator(1, "p", "f"), 23)
     assert totals.shape == (23, 3, 2)
