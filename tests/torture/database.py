@@ -41,10 +41,14 @@ class Postgres:
         init = [str(folder / "initdb"), "-D", str(self.data), "-U", "torture", "--auth=trust", "-E", "UTF8"]
         subprocess.run(init, user=self.user, cwd="/", check=True, capture_output=True)
         self.process: subprocess.Popen[bytes] | None = None
-        self.start()
-        with closing(psycopg2.connect(self._url("postgres"))) as connection:
-            connection.autocommit = True  # a database is not created within a transaction
-            connection.cursor().execute("CREATE DATABASE torture")
+        try:
+            self.start()
+            with closing(psycopg2.connect(self._url("postgres"))) as connection:
+                connection.autocommit = True  # a database is not created within a transaction
+                connection.cursor().execute("CREATE DATABASE torture")
+        except BaseException:
+            self.stop()
+            raise
 
     @property
     def url(self) -> str:

@@ -29,6 +29,25 @@ export function fitZoom(view, width, height) {
 }
 
 /**
+ * The space of a stage in whole device pixels: `box` is its rectangle in CSS pixels, `offset` what its corner lies off
+ * the next whole pixel.
+ */
+export function wholePixels(box, ratio) {
+  const offset = [box.left, box.top].map((v) => Math.ceil(v * ratio - 0.01) - v * ratio);
+  return {
+    ratio,
+    offset,
+    width: Math.max(1, Math.floor(box.width * ratio - offset[0] + 0.01)),
+    height: Math.max(1, Math.floor(box.height * ratio - offset[1] + 0.01)),
+  };
+}
+
+/** Where a scaled image lies in its rectangle, in whole device pixels; `center` is the point of it in the middle. */
+export function placeOf([width, height], w, h, [cx, cy] = [0.5, 0.5]) {
+  return { width, height, left: Math.round(w / 2 - cx * width), top: Math.round(h / 2 - cy * height) };
+}
+
+/**
  * Rectangles [x, y, width, height] in whole device pixels, one per entry of `order`.
  *
  * One view fills the space. Of two, the frontal one is larger, but never wider than its image can use.

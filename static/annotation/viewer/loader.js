@@ -188,10 +188,9 @@ class Entry {
 
   async fetchPreview() {
     try {
-      const priority = this.urgent ? "high" : "low";
-      const answer = await fetch(absolute(this.view.preview), { credentials: "same-origin", priority });
-      if (!answer.ok || this.released || this.data) return;
-      const bitmap = await createImageBitmap(await answer.blob(), { colorSpaceConversion: "none" });
+      const source = await this.previewSource();
+      if (!source || this.released || this.data) return;
+      const bitmap = await createImageBitmap(source, { colorSpaceConversion: "none" });
       if (this.released || this.data) bitmap.close();
       else {
         this.preview = bitmap;
@@ -200,6 +199,15 @@ class Entry {
     } catch {
       // A preview is a courtesy: the full-depth image says what is wrong, if anything is.
     }
+  }
+
+  /** The picture of the first look where it stands on the page already, else what the server answers. */
+  async previewSource() {
+    const url = absolute(this.view.preview);
+    const first = [...document.querySelectorAll(".viewer-first img")].find((image) => image.src === url);
+    if (first) return first.decode().then(() => first);
+    const answer = await fetch(url, { credentials: "same-origin", priority: this.urgent ? "high" : "low" });
+    return answer.ok ? answer.blob() : null;
   }
 
   release() {

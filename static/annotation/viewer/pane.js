@@ -1,7 +1,7 @@
 // One view on screen: its elements, its state (window, zoom, pan, invert, flip), and the pointer.
 
 import { buildTable, defaultWindow, leastWidth, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
-import { fitZoom, scaledSize } from "./hanging.js";
+import { fitZoom, placeOf, scaledSize } from "./hanging.js";
 import { Overlay } from "./overlay.js";
 
 const MOST_ZOOM = 16;
@@ -96,14 +96,9 @@ export class Pane {
   /** Where the scaled image lies on the canvas, in whole device pixels. */
   geometry() {
     const { view, canvas, state } = this;
-    const [width, height] = scaledSize(view, state.zoom ?? fitZoom(view, canvas.width, canvas.height));
+    const size = scaledSize(view, state.zoom ?? fitZoom(view, canvas.width, canvas.height));
     const [cx, cy] = state.center;
-    return {
-      width,
-      height,
-      left: Math.round(canvas.width / 2 - (state.flip ? 1 - cx : cx) * width),
-      top: Math.round(canvas.height / 2 - cy * height),
-    };
+    return placeOf(size, canvas.width, canvas.height, [state.flip ? 1 - cx : cx, cy]);
   }
 
   /** The display levels of every stored value: the same array until window or inversion change. */

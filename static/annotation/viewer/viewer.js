@@ -9,7 +9,7 @@ import { Arrangement } from "./arranging.js";
 import { actOfKey, buildToolbar, TEXT, toolOf } from "./controls.js";
 import { Canvas2D } from "./canvas2d.js";
 import { scannerWindows } from "./grey.js";
-import { fitZoom, hangingOrder, rectangles, scaledSize } from "./hanging.js";
+import { fitZoom, hangingOrder, rectangles, scaledSize, wholePixels } from "./hanging.js";
 import { ImageCache } from "./loader.js";
 import { Pane } from "./pane.js";
 import { afterNextFrame, afterThisFrame, Readiness } from "./readiness.js";
@@ -35,7 +35,8 @@ class Viewer {
     this.stage = document.createElement("div");
     this.stage.className = "viewer-stage";
     this.toolbar = buildToolbar(this.text, (...act) => this.act(...act), (tool) => this.can(tool));
-    root.replaceChildren(this.stage, this.toolbar.node);
+    this.firstLook = root.querySelector(".viewer-first"); // see first.js
+    root.replaceChildren(this.stage, this.toolbar.node, ...(this.firstLook ? [this.firstLook] : []));
     const workerUrl = options.worker ?? root.dataset.worker ?? new URL("./worker.js", import.meta.url);
     this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry), options);
     const onPainted = (index, level) => {
@@ -198,15 +199,7 @@ class Viewer {
   // Layout. ----------------------------------------------------------------------------------------
 
   measure() {
-    const ratio = window.devicePixelRatio || 1;
-    const box = this.stage.getBoundingClientRect();
-    const offset = [box.left, box.top].map((v) => Math.ceil(v * ratio - 0.01) - v * ratio);
-    return {
-      ratio,
-      offset,
-      width: Math.max(1, Math.floor(box.width * ratio - offset[0] + 0.01)),
-      height: Math.max(1, Math.floor(box.height * ratio - offset[1] + 0.01)),
-    };
+    return wholePixels(this.stage.getBoundingClientRect(), window.devicePixelRatio || 1);
   }
 
   /** How large each image of a case will hang, so that the worker can scale it ahead. */
@@ -255,8 +248,14 @@ class Viewer {
       this.tellFailure(pane);
     }
     this.dirty.clear();
+    if (this.hung.every(({ level, entry }) => level !== "none" || entry.failure)) this.endFirstLook();
     this.updateToolbar();
     this.readiness.drew(after);
+  }
+
+  endFirstLook() {
+    this.firstLook?.remove();
+    this.firstLook = null;
   }
 
   /** Looking for a graphics processor takes time that the first case must not lose. */

@@ -17,22 +17,28 @@ from tests.browser.review.test_journey import BLIND, answer, commit, press
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 JUDGED = ("5", "5", "5", "5", "1", "1", "a")
 
-# When a view reaches a level: where its canvas is, and which part of it the image covers.
+# When a view reaches a level: where the pictures of the first look stand, and where canvases hold one, as left, top,
+# right and bottom on the page.
 WATCH_VIEWS = """
 window.seen = [];
+const edges = ({ left, top, right, bottom }) => [left, top, right, bottom].map(Math.round).join();
+const drawn = (canvas) => {
+    const { width, height } = canvas;
+    const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
+    const at = [];
+    for (let i = 0; i < width * height; i++) if (data[4 * i] > 20) at.push(i);
+    if (!at.length) return null;
+    const columns = at.map((i) => i % width);
+    const [first, last] = [Math.min, Math.max].map((f) => columns.reduce((a, b) => f(a, b), columns[0]));
+    const { left, top } = canvas.getBoundingClientRect();
+    const [upper, lower] = [Math.floor(at[0] / width), Math.floor(at.at(-1) / width)];
+    return edges({ left: left + first, top: top + upper, right: left + last + 1, bottom: top + lower + 1 });
+};
 new PerformanceObserver((list) => {
     for (const { name } of list.getEntries().filter((mark) => mark.name.startsWith("view "))) {
-        const places = [...document.querySelectorAll(".viewer-pane:not([hidden]) .viewer-canvas")].map((canvas) => {
-            const { width, height } = canvas;
-            const { data } = canvas.getContext("2d").getImageData(0, 0, width, height);
-            const at = [];
-            for (let i = 0; i < width * height; i++) if (data[4 * i] > 20) at.push(i);
-            const columns = at.map((i) => i % width);
-            const bounds = [Math.min, Math.max].map((f) => columns.reduce((a, b) => f(a, b), columns[0]));
-            const rows = [Math.floor(at[0] / width), Math.floor(at.at(-1) / width)];
-            return JSON.stringify([canvas.getBoundingClientRect(), width, height, bounds, rows]);
-        });
-        seen.push([name, places]);
+        const all = (selector, act) => [...document.querySelectorAll(selector)].map(act);
+        const looks = all(".viewer-first img", (image) => edges(image.getBoundingClientRect()));
+        seen.push([name, looks, all(".viewer-pane:not([hidden]) .viewer-canvas", drawn)]);
     }
 }).observe({ type: "mark" });
 """
@@ -96,13 +102,17 @@ def test_a_review_shows_the_preview_first_and_full_depth_in_the_same_place(
     slow.add_init_script(WATCH_VIEWS)
     slow.goto(f"/review/rounds/{review_round.slug}/continue/")
     is_shown(slow)
-    slow.wait_for_function("() => seen.length >= 4")
-    seen: list[tuple[str, list[str]]] = slow.evaluate("() => seen")
-    names = [name for name, _ in seen]
+    slow.wait_for_function("() => seen.filter(([name]) => name.endsWith('full')).length === 2")
+    seen: list[tuple[str, list[str], list[str | None]]] = slow.evaluate("() => seen")
+    names = [name for name, _, _ in seen]
     for view in (0, 1):
         assert names.index(f"view {view} preview") < names.index(f"view {view} full")
+    assert len(seen[0][1]) == 2, "the first look comes before the viewer"
     for place in (0, 1):
-        assert len({places[place] for name, places in seen if "null" not in places[place]}) == 1, "the picture jumped"
+        stood = {looks[place] for _, looks, _ in seen if looks}
+        stood |= {places[place] for _, _, places in seen if places and places[place]}
+        assert len(stood) == 1, "the picture jumped"
+    expect(slow.locator(".viewer-first")).to_have_count(0)
 
 
 @pytest.fixture
