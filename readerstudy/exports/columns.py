@@ -6,7 +6,7 @@ from typing import Any
 
 from annotation.exports.tables import Cell, Column, Kind
 from readerstudy.enums import Block
-from readerstudy.models import ReaderStudy
+from readerstudy.models import Enrolment, ReaderStudy
 
 TEXT, WHOLE, REAL, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO, Kind.TIME
 LETTERS = "A, B, C, D"
@@ -22,6 +22,14 @@ STUDY = (
     Column("protocol_sha256", TEXT, "Hash of the frozen protocol, as on every page of the study."),
 )
 SIMULATED = Column("simulated", YES_NO, "Whether the study was made up for a demonstration.")
+ARM = Column("arm", WHOLE, "Number of the arm.")
+CASE_SET = Column("case_set", TEXT, "Name of the set of cases that this reader reads.")
+READER_STATE = Column(
+    "reader_state",
+    TEXT,
+    "How far the reader is; imported: the readings were made elsewhere.",
+    "reading, finished, withdrawn, replaced, imported",
+)
 READER = Column("reader", TEXT, "Pseudonym of the reader in this study.")
 BLOCK = Column("block", TEXT, "practice: with feedback, never in the results. main: what counts.", words(Block))
 CASE = (
@@ -35,3 +43,22 @@ OPTIONS_ORDER = Column(
 
 def study_cells(study: ReaderStudy) -> dict[str, Cell]:
     return {"study": study.slug, "protocol_sha256": study.protocol_sha256, "simulated": study.simulated}
+
+
+def reader_cells(enrolment: Enrolment) -> dict[str, Cell]:
+    """Needs the case set of the enrolment."""
+    return {
+        "reader": enrolment.pseudonym,
+        "case_set": enrolment.case_set.name,
+        "reader_state": _state(enrolment),
+    }
+
+
+def _state(enrolment: Enrolment) -> str:
+    if enrolment.reader_id is None:
+        return "imported"
+    if enrolment.withdrawn_at is not None:
+        return "withdrawn"
+    if enrolment.replaced_at is not None:
+        return "replaced"
+    return "finished" if enrolment.finished_at is not None else "reading"

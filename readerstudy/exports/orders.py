@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.exports.columns import BLOCK, CASE, OPTIONS_ORDER, STUDY, TEXT, WHOLE, study_cells
+from readerstudy.exports.columns import ARM, BLOCK, CASE, OPTIONS_ORDER, STUDY, TEXT, WHOLE, study_cells
 from readerstudy.models import PresentedCase, ReaderStudy
 
 COLUMNS: tuple[Column, ...] = (
     *STUDY,
-    Column("arm", WHOLE, "Number of the arm."),
+    ARM,
     Column("case_set", TEXT, "Name of the set of cases."),
     Column("order", WHOLE, "Number of the order within its set; a reader takes the lowest that is free."),
     Column("rule", TEXT, "Version of the rule that drew it."),

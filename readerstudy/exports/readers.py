@@ -7,16 +7,27 @@ from collections.abc import Iterator
 
 from annotation.exports.tables import Cell, Column
 from readerstudy.enrolling.facts import DisplayUsed, Exposure, Training
-from readerstudy.exports.columns import READER, STUDY, TEXT, TIME, WHOLE, YES_NO, study_cells, words
-from readerstudy.exports.responses import reader_state
+from readerstudy.exports.columns import (
+    CASE_SET,
+    READER,
+    READER_STATE,
+    STUDY,
+    TEXT,
+    TIME,
+    WHOLE,
+    YES_NO,
+    reader_cells,
+    study_cells,
+    words,
+)
 from readerstudy.models import Enrolment, ReaderStudy
 
 _TIMES = ("enrolled_at", "consented_at", "display_checked_at", "practised_at", "finished_at", "declared_at")
 COLUMNS: tuple[Column, ...] = (
     *STUDY,
     READER,
-    Column("reader_state", TEXT, "How far the reader is, as in the responses."),
-    Column("case_set", TEXT, "Name of the set of cases that this reader reads."),
+    READER_STATE,
+    CASE_SET,
     Column("training", TEXT, "Training, as the reader said; empty: not said.", words(Training)),
     Column("years", WHOLE, "Years in which the reader has read chest radiographs."),
     Column("chest_fellowship", YES_NO, "Whether the reader has a fellowship in chest imaging."),
@@ -43,11 +54,9 @@ def reader_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     for enrolment in Enrolment.objects.filter(study=study).select_related("case_set").order_by("pk"):
         cells: dict[str, Cell] = {
             **study_cells(study),
+            **reader_cells(enrolment),
             **{name: enrolment.facts.get(name, "" if name in _TEXTS else None) for name in _SAID},
             **{name: getattr(enrolment, name) for name in _TIMES},
-            "reader": enrolment.pseudonym,
-            "reader_state": reader_state(enrolment),
-            "case_set": enrolment.case_set.name,
             "consent_version": enrolment.consent_version,
             "screen": json.dumps(enrolment.display, sort_keys=True) if enrolment.display else "",
             "source": enrolment.source,

@@ -8,11 +8,14 @@ from annotation.timing.durations import EXCLUDING, TimeFlag
 from readerstudy.design.rules import CHANCES
 from readerstudy.enums import Aid, Information, ResponseState
 from readerstudy.exports.columns import (
+    ARM,
     BLOCK,
     CASE,
+    CASE_SET,
     LETTERS,
     OPTIONS_ORDER,
     READER,
+    READER_STATE,
     SIMULATED,
     STUDY,
     TEXT,
@@ -25,17 +28,12 @@ from readerstudy.exports.columns import (
 _STATES = ", ".join(f"{state.value} ({state.label})" for state in ResponseState)
 _WHERE = (
     *STUDY,
-    Column("arm", WHOLE, "Number of the arm."),
+    ARM,
     Column("information", TEXT, "What the arm shows beside images and question.", words(Information)),
     Column("aid", TEXT, "What the arm gives as an aid.", words(Aid)),
-    Column("case_set", TEXT, "Name of the set of cases that this reader reads."),
+    CASE_SET,
     READER,
-    Column(
-        "reader_state",
-        TEXT,
-        "How far the reader is; imported: the readings were made elsewhere.",
-        "reading, finished, withdrawn, replaced, imported",
-    ),
+    READER_STATE,
     BLOCK,
     Column("position", WHOLE, "Place of the case in the order of this reader, in its block; missing: not known."),
     *CASE,
@@ -87,7 +85,11 @@ _ANSWER = (
     Column("slip_option", TEXT, "Option that the reader said to have meant; only for a sensitivity line.", LETTERS),
     Column("faulty", YES_NO, "Whether the reader said that the case is faulty."),
     Column("faulty_text", TEXT, "What the reader wrote about that."),
-    Column("refused_answers", WHOLE, "Further answers that arrived and changed nothing."),
+    Column(
+        "refused_answers",
+        WHOLE,
+        "Further answers that arrived and changed nothing, also before it was opened.",
+    ),
 )
 _TIMES = (
     Column(

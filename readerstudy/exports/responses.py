@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-
-from django.db.models import Count
 
 from annotation.exports.tables import Cell
 from annotation.models import AnswerKey
 from readerstudy.enums import Block, RemarkKind
-from readerstudy.exports.columns import study_cells
+from readerstudy.exports.columns import reader_cells, study_cells
 from readerstudy.exports.counting import counted_state, is_correct, shown_letter
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.models import (
@@ -42,11 +40,11 @@ class _Place:
 
 @dataclass(frozen=True)
 class _Said:
-    """What one reader said: by the id of the reading."""
+    """What one reader said: by the id of the reading, what was refused by arm and case."""
 
     responses: Mapping[int, list[Response]]  # the unconfirmed one first
     remarks: Mapping[int, dict[str, Remark]]  # the newest of each kind
-    n_refused: Mapping[int, int]
+    n_refused: Mapping[tuple[int, int], int]
 
 
 def response_rows(study: ReaderStudy, *, with_key: bool) -> Iterator[list[Cell]]:
@@ -63,7 +61,7 @@ def response_rows(study: ReaderStudy, *, with_key: bool) -> Iterator[list[Cell]]
     keys = _keys(cases) if with_key else {}
     arms = {arm.pk: arm for arm in Arm.objects.filter(study=study).order_by("number")}
     for enrolment in Enrolment.objects.filter(study=study).select_related("case_set").order_by("pk"):
-        fixed = {**study_cells(study), **_reader_cells(enrolment)}
+        fixed = {**study_cells(study), **reader_cells(enrolment)}
         said = _said(enrolment)
         for place in _places(enrolment, arms):
             arm = arms[place.arm_id]
@@ -112,8 +110,9 @@ def _said(enrolment: Enrolment) -> _Said:
     remarks: dict[int, dict[str, Remark]] = defaultdict(dict)
     for remark in Remark.objects.filter(**of_reader).order_by("pk"):
         remarks[remark.reading_id][remark.kind] = remark
-    refused = RefusedAnswer.objects.filter(**of_reader).order_by("reading").values_list("reading")
-    return _Said(responses, remarks, dict(refused.annotate(Count("pk"))))
+    refused = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment)
+    places = refused.values_list("presented__order__arm", "presented__case")
+    return _Said(responses, remarks, Counter(places))
 
 
 def _keys(cases: Mapping[int, StudyCase]) -> dict[int, str]:
@@ -148,24 +147,6 @@ def voided_cell(case: StudyCase) -> str:
     return "before_unblinding" if voiding.before_unblinding else "after_unblinding"
 
 
-def _reader_cells(enrolment: Enrolment) -> Cells:
-    return {
-        "reader": enrolment.pseudonym,
-        "case_set": enrolment.case_set.name,
-        "reader_state": reader_state(enrolment),
-    }
-
-
-def reader_state(enrolment: Enrolment) -> str:
-    if enrolment.reader_id is None:
-        return "imported"
-    if enrolment.withdrawn_at is not None:
-        return "withdrawn"
-    if enrolment.replaced_at is not None:
-        return "replaced"
-    return "finished" if enrolment.finished_at is not None else "reading"
-
-
 def _reading_cells(place: _Place, said: _Said) -> Cells:
     reading = place.reading
     responses = said.responses.get(reading.pk, []) if reading else []
@@ -178,7 +159,7 @@ def _reading_cells(place: _Place, said: _Said) -> Cells:
         "opened_at": reading.opened_at if reading else None,
         "painted_at": reading.painted_at if reading else None,
         "closed_by_time": any(not response.is_confirmed for response in responses),
-        "refused_answers": said.n_refused.get(reading.pk, 0) if reading else 0,
+        "refused_answers": said.n_refused.get((place.arm_id, place.case_id), 0),
         "confidence": int(confidence.value) if confidence and confidence.value.isdigit() else None,
         "slip_option": slip.value if slip else "",
         "faulty": fault is not None,

@@ -94,12 +94,12 @@ class Response(Timed):
 
 
 class RefusedAnswer(models.Model):
-    """An answer that arrived and is not the answer of its reading: a replay with another option, a lost lease.
+    """An answer that arrived and is not the answer of its place: a replay with another option, a lost lease.
 
-    Insert-only. Nothing that a reader sent is dropped unseen.
+    Insert-only. Nothing that a reader sent is dropped unseen, even where the place was never opened.
     """
 
-    reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="refused_answers")
+    presented = models.ForeignKey(PresentedCase, on_delete=models.PROTECT, related_name="refused_answers")
     reason = WordField(Refusal, max_length=16)
     option = models.CharField(max_length=1, blank=True)
     key = models.CharField(max_length=36)
@@ -107,10 +107,10 @@ class RefusedAnswer(models.Model):
     at = models.DateTimeField()
 
     class Meta:
-        constraints = (models.UniqueConstraint(fields=["reading", "key", "reason"], name="refused_answer_once"),)
+        constraints = (models.UniqueConstraint(fields=["presented", "key", "reason"], name="refused_answer_once"),)
 
     def __str__(self) -> str:
-        return f"refused answer to reading {self.reading_id}"
+        return f"refused answer to place {self.presented_id}"
 
 
 class Remark(models.Model):

@@ -169,12 +169,11 @@ def _keep_refused(
     actor: User,
     at: datetime,
 ) -> None:
-    """Keep what the reader sent, once. Of a place that was never opened only the audit log can tell."""
+    """Keep what the reader sent to a place of their own, once. The audit log does not say which option."""
     place = place_of(enrolment, public_id)
-    reading = reading_of(place) if place is not None else None
-    if reading is not None:
+    if place is not None:
         kept = RefusedAnswer(
-            reading=reading,
+            presented=place,
             reason=refusal.reason,
             option=answer.option if answer.option in set("ABCD") else "",
             key=answer.key,
@@ -183,4 +182,5 @@ def _keep_refused(
         )
         RefusedAnswer.objects.bulk_create([kept], ignore_conflicts=True)
     facts = {"place": public_id, "reason": refusal.reason.value, "key": answer.key}
-    record("reading.answer_refused", actor=actor, at=at, subject=reading or enrolment, facts=facts)
+    subject = (reading_of(place) if place is not None else None) or enrolment
+    record("reading.answer_refused", actor=actor, at=at, subject=subject, facts=facts)

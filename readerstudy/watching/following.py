@@ -14,5 +14,5 @@ def sittings(enrolment: Enrolment) -> list[ReadingSession]:
 
 def refused_answers(enrolment: Enrolment) -> list[RefusedAnswer]:
     """When and why, newest first; the option stays out of the query."""
-    rows = RefusedAnswer.objects.filter(reading__enrolment=enrolment).only("reason", "at", "reading__position")
-    return list(rows.select_related("reading").order_by("-at", "-pk")[:MOST])
+    rows = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment).only("reason", "at")
+    return list(rows.order_by("-at", "-pk")[:MOST])

@@ -66,9 +66,9 @@ def progress_of_readers(enrolments: Sequence[Enrolment], at: datetime) -> list[R
     keys = [one.pk for one in enrolments]
     paces, sessions = _paces(keys), _sessions(keys)
     breaks = _breaks([one.public_id for one in enrolments])
-    of_readers = Q(reading__enrolment__in=keys)
-    refused = Counter(RefusedAnswer.objects.filter(of_readers).values_list("reading__enrolment", flat=True))
-    flagged = Remark.objects.filter(of_readers, kind=RemarkKind.FAULT).order_by()
+    reader = "presented__order__enrolment"
+    refused = Counter(RefusedAnswer.objects.filter(**{f"{reader}__in": keys}).values_list(reader, flat=True))
+    flagged = Remark.objects.filter(reading__enrolment__in=keys, kind=RemarkKind.FAULT).order_by()
     faults = Counter(pk for pk, _case in flagged.values_list("reading__enrolment", "reading").distinct())
     found = []
     for standing in standings_of(list(enrolments), at):

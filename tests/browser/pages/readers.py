@@ -78,7 +78,7 @@ def _give_work(place: Place) -> None:
     for seconds, case in zip((31, 44), places_of(enrolment), strict=False):
         reading = read(case, {"option": "B", "active_ms": seconds * 1000, "time_rule": "active-1"})
     Remark.objects.create(reading=reading, kind="fault", text=place.said("Two clavicles are gone."), key="f", at=now)
-    RefusedAnswer.objects.create(reading=reading, reason="other_answer", option="A", key="k", at=now)
+    RefusedAnswer.objects.create(presented=case, reason="other_answer", option="A", key="k", at=now)
     Enrolment.objects.filter(pk=enrolment.pk).update(
         deadline_at=now + timedelta(days=40),
         facts={"training": "resident", "years": 3, "films_per_week": 40, "exposure_text": place.said("A talk.")},

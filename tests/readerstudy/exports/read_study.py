@@ -85,7 +85,8 @@ def read_study(rita: User, remo: User, **fields: Any) -> ReaderStudy:
         Remark.objects.create(reading=first, kind=RemarkKind.CONFIDENCE, value=value, key=key, at=NOON)
     Remark.objects.create(reading=first, kind=RemarkKind.SLIP, value="D", key="r3", at=NOON)
     Remark.objects.create(reading=first, kind=RemarkKind.FAULT, text="=two clavicles", key="r4", at=NOON)
-    RefusedAnswer.objects.create(reading=first, reason="other_answer", option="A", key="k2", at=NOON)
+    RefusedAnswer.objects.create(presented=places[0], reason="other_answer", option="A", key="k2", at=NOON)
+    RefusedAnswer.objects.create(presented=places[7], reason="not_the_writer", option="C", key="k3", at=NOON)
     session = ReadingSession.objects.create(
         enrolment=theirs, started_at=NOON, seen_at=later(9), device={"width": 1366, "pixel_ratio": 1.5}
     )

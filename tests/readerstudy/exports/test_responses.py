@@ -62,6 +62,7 @@ def test_what_was_said_beside_the_answer(study: ReaderStudy) -> None:
     assert (first["confidence"], first["slip_option"], first["faulty"]) == (80, "D", True)
     assert (first["faulty_text"], first["refused_answers"]) == ("=two clavicles", 1)
     assert (second["confidence"], second["slip_option"], second["faulty"]) == (None, "", False)
+    assert [row["refused_answers"] for row in rows_of(study)[1:9]] == [1, 0, 0, 0, 0, 0, 0, 1]  # the last: never opened
     assert (first["active_ms"], first["elapsed_ms"], first["sittings"]) == (4200, 5000, 1)
     assert (first["time_rule"], first["time_flags"]) == ("active-1", "quiet|blurred")
     assert rows_of(study)[6]["unreadable"] == "image1"

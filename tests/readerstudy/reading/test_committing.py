@@ -105,11 +105,17 @@ def test_what_comes_after_the_end_is_refused_and_kept(
     assert not Response.objects.exists()
 
 
-def test_a_refused_answer_to_a_case_that_was_never_opened_is_in_the_audit_log(desk: Desk) -> None:
+def test_a_refused_answer_to_a_case_that_was_never_opened_is_kept_once_with_its_option(desk: Desk) -> None:
     Desk(desk.enrolment).begin(2, take_over=True)
-    with pytest.raises(ReadingRefused):
-        desk.commit(desk.places[0], "B", seconds=5)
-    assert AuditEvent.objects.get(act="reading.answer_refused").facts["place"] == desk.places[0].public_id
+    key = new_key()
+    for seconds in (5, 6):
+        with pytest.raises(ReadingRefused):
+            desk.commit(desk.places[0], "B", seconds=seconds, key=key)
+    kept = RefusedAnswer.objects.get()
+    assert (kept.presented, kept.reason, kept.option, kept.key) == (desk.places[0], "not_the_writer", "B", key)
+    told = AuditEvent.objects.filter(act="reading.answer_refused").first()
+    assert told is not None
+    assert told.facts == {"place": desk.places[0].public_id, "reason": "not_the_writer", "key": key}
 
 
 def test_what_was_not_on_screen_is_not_answered(desk_with: MakeDesk) -> None:

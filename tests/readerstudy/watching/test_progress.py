@@ -69,13 +69,15 @@ def test_sittings_breaks_and_whether_somebody_reads_now(study: ReaderStudy, rita
 
 
 def test_problems_are_counted_by_reader(study: ReaderStudy, rita: User, remo: User, noon: datetime) -> None:
-    reading = read(places_of(enrol(study, rita))[0], {"option": "A"})
+    opened, waiting, *_more = places_of(enrol(study, rita))
+    reading = read(opened, {"option": "A"})
     enrol(study, remo)
-    RefusedAnswer.objects.create(reading=reading, reason="other_answer", option="B", key="k", at=noon)
+    for place, key in ((opened, "k"), (waiting, "l")):
+        RefusedAnswer.objects.create(presented=place, reason="not_the_writer", option="B", key=key, at=noon)
     for key in ("r1", "r2"):
         Remark.objects.create(reading=reading, kind=RemarkKind.FAULT, text=f"text {key}", key=key, at=noon)
     first, second = progress_of(study, noon)
-    assert (first.n_refused, first.n_faults, second.n_refused, second.n_faults) == (1, 1, 0, 0)
+    assert (first.n_refused, first.n_faults, second.n_refused, second.n_faults) == (2, 1, 0, 0)
     assert [one.has_problems for one in (first, second)] == [True, False]
 
 
