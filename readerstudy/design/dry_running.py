@@ -6,18 +6,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.enums import ImageState
-from annotation.ingest.serving import image_descriptors
-from annotation.models import AnswerKey, Exam, Image
+from annotation.models import AnswerKey
 from readerstudy.design.chance import Purpose, branch
-from readerstudy.design.options import LETTERS, shown_order
+from readerstudy.design.options import LETTERS, in_order, shown_order
 from readerstudy.design.rules import Rules, read_rules
 from readerstudy.design.shown import information_of
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
 from readerstudy.reading.armed import Standing
 from readerstudy.reading.practice import Feedback
-from readerstudy.reading.showing import ShownPlace, ShownState
+from readerstudy.reading.showing import ShownPlace, ShownState, views_of
 
 MOST_MAIN = 10  # cases of the main block that a dry run shows
 SESSION = "dry-run"
@@ -48,7 +46,7 @@ class DryRun:
 
 
 def dry_run_of(study: ReaderStudy) -> DryRun:
-    cases = study.cases.select_related("revision__question__exam").order_by("number")
+    cases = study.cases.select_related("revision__question").order_by("number")
     practice = list(cases.filter(block=Block.PRACTICE))
     first_set = study.sets.order_by("number").first()
     main = list(cases.filter(block=Block.MAIN, sets=first_set)[:MOST_MAIN]) if first_set else []
@@ -62,14 +60,12 @@ def dry_state(run: DryRun, place: int, *, paused: bool = False) -> ShownState:
     start = 0 if in_practice else run.n_practice
     n = run.n_practice if in_practice else len(run.cases) - run.n_practice
     done = max(0, min(place - start, n))
-    every = run.rules.break_every
     return ShownState(
         enrolment=Enrolment(study=run.study),
         rules=run.rules,
         standing=Standing(block=block, n=n, done=done, armed=()),
         session=SESSION,
         paused=paused,
-        break_due=every is not None and 0 < done < n and done % every == 0,
         cases=_shown(run, range(start + done, min(start + done + 1 + run.rules.n_ready, start + n)), start),
         last=None,
     )
@@ -89,39 +85,34 @@ def _name(place: int) -> str:
 
 
 def _shown(run: DryRun, places: Sequence[int], start: int) -> list[ShownPlace]:
-    told = information_of(run.study, [run.cases[place].revision for place in places])
+    revisions = [run.cases[place].revision for place in places]
+    told = information_of(run.study, revisions)
+    views = views_of([revision.question.exam_id for revision in revisions])
     return [
         ShownPlace(
             id=_name(place),
             position=place - start + 1,
-            stem=run.cases[place].revision.stem,
-            options=_options(run, run.cases[place]),
-            views=_views(run.cases[place].revision.question.exam),
-            information=_as_told(told.get(run.cases[place].revision_id)),
+            stem=revision.stem,
+            options=in_order(_order(run, run.cases[place]), revision.options),
+            views=views.get(revision.question.exam_id, []),
+            information=_as_told(told.get(revision.pk)),
             opened=False,
             painted=False,
             choice="",
             choice_sequence=0,
             seconds_left=None,
+            break_before=run.rules.has_break_before(run.cases[place].block, place - start + 1),
         )
-        for place in places
+        for place, revision in zip(places, revisions, strict=True)
     ]
 
 
-def _options(run: DryRun, case: StudyCase) -> list[tuple[str, str]]:
-    """In an order of the kind that a reader gets; which one they get is drawn at freeze."""
-    revision = case.revision
-    order = LETTERS
-    if run.rules.shuffle_options:
-        seed = branch(run.study.seed, Purpose.OPTIONS, 0, 0, case.number)
-        order = shown_order(revision.stem, revision.options, seed)
-    texts = dict(zip(LETTERS, revision.options, strict=False))
-    return [(letter, texts[letter]) for letter in order if letter in texts]
-
-
-def _views(exam: Exam) -> list[dict[str, object]]:
-    images = Image.objects.filter(exam=exam).exclude(state=ImageState.REMOVED).order_by("position", "pk")
-    return image_descriptors(images.prefetch_related("renditions"))
+def _order(run: DryRun, case: StudyCase) -> str:
+    """Options in an order of the kind that a reader gets; which one they get is drawn at freeze."""
+    if not run.rules.shuffle_options:
+        return LETTERS
+    seed = branch(run.study.seed, Purpose.OPTIONS, 0, 0, case.number)
+    return shown_order(case.revision.stem, case.revision.options, seed)
 
 
 def _as_told(information: Mapping[str, Any] | None) -> dict[str, Any] | None:

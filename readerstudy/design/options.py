@@ -58,6 +58,12 @@ def shown_order(stem: str, options: Sequence[str], seed: int) -> str:
     return "".join(LETTERS[place] for group in groups for place in shuffled(group, seed))
 
 
+def in_order(order: str, options: Sequence[str]) -> list[tuple[str, str]]:
+    """Canonical letter and text of each option, in the order shown."""
+    texts = dict(zip(LETTERS, options, strict=False))
+    return [(letter, texts[letter]) for letter in order if letter in texts]
+
+
 @lru_cache(maxsize=1024)
 def groups_that_mix(stem: str, options: tuple[str, ...]) -> tuple[tuple[int, ...], ...]:
     """The places of the options in groups: options of a group change places with each other, groups do not."""

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, get_type_hints
 
+from readerstudy.enums import Block
+
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about the chance of being right
 LEAST_READY, MOST_READY = 2, 10
 GRACE_MS = 2_000  # over the limit, on the client's monotonic clock
@@ -45,6 +47,11 @@ class Rules:
 
     def as_json(self) -> dict[str, Any]:
         return {**asdict(self), "hidden_tools": list(self.hidden_tools)}
+
+    def has_break_before(self, block: str, position: int) -> bool:
+        """Whether a break is offered before this place: after every so many cases of the main block."""
+        done = position - 1
+        return self.break_every is not None and block == Block.MAIN and done > 0 and done % self.break_every == 0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,6 +13,7 @@ from annotation.enums import ImageState
 from annotation.ingest.serving import image_descriptors
 from annotation.kept_queries import KeptQuery
 from annotation.models import AnswerKey, Image, Rendition
+from readerstudy.design.options import in_order
 from readerstudy.design.rules import MOST_READY, Rules
 from readerstudy.models import Enrolment, PresentedCase, Response
 from readerstudy.reading.armed import Standing, last_place, reading_of, standing_of
@@ -58,6 +59,7 @@ class ShownPlace:
     choice: str
     choice_sequence: int
     seconds_left: float | None
+    break_before: bool  # a break is offered before it: nobody has opened it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,7 +82,6 @@ class ShownState:
     standing: Standing
     session: str | None
     paused: bool
-    break_due: bool
     cases: list[ShownPlace]
     last: ShownLast | None
 
@@ -107,16 +108,15 @@ def show_state(enrolment: Enrolment, *, token: str, at: datetime) -> ShownState:
         standing=standing,
         session=session,
         paused=enrolment.paused_at is not None,
-        break_due=_is_break_due(rules, standing),
-        cases=_shown_places(armed, at=at),
+        cases=_shown_places(armed, rules, at=at),
         last=_shown_last(enrolment, rules) if session is not None and reads else None,
     )
 
 
-def _shown_places(armed: Sequence[PresentedCase], *, at: datetime) -> list[ShownPlace]:
+def _shown_places(armed: Sequence[PresentedCase], rules: Rules, *, at: datetime) -> list[ShownPlace]:
     if not armed:
         return []
-    views = _views([place.case.revision.question.exam_id for place in armed])
+    views = views_of([place.case.revision.question.exam_id for place in armed])
     parts = [
         visible_parts(
             PlaceStanding(
@@ -127,7 +127,7 @@ def _shown_places(armed: Sequence[PresentedCase], *, at: datetime) -> list[Shown
     ]
     indications = _indications(armed, parts)
     return [
-        _shown(place, seen, views.get(place.case.revision.question.exam_id, []), indications, at=at)
+        _shown(place, seen, views.get(place.case.revision.question.exam_id, []), indications, rules, at=at)
         for place, seen in zip(armed, parts, strict=True)
     ]
 
@@ -137,6 +137,7 @@ def _shown(
     parts: frozenset[Part],
     views: list[dict[str, Any]],
     indications: dict[int, str],
+    rules: Rules,
     *,
     at: datetime,
 ) -> ShownPlace:
@@ -153,7 +154,7 @@ def _shown(
         id=place.public_id,
         position=place.position,
         stem=revision.stem if Part.STEM in parts else "",
-        options=_options(place) if Part.OPTIONS in parts else [],
+        options=in_order(place.options, revision.options) if Part.OPTIONS in parts else [],
         views=views if Part.IMAGES in parts else [],
         information=information,
         opened=reading is not None,
@@ -161,12 +162,8 @@ def _shown(
         choice=reading.choice if reading is not None and Part.OWN_CHOICE in parts else "",
         choice_sequence=reading.choice_sequence if reading is not None else 0,
         seconds_left=seconds_left(reading.deadline_at, at) if reading is not None else None,
+        break_before=reading is None and rules.has_break_before(place.block, place.position),
     )
-
-
-def _options(place: PresentedCase) -> list[tuple[str, str]]:
-    texts = dict(zip("ABCD", place.case.revision.options, strict=False))
-    return [(one, texts[one]) for one in place.options if one in texts]
 
 
 def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
@@ -182,7 +179,7 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
         needs_confidence=rules.confidence and needs_confidence(reading),
         may_slip=may_slip,
         option=option,
-        options=_options(place) if may_slip else [],
+        options=in_order(place.options, place.case.revision.options) if may_slip else [],
     )
 
 
@@ -190,7 +187,7 @@ def _final(reading: int) -> QuerySet[Response]:
     return Response.objects.filter(reading=reading, is_confirmed=True)
 
 
-def _views(exams: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
+def views_of(exams: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
     """The images of each exam as the viewer wants them; two queries for all."""
     asked = (*dict.fromkeys(exams), *(_NO_EXAM,) * len(_EXAMS))[: len(_EXAMS)]
     names: dict[int, dict[str, str]] = {}
@@ -207,10 +204,3 @@ def _indications(armed: Sequence[PresentedCase], parts: Sequence[frozenset[Part]
     asked = [place.case.revision_id for place, seen in zip(armed, parts, strict=True) if Part.INDICATION in seen]
     rows = AnswerKey.objects.filter(pk__in=asked).values_list("pk", "report__indication") if asked else ()
     return {revision: indication or "" for revision, indication in rows}
-
-
-def _is_break_due(rules: Rules, standing: Standing) -> bool:
-    """Before a case that nobody has opened, after every so many."""
-    if rules.break_every is None or standing.current is None or standing.done == 0:
-        return False
-    return standing.done % rules.break_every == 0 and reading_of(standing.current) is None

@@ -31,7 +31,6 @@ def state_json(shown: ShownState) -> Json:
         "session": shown.session,
         "writer": shown.writer,
         "paused": shown.paused,
-        "break_due": shown.break_due,
         "finished": shown.finished,
         "next": reverse("reading-room" if standing.is_undecided else "reading", args=[study.slug]),
         "rules": {
@@ -103,6 +102,7 @@ def _place(slug: str, place: ShownPlace) -> Json:
         "choice": place.choice,
         "choice_sequence": place.choice_sequence,
         "seconds_left": place.seconds_left,
+        "break_before": place.break_before,
         "urls": {act: reverse(f"reading-{act}", args=[slug, place.id]) for act in ACTS},
     }
 

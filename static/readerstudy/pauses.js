@@ -6,10 +6,9 @@ export class Pauses {
     Object.assign(this, { sitting, urls, isAsked: false });
   }
 
-  /** What the server says: a pause that goes on, or that it is time for a break. */
-  take({ paused, break_due, done }) {
+  /** What the server says: whether a pause goes on. */
+  take({ paused }) {
     this.isOn = paused && !this.sitting.outbox.has("resume", "");
-    if (break_due && this.offeredAt !== done) this.breakAt = done;
   }
 
   later() {
@@ -34,12 +33,17 @@ export class Pauses {
     const { sitting } = this;
     if (this.isOn) await this.rest();
     else if (this.isAsked) await this.begin();
-    else if (this.breakAt !== undefined && this.breakAt !== this.offeredAt) {
-      this.offeredAt = this.breakAt;
-      sitting.screen.wait("");
-      const done = sitting.words.done.replace("{n}", this.breakAt);
-      if ((await sitting.covers.show("break", { done })) === "pause") await this.begin();
-    }
+    else if (sitting.line.first) await this.offer(sitting.line.first);
+  }
+
+  /** A break, where the rules have one before this case: once, and only while nobody has opened it. */
+  async offer({ id, position, opened, break_before }) {
+    const { sitting } = this;
+    if (!break_before || opened || id === this.offeredBefore) return;
+    this.offeredBefore = id;
+    sitting.screen.wait("");
+    const done = sitting.words.done.replace("{n}", position - 1);
+    if ((await sitting.covers.show("break", { done })) === "pause") await this.begin();
   }
 
   async begin(place = "") {

@@ -11,6 +11,11 @@ from readerstudy.models import Remark, Response, TimingEvent
 from tests.browser.readerstudy.conftest import MakeStudy, NewDevice
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of
 
+IN_FRONT = """(shown) => {
+    const { x, y, width, height } = shown.getBoundingClientRect();
+    return document.elementFromPoint(x + width / 2, y + height / 2) === shown;
+}"""
+
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
@@ -181,15 +186,37 @@ def test_a_pause_comes_after_the_case_or_hides_it_at_once(device: Device, reads:
 
 
 def test_a_break_is_offered_when_it_is_due(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(break_every=1)
+    enrolment = reads(break_every=2)
     device.enter(enrolment)
     device.sees(1)
+    device.is_ready()
     device.answers("1", then=2)
-    device.says("saved")
+    device.cut()
     device.answers("1")
     device.is_covered("break")
+    expect(device.page.locator("[data-word=done]")).to_contain_text("Cases read: 2.")
     device.press("Enter")
     device.sees(3)
+    device.mend()
+    device.says("saved")
+    device.answers("1", then=4)
+
+
+def test_the_clock_of_a_limit_stays_in_sight_in_full_screen_and_covers_nothing_of_the_image(
+    device: Device, reads: MakeStudy
+) -> None:
+    enrolment = reads(time_limit_s=600)
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("f", "2")
+    view = device.page.locator(".viewer-wide-root").bounding_box()
+    clock = device.page.locator("#room-clock")
+    expect(clock).to_contain_text(":")
+    assert clock.evaluate(IN_FRONT)
+    place = clock.bounding_box()
+    assert view is not None
+    assert place is not None
+    assert place["y"] >= view["y"] + view["height"]
 
 
 def test_practice_shows_the_key_and_why(device: Device, reads: MakeStudy) -> None:

@@ -115,10 +115,10 @@ class Walk:
 
     def read(self, state: Json) -> Json:
         """The case that is next, with everything that a page can do around it."""
-        if state["paused"] or state["break_due"]:
+        case = state["cases"][0]
+        if state["paused"] or case["break_before"]:
             self.ask("pause")
             self.ask("resume")
-        case = state["cases"][0]
         self.fetch_images(state)
         is_clumsy = case["position"] % 4 == 1  # makes every mistake; the other cases are read straight
         if is_clumsy:

@@ -45,15 +45,27 @@ def test_a_study_with_breaks_of_its_own_lets_readers_take_them(desk_with: MakeDe
     assert desk.state(2).paused
 
 
-def test_a_break_is_offered_after_every_so_many_cases_until_the_next_is_open(desk_with: MakeDesk) -> None:
+def breaks_before(desk: Desk, seconds: float) -> list[int]:
+    """The positions before which the page knows of a break."""
+    return [case.position for case in desk.state(seconds).cases if case.break_before]
+
+
+def test_the_page_knows_of_a_break_before_it_asks_for_the_case_after_it(desk_with: MakeDesk) -> None:
     desk = desk_with(n_cases=5, break_every=2)
-    due = [desk.state(0).break_due]
+    known = [breaks_before(desk, 0)]
     for place in desk.places[:4]:
         desk.read(place, seconds=place.position * 20)
-        due.append(desk.state(place.position * 20 + 10).break_due)
-    assert due == [False, False, True, False, True]
+        known.append(breaks_before(desk, place.position * 20 + 10))
+    assert known == [[3], [3], [3, 5], [5], [5]]
     desk.open(desk.places[4], 100)
-    assert not desk.state(101).break_due
+    assert breaks_before(desk, 101) == []
+
+
+def test_no_break_in_the_practice_block(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_practice=3, break_every=1)
+    Enrolment.objects.update(practised_at=None)
+    assert desk.state(0).standing.block == "practice"
+    assert breaks_before(desk, 0) == []
 
 
 def test_only_the_page_with_the_pen_begins_a_break(desk: Desk) -> None:

@@ -40,7 +40,7 @@ def test_a_case_has_nothing_but_its_question(desk: Desk) -> None:
     case = state(desk)["cases"][0]
     assert set(case) == {
         *("id", "position", "stem", "options", "views", "information", "opened", "painted"),
-        *("choice", "choice_sequence", "seconds_left", "urls"),
+        *("choice", "choice_sequence", "seconds_left", "break_before", "urls"),
     }
     assert set(case["urls"]) == {"open", "choice", "events", "commit", "remark"}
     assert (case["information"], case["opened"], case["seconds_left"]) == (None, False, None)
