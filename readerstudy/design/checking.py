@@ -47,7 +47,7 @@ def hindrances_of(study: ReaderStudy) -> list[str]:
     if missing:
         found.append(
             _("Images are missing, or nobody may see them yet, in these cases: %(names)s.")
-            % {"names": listed([_named(case) for case in missing])}
+            % {"names": listed([named_case(case) for case in missing])}
         )
     now = shown_hashes(study, cases)
     other = [case for case in cases if case.shown_sha256 not in ("", now[case.pk]) and case not in missing]
@@ -57,7 +57,7 @@ def hindrances_of(study: ReaderStudy) -> list[str]:
                 "These cases show something else than when the study was frozen: %(names)s. Copy the study, and freeze "
                 "the copy."
             )
-            % {"names": listed([_named(case) for case in other])}
+            % {"names": listed([named_case(case) for case in other])}
         )
     return found
 
@@ -94,7 +94,7 @@ def _cases(study: ReaderStudy) -> Iterable[StudyCase]:
     return study.cases.select_related("revision__question").order_by("block", "number")
 
 
-def _named(case: StudyCase) -> str:
+def named_case(case: StudyCase) -> str:
     return _("practice %(n)s") % {"n": case.number} if case.block == Block.PRACTICE else str(case.number)
 
 
@@ -129,7 +129,7 @@ def _case_problems(study: ReaderStudy) -> list[str]:
     current = set(
         Revision.objects.current().filter(pk__in=[case.revision_id for case in cases]).values_list("pk", flat=True)
     )
-    stale = [_named(case) for case in cases if case.revision_id not in current]
+    stale = [named_case(case) for case in cases if case.revision_id not in current]
     if stale:
         found.append(
             _("These cases have been revised since they were chosen: %(names)s. Choose the cases anew.")
@@ -137,7 +137,9 @@ def _case_problems(study: ReaderStudy) -> list[str]:
         )
     verdicts = verdicts_on(study.bank)
     unaccepted = [
-        _named(case) for case in cases if not case.accepted_because and not is_accepted(verdicts.get(case.revision_id))
+        named_case(case)
+        for case in cases
+        if not case.accepted_because and not is_accepted(verdicts.get(case.revision_id))
     ]
     if unaccepted:
         found.append(
@@ -145,7 +147,7 @@ def _case_problems(study: ReaderStudy) -> list[str]:
             % {"names": listed(unaccepted)}
         )
     in_sets = StudyCase.sets.through.objects.filter(studycase=OuterRef("pk"))
-    outside = [_named(case) for case in study.cases.filter(~Exists(in_sets), block=Block.MAIN)]
+    outside = [named_case(case) for case in study.cases.filter(~Exists(in_sets), block=Block.MAIN)]
     if outside:
         found.append(_("These cases are in no set: %(names)s.") % {"names": listed(outside)})
     empty = CaseSet.objects.filter(study=study, cases=None).values_list("name", flat=True)

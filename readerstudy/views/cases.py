@@ -19,11 +19,13 @@ from readerstudy.design.choosing import Choice, Wanted, preview_choice, store_ch
 from readerstudy.design.drawing import effect_by_task
 from readerstudy.design.drawn import cells_of
 from readerstudy.design.forecast import RANDOM_CASES, forecast, rare_in_random
+from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.poolcounts import PoolCell, pool_cells
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
+from readerstudy.permissions import may_coordinate_study
 from readerstudy.views.design_steps import step_context, study_of_step
 
 PER_PAGE, LOOKED_AT = 50, 50
@@ -77,7 +79,7 @@ def _preview(study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, A
         return {}
     return {
         "choice": choice,
-        "looked_at": _looked_at(choice),
+        "looked_at": _looked_at(study, choice),
         "n_looked_at": LOOKED_AT,
         "effect": effect_by_task(choice.cells),
         "forecast": forecast(choice.cells_of_set(0), study.n_readers // len(choice.sets), form.assumptions()),
@@ -85,10 +87,11 @@ def _preview(study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, A
     }
 
 
-def _looked_at(choice: Choice) -> list[Revision]:
+def _looked_at(study: ReaderStudy, choice: Choice) -> list[tuple[Revision, Hint | None]]:
     ids = [one.revision_id for one in choice.main[:LOOKED_AT]]
     found = Revision.objects.select_related("question").in_bulk(ids)
-    return [found[pk] for pk in ids]
+    hints = hints_in(study, found.values())
+    return [(found[pk], hints.get(pk)) for pk in ids]
 
 
 def _page(request: AuthenticatedRequest, study: ReaderStudy, context: dict[str, Any], status: int) -> HttpResponse:
@@ -107,9 +110,11 @@ def _stored(request: AuthenticatedRequest, study: ReaderStudy) -> dict[str, Any]
     """The cases that the study has, page by page."""
     rows = study.cases.select_related("revision__question").prefetch_related("sets").order_by("block", "number")
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    hints = hints_in(study, [case.revision for case in page]) if may_coordinate_study(request.user, study) else {}
     cells = cells_of(study.draw)
     return {
         "page": page,
+        "rows": [(case, hints.get(case.revision_id)) for case in page],
         "n_main": study.cases.filter(block=Block.MAIN).count(),
         "sets": list(study.sets.all()),
         "is_drawn": bool(study.draw),

@@ -8,6 +8,7 @@ from django.views.decorators.http import require_GET
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.dry_running import MOST_MAIN
+from readerstudy.design.indications import indication_notes
 from readerstudy.design.overview import lines_of
 from readerstudy.design.rules import read_rules
 from readerstudy.permissions import may_coordinate_study
@@ -20,6 +21,7 @@ from readerstudy.views.design_steps import step_context
 def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What readers are told and asked before their first case, and the way into the cases."""
     study = overseen_study(request.user, slug)
+    may_walk = may_coordinate_study(request.user, study)
     [line] = lines_of([study])
     context = step_context(
         request,
@@ -29,6 +31,7 @@ def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         rules=read_rules(study.rules),
         n_shown=MOST_MAIN,
         was_done="done" in request.GET,
-        may_walk=may_coordinate_study(request.user, study),
+        may_walk=may_walk,
+        notes=indication_notes(study) if may_walk else [],
     )
     return render(request, "readerstudy/design/dry_run.html", context)

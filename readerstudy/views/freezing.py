@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.checking import Place, notes_of, problems_by_place
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.indications import indication_notes
 from readerstudy.design.ordering import orders_needed
 from readerstudy.design.overview import lines_of
 from readerstudy.design.studies import StudyRefused
@@ -40,17 +41,18 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         messages.success(request, _("The design is frozen. Invite readers, then open the study."))
         return redirect("study", slug)
     is_draft = study.state == StudyState.DRAFT
+    coordinates = may_coordinate_study(request.user, study)
     [line] = lines_of([study])
     context = step_context(
         request,
         study,
         "study-freeze",
         problems=_checklist(study) if is_draft else [],
-        notes=notes_of(study) if is_draft else [],
+        notes=[*notes_of(study), *(indication_notes(study) if coordinates else [])] if is_draft else [],
         line=line,
         n_sets=study.sets.count(),
         n_orders=orders_needed(study.n_readers, study.n_orders),
-        coordinates=may_coordinate_study(request.user, study),
+        coordinates=coordinates,
     )
     return render(request, "readerstudy/design/freeze.html", context)
 

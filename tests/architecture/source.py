@@ -30,6 +30,7 @@ KERNEL_PATTERNS = (
     "readerstudy/design/drawing.py",
     "readerstudy/design/drawn.py",
     "readerstudy/design/forecast.py",
+    "readerstudy/design/hinting.py",
     "readerstudy/design/options.py",
     "readerstudy/design/ordering.py",
     "readerstudy/design/parsing.py",

@@ -10,8 +10,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from annotation.sampling.drawing import SEED_MAX
 from readerstudy.design.checking import notes_of, problems_of
 from readerstudy.design.creating import create_study
+from readerstudy.design.indications import indication_notes
 from readerstudy.design.listing import plan_of_list
 from readerstudy.design.parsing import MAX_BYTES, FileRefused, parse_cases
 from readerstudy.design.plan import Plan, read_plan
@@ -55,8 +57,8 @@ class Command(BaseCommand):
             raise CommandError("--cases needs --bank and --name.", returncode=2)
         if options["plan"] is not None and (options["practice"] or options["accept_reason"]):
             raise CommandError("--practice and --accept-reason go with --cases.", returncode=2)
-        if options["seed"] < 0 or not 1 <= options["readers"] <= 500:
-            raise CommandError("--seed is a number from 0 up, --readers one from 1 to 500.", returncode=2)
+        if not 0 <= options["seed"] <= SEED_MAX or not 1 <= options["readers"] <= 500:
+            raise CommandError(f"--seed is a number from 0 to {SEED_MAX}, --readers one from 1 to 500.", returncode=2)
 
     def _plan(self, options: dict[str, Any]) -> Plan:
         if options["plan"] is not None:
@@ -107,7 +109,7 @@ def as_json(study: ReaderStudy) -> dict[str, Any]:
         "n_accepted_with_reason": study.cases.exclude(accepted_because="").count(),
         "rules": study.rules,
         "problems": problems_of(study),
-        "notes": notes_of(study),
+        "notes": [*notes_of(study), *indication_notes(study)],
     }
 
 

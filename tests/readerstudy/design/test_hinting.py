@@ -1,0 +1,34 @@
+"""Which words of an indication set an option apart."""
+
+from __future__ import annotations
+
+import pytest
+
+from readerstudy.design.hinting import shared_words
+
+OPTIONS = ["Pneumothorax", "Pleural effusion on the left", "Pleural thickening on the right", "None of the above"]
+
+
+@pytest.mark.parametrize(
+    ("indication", "found"),
+    [
+        ("Cough for two weeks", [[], [], [], []]),
+        ("Rule out PNEUMOTHORAX.", [["pneumothorax"], [], [], []]),
+        ("Effusions? Left-sided pain", [[], ["effusion", "left"], [], []]),
+        ("pleural disease", [[], ["pleural"], ["pleural"], []]),
+        ("none; see above", [[], [], [], []]),
+        ("hemopneumothorax", [[], [], [], []]),
+        ("", [[], [], [], []]),
+    ],
+)
+def test_whole_words_that_only_some_options_have(indication: str, found: list[list[str]]) -> None:
+    assert shared_words(indication, OPTIONS) == found
+
+
+def test_a_word_of_all_options_tells_nothing() -> None:
+    options = ["Left pleural effusion", "Right pleural effusion", "Pleural effusion on both sides"]
+    assert shared_words("pleural effusion, known", options) == [[], [], []]
+
+
+def test_words_of_other_alphabets() -> None:
+    assert shared_words("Verdacht auf Erguß", ["ERGUSS links", "Pneumothorax"]) == [["erguss"], []]

@@ -1,0 +1,65 @@
+"""Indications that share words with options: said to coordinators wherever cases stand, and in nobody's way."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from django.core.management import call_command
+from django.test import Client
+
+from annotation.models import AnswerKey, Report, User
+from readerstudy.design.freezing import freeze_study
+from readerstudy.design.indications import indication_notes
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy
+from tests.conftest import NOON
+from tests.readerstudy.views.drafts import make_draft
+
+HINT = "pneumothorax: in the right answer"
+
+
+@pytest.fixture
+def draft(cora: User) -> ReaderStudy:
+    """Cases 2 and 3 tell: of the key, which is pneumothorax, and of another option."""
+    study = make_draft(cora)
+    study.arms.update(information="indication")
+    for number, told in ((2, "Pneumothorax?"), (3, "aortic aneurysm")):
+        revision = study.cases.get(number=number).revision_id
+        Report.objects.filter(pk__in=AnswerKey.objects.filter(pk=revision).values("report")).update(indication=told)
+    return study
+
+
+def test_each_case_is_named_with_the_words_and_freezing_goes_on(draft: ReaderStudy) -> None:
+    [note] = indication_notes(draft)
+    assert f"have: 2 ({HINT}), 3 (aortic). Read them" in note
+    assert freeze_study(draft, actor=None, at=NOON).state == StudyState.FROZEN
+
+
+def test_nothing_is_said_where_no_indication_shows(draft: ReaderStudy) -> None:
+    draft.arms.update(information="age_sex")
+    assert indication_notes(draft) == []
+
+
+@pytest.mark.parametrize("page", ["cases", "dry-run", "freeze"])
+def test_coordinators_read_it_and_administrators_who_look_on_do_not(
+    client: Client, draft: ReaderStudy, cora: User, ada: User, page: str
+) -> None:
+    for person, is_told in ((cora, True), (ada, False)):
+        client.force_login(person)
+        assert (HINT in client.get(f"/studies/trial/{page}/").content.decode()) is is_told
+
+
+def test_the_preview_of_a_choice_says_it_too(client: Client, draft: ReaderStudy, cora: User) -> None:
+    client.force_login(cora)
+    asked = {"how": "list", "numbers": "1 2", "seed": "1", "n_sets": "1", "n_shared": "0", "do": "preview"}
+    assert HINT in client.post("/studies/trial/cases/", asked, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_the_command_line_says_it_too(draft: ReaderStudy, tmp_path: Path) -> None:
+    plan, out = tmp_path / "plan.json", io.StringIO()
+    call_command("export_protocol", "trial", "--output", str(plan), stdout=io.StringIO())
+    call_command("create_study", str(plan), "--name", "Again", "--json", stdout=out)
+    assert any(HINT in note for note in json.loads(out.getvalue())["notes"])
