@@ -21,6 +21,7 @@ from readerstudy.views import (
     studies,
     study_acts,
     study_exports,
+    study_imports,
     watch_acts,
     watch_results,
     watching,
@@ -88,6 +89,7 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/void/", watch_results.study_void, name="study-void"),
     path("studies/<slug:slug>/re-review/", watch_results.study_rereview, name="study-rereview"),
     # data of a study
+    path("studies/<slug:slug>/import/", study_imports.study_import, name="study-import"),
     path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", study_exports.study_export, name="study-export"),
     path("studies/<slug:slug>/codebook/<slug:table>/", study_exports.study_codebook, name="study-codebook"),
     # models and their predictions

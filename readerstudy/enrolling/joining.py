@@ -130,9 +130,9 @@ def _returning(study: ReaderStudy, reader: User) -> Enrolment | None:
 
 
 def _pseudonym(study: ReaderStudy) -> str:
-    """R1, R2, R3 in the order of joining; imported readers keep the names that they came with."""
-    taken = set(study.enrolments.values_list("pseudonym", flat=True))
+    """R1, R2, R3 in the order of joining; none that an imported reader has, in whatever letters it is written."""
+    taken = {name.casefold() for name in study.enrolments.values_list("pseudonym", flat=True)}
     number = len(taken) + 1
-    while f"R{number}" in taken:
+    while f"r{number}" in taken:
         number += 1
     return f"R{number}"

@@ -113,12 +113,10 @@ class _Placed:
         self.answers = list(answers)
         self.problems: list[Problem] = []
         self.refused: set[int] = set()  # rows
-        self.stored = {
-            enrolment.pseudonym: enrolment
-            for enrolment in Enrolment.objects.filter(
-                study=study, pseudonym__in={answer.reader for answer in self.answers}
-            )
-        }
+        in_file = {answer.reader for answer in self.answers}
+        readers = {one.pseudonym: one for one in Enrolment.objects.filter(study=study)}
+        self.stored = {name: one for name, one in readers.items() if name in in_file}
+        self.spelled = {name.casefold(): name for name in readers}
         named = find_cases(study, {answer.case for answer in self.answers})
         self.cases = {name: case for name, case in named.items() if case.block == Block.MAIN}
         self.sets: dict[str, CaseSet] = {}
@@ -138,6 +136,9 @@ class _Placed:
             first = seen.setdefault((answer.reader, case.pk), answer.row)
             if first != answer.row:
                 self._refuse(answer, "case", f"{answer.reader} has this case in row {first} already.")
+            spelled = self.spelled.setdefault(answer.reader.casefold(), answer.reader)
+            if spelled != answer.reader:
+                self._refuse(answer, "reader", f"There is a reader {spelled}. Write one reader in one way.")
             enrolment = self.stored.get(answer.reader)
             if enrolment is not None and enrolment.reader_id is not None:
                 self._refuse(answer, "reader", f"{answer.reader} reads in this study here. Name this reader otherwise.")

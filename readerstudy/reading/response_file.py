@@ -127,6 +127,8 @@ def _answer(row: int, cells: dict[str, str], problems: list[Problem]) -> Answer 
             found.append(Problem(row, name, f"The {name} is empty."))
         elif len(cells[name]) > longest:
             found.append(Problem(row, name, f"The {name} has more than {longest} characters."))
+        elif not cells[name].isprintable():
+            found.append(Problem(row, name, f"The {name} holds a character that cannot be seen: {cells[name]!a}."))
     state = _state(row, cells, found)
     answer = Answer(
         row=row,

@@ -46,6 +46,16 @@ def test_readers_take_the_lowest_free_order_and_a_pseudonym(
     assert [(one.pseudonym, order_of(one)) for one in (first, second)] == [("R1", 1), ("R2", 2)]
 
 
+def test_a_reader_never_gets_the_pseudonym_of_one_who_was_imported(
+    study: ReaderStudy, cora: User, rita: User, remo: User, noon: datetime
+) -> None:
+    case_set = study.sets.get()
+    for name in ("R3", "r4"):
+        Enrolment.objects.create(study=study, case_set=case_set, pseudonym=name, source="old.csv", enrolled_at=noon)
+    joined = [enrol_reader(study, person, case_set, actor=cora, at=noon).pseudonym for person in (rita, remo)]
+    assert joined == ["R5", "R6"]
+
+
 def test_no_order_left(study: ReaderStudy, cora: User, rita: User, remo: User, stan: User, noon: datetime) -> None:
     case_set = study.sets.get()
     for person in (rita, remo):

@@ -154,6 +154,14 @@ def test_a_name_that_a_reader_here_has(study: ReaderStudy, rita: User, noon: dat
     assert message.startswith("R1 reads in this study here.")
 
 
+def test_readers_are_not_told_apart_by_capital_letters(study: ReaderStudy, rita: User, noon: datetime) -> None:
+    enrol(study, rita)
+    assert refused(study, HEADER + "r1,1,B,answered,,,\nS,1,B,answered,,,\ns,2,B,answered,,,\n", noon) == [
+        (2, "reader", "There is a reader R1. Write one reader in one way."),
+        (4, "reader", "There is a reader S. Write one reader in one way."),
+    ]
+
+
 def test_a_draft_takes_no_readings_and_every_later_state_does(study: ReaderStudy, noon: datetime) -> None:
     for state in StudyState:
         ReaderStudy.objects.update(state=state)

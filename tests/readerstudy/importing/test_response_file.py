@@ -42,6 +42,8 @@ def test_what_spreadsheets_write(content: bytes) -> None:
         (",Q1,B,answered,,,", "reader", "empty"),
         ("R,,B,answered,,,", "case", "empty"),
         ("R" * 61 + ",Q1,B,answered,,,", "reader", "more than 60"),
+        ("R\0,Q1,B,answered,,,", "reader", "cannot be seen: 'R\\x00'"),
+        ("R\u200b1,Q1,B,answered,,,", "reader", "cannot be seen: 'R\\u200b1'"),
         ("R,Q1,E,answered,,,", "option", "none of A, B, C, D"),
         ("R,Q1,b,answered,,,", "option", "none of A, B, C, D"),
         ("R,Q1,,answered,,,", "option", "needs an option"),
