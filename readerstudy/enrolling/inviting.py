@@ -138,11 +138,16 @@ def orders_of(study: ReaderStudy) -> list[SetOrders]:
     return [SetOrders(one, one.n, one.n_taken) for one in sets.order_by(F("number"))]
 
 
+def takes_readers(study: ReaderStudy) -> bool:
+    """Whether readers can still start: the study is frozen or open."""
+    return study.state in {StudyState.FROZEN, StudyState.OPEN} and study.archived_at is None
+
+
 def check_takes_readers(study: ReaderStudy) -> None:
-    """Raises StudyRefused unless readers can still start: the study is frozen or open."""
+    """Raises StudyRefused, which says why not."""
     if study.state == StudyState.DRAFT:
         raise StudyRefused(_("The study is a draft: freeze it before you invite readers, so that their orders stand."))
-    if study.state not in {StudyState.FROZEN, StudyState.OPEN} or study.archived_at is not None:
+    if not takes_readers(study):
         raise StudyRefused(_("The study is closed: nobody joins it any more."))
 
 

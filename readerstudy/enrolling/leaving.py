@@ -9,6 +9,7 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.enrolling.holding import hold
+from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession
 
 
@@ -31,4 +32,4 @@ def n_answered(enrolment: Enrolment) -> int:
 
 def end_sitting(enrolment: Enrolment, *, at: datetime) -> None:
     """No page of the reader holds the pen any more."""
-    ReadingSession.objects.filter(enrolment=enrolment, ended_at__isnull=True).update(ended_at=at, end="left")
+    ReadingSession.objects.filter(enrolment=enrolment, ended_at__isnull=True).update(ended_at=at, end=SessionEnd.LEFT)

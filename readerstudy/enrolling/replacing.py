@@ -23,12 +23,14 @@ def replace_reader(
     """Note that the reader is replaced and issue the link of the successor.
 
     The order of the reader stays theirs, with what they answered. Raises StudyRefused without a reason, for a reader
-    who has finished or was replaced before, and as invite_reader; then nothing changes.
+    who has finished, was replaced before or read elsewhere, and as invite_reader; then nothing changes.
     """
     hold_study(enrolment.study)
     hold(enrolment, also_left=True)
     if not reason.strip():
         raise StudyRefused(_("Say why the reader is replaced: a paper has to report it."))
+    if enrolment.reader is None:
+        raise StudyRefused(_("%(reader)s read elsewhere and is not replaced.") % {"reader": enrolment.pseudonym})
     if enrolment.replaced_at is not None:
         raise StudyRefused(_("%(reader)s is replaced already.") % {"reader": enrolment.pseudonym})
     if enrolment.finished_at is not None:

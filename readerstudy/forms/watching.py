@@ -10,6 +10,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.forms.account import EmailField
+from readerstudy.forms.drafts import PlainTimeField
 from readerstudy.models import ReaderStudy
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
 
@@ -17,11 +18,7 @@ from readerstudy.watching.breaking_glass import SHORTEST_REASON
 class DeadlineForm(forms.Form):
     """A later deadline, as it stands on the clocks of the study's own time zone."""
 
-    deadline = forms.DateTimeField(
-        label=_("New deadline"),
-        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M"],
-        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
-    )
+    deadline = PlainTimeField(label=_("New deadline"))
 
     def __init__(self, study: ReaderStudy, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
@@ -30,7 +27,7 @@ class DeadlineForm(forms.Form):
         self.fields["deadline"].help_text = _("in %(zone)s") % {"zone": study.time_zone}
 
     def clean_deadline(self) -> datetime:
-        """What was typed, in the zone of the study and not in that of the person who typed it."""
+        """What was typed, meant in the zone of the study."""
         typed: datetime = self.cleaned_data["deadline"]
         return typed.replace(tzinfo=self.zone)
 

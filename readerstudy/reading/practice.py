@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import AnswerKey, User
+from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Response
 from readerstudy.reading.armed import counts_of
@@ -79,10 +81,15 @@ def n_right(enrolment: Enrolment) -> int:
 
 @transaction.atomic
 def let_pass(enrolment: Enrolment, reason: str, *, actor: User, at: datetime) -> None:
-    """A coordinator lets a reader go on who did not pass the practice block. Twice changes nothing."""
+    """A coordinator lets a reader go on who did not pass the practice block. Twice changes nothing.
+
+    Raises StudyRefused while practice cases are left.
+    """
     held = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment.pk)
     n, done = counts_of(held).get(Block.PRACTICE, (0, 0))
-    if held.practised_at is not None or done < n:
+    if done < n:
+        raise StudyRefused(_("%(reader)s has practice cases left.") % {"reader": held.pseudonym})
+    if held.practised_at is not None:
         return
     held.practised_at = at
     held.save(update_fields=["practised_at"])

@@ -92,7 +92,7 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitat
         "study": study,
         "form": form,
         "n_days": settings.INVITATION_DAYS,
-        "takes_readers": study.state in {"frozen", "open"} and study.archived_at is None,
+        "takes_readers": inviting.takes_readers(study),
         "sets": inviting.orders_of(study),
         "invitations": list(inviting.open_invitations(study, timezone.now())),
         "enrolments": list(study.enrolments.select_related("reader", "case_set")),

@@ -21,6 +21,7 @@ from readerstudy.design.studies import delete as delete_study
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.views.access import coordinated_study
+from readerstudy.views.telling import do_and_tell
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,14 @@ def _done(
     request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str, to: str = "study"
 ) -> HttpResponse:
     """Do it and go to the page of the study; a refusal is read there."""
-    try:
+
+    def do() -> str:
         act()
-    except StudyRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("study", study.slug)
-    messages.success(request, said)
-    return redirect(to) if to == "studies" else redirect(to, study.slug)
+        return said
+
+    if do_and_tell(request, do) and to == "studies":
+        return redirect("studies")
+    return redirect("study", study.slug)
 
 
 @person_required

@@ -21,13 +21,10 @@ from readerstudy.models import Enrolment
 from readerstudy.reading.practice import let_pass
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.inviting import show_once
+from readerstudy.views.telling import do_and_tell, is_whole
 from readerstudy.views.watching import reader_of
 from readerstudy.watching.extending import extend_reader, extend_study
 from readerstudy.watching.reminding import remind_readers, remind_unfinished
-
-
-def _errors(form: DeadlineForm | ReasonForm) -> str:
-    return " ".join(str(word) for words in form.errors.values() for word in words)
 
 
 @person_required
@@ -36,17 +33,14 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """More time for everybody."""
     study = coordinated_study(request.user, slug)
     form = DeadlineForm(study, request.POST)
-    if not form.is_valid():
-        messages.error(request, _errors(form))
-        return redirect("study-watch", slug)
-    deadline = form.cleaned_data["deadline"]
-    try:
+
+    def extend() -> str:
+        deadline = form.cleaned_data["deadline"]
         extend_study(study, deadline, actor=request.user, at=timezone.now())
-    except StudyRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        said = _("The deadline is %(when)s now.") % {"when": time_text(deadline, study.time_zone)}
-        messages.success(request, said)
+        return _("The deadline is %(when)s now.") % {"when": time_text(deadline, study.time_zone)}
+
+    if is_whole(request, form):
+        do_and_tell(request, extend)
     return redirect("study-watch", slug)
 
 
@@ -55,12 +49,7 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A letter to everybody who has not finished."""
     study = coordinated_study(request.user, slug)
-    try:
-        n_sent = remind_unfinished(study, actor=request.user, at=timezone.now())
-    except StudyRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _sent(n_sent))
+    do_and_tell(request, lambda: _sent(remind_unfinished(study, actor=request.user, at=timezone.now())))
     return redirect("study-watch", slug)
 
 
@@ -75,33 +64,24 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
     study = coordinated_study(request.user, slug)
     enrolment = reader_of(study, public_id)
     form = DeadlineForm(study, request.POST)
-    if not form.is_valid():
-        messages.error(request, _errors(form))
-        return redirect("study-reader", slug, public_id)
-    deadline = form.cleaned_data["deadline"]
-    try:
+
+    def extend() -> str:
+        deadline = form.cleaned_data["deadline"]
         extend_reader(enrolment, deadline, actor=request.user, at=timezone.now())
-    except StudyRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        said = _("%(reader)s has time until %(when)s now.")
         facts = {"reader": enrolment.pseudonym, "when": time_text(deadline, study.time_zone)}
-        messages.success(request, said % facts)
+        return _("%(reader)s has time until %(when)s now.") % facts
+
+    if is_whole(request, form):
+        do_and_tell(request, extend)
     return redirect("study-reader", slug, public_id)
 
 
 @person_required
 @require_POST
 def reader_remind(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    study = coordinated_study(request.user, slug)
-    enrolment = reader_of(study, public_id)
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
     only_this = Enrolment.objects.filter(pk=enrolment.pk)
-    try:
-        n_sent = remind_readers(only_this, actor=request.user, at=timezone.now())
-    except StudyRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _sent(n_sent))
+    do_and_tell(request, lambda: _sent(remind_readers(only_this, actor=request.user, at=timezone.now())))
     return redirect("study-reader", slug, public_id)
 
 
@@ -109,14 +89,15 @@ def reader_remind(request: AuthenticatedRequest, slug: str, public_id: str) -> H
 @require_POST
 def reader_withdraw(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """On behalf of a reader who asked for it, or cannot go on."""
-    study = coordinated_study(request.user, slug)
-    enrolment = reader_of(study, public_id)
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
     form = ReasonForm(request.POST, prefix="withdraw")
-    if not form.is_valid():
-        messages.error(request, _("Say why the reader leaves: a paper has to report it."))
-    else:
+
+    def leave() -> str:
         withdraw(enrolment, actor=request.user, at=timezone.now(), reason=form.cleaned_data["reason"])
-        messages.success(request, _("%(reader)s has left the study.") % {"reader": enrolment.pseudonym})
+        return _("%(reader)s has left the study.") % {"reader": enrolment.pseudonym}
+
+    if is_whole(request, form, _("Say why the reader leaves: a paper has to report it.")):
+        do_and_tell(request, leave)
     return redirect("study-reader", slug, public_id)
 
 
@@ -124,14 +105,15 @@ def reader_withdraw(request: AuthenticatedRequest, slug: str, public_id: str) ->
 @require_POST
 def reader_pass(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """Let a reader go on who did not pass the practice block."""
-    study = coordinated_study(request.user, slug)
-    enrolment = reader_of(study, public_id)
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
     form = ReasonForm(request.POST, prefix="pass")
-    if not form.is_valid():
-        messages.error(request, _("Say why the reader may go on: a paper has to report it."))
-    else:
+
+    def go_on() -> str:
         let_pass(enrolment, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-        messages.success(request, _("%(reader)s can go on to the main block.") % {"reader": enrolment.pseudonym})
+        return _("%(reader)s can go on to the main block.") % {"reader": enrolment.pseudonym}
+
+    if is_whole(request, form, _("Say why the reader may go on: a paper has to report it.")):
+        do_and_tell(request, go_on)
     return redirect("study-reader", slug, public_id)
 
 
@@ -140,22 +122,12 @@ def reader_pass(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
 @require_POST
 def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     """Somebody else takes the next order; their link is shown once."""
-    study = coordinated_study(request.user, slug)
-    enrolment = reader_of(study, public_id)
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
     form = ReplaceForm(request.POST, prefix="replace")
-    if not form.is_valid():
-        messages.error(request, _errors(form))
+    if not is_whole(request, form):
         return redirect("study-reader", slug, public_id)
-    said = form.cleaned_data
     try:
-        issued = replace_reader(
-            enrolment,
-            email=said["email"],
-            name=said["name"],
-            reason=said["reason"],
-            actor=request.user,
-            at=timezone.now(),
-        )
+        issued = replace_reader(enrolment, **form.cleaned_data, actor=request.user, at=timezone.now())
     except StudyRefused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-reader", slug, public_id)

@@ -19,6 +19,7 @@ from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
 from readerstudy.forms.watching import GlassForm, RereviewForm, VoidForm
 from readerstudy.views.access import coordinated_study
+from readerstudy.views.telling import do_and_tell, is_whole
 from readerstudy.watching.breaking_glass import break_glass
 from readerstudy.watching.rereviewing import send_to_rereview
 from readerstudy.watching.unblinding import looks_before_closing
@@ -31,8 +32,7 @@ def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Break the glass: each look needs its reason, and there is no address at which the results stay."""
     study = coordinated_study(request.user, slug)
     form = GlassForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, " ".join(str(word) for words in form.errors.values() for word in words))
+    if not is_whole(request, form):
         return redirect("study-watch", slug)
     now = timezone.now()
     try:
@@ -50,24 +50,22 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Leave a case out; whoever has it open reads on, and the answer is stored."""
     study = coordinated_study(request.user, slug)
     form = VoidForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, _("Give the number of the case and the reason."))
-        return redirect("study-watch", slug)
-    number = form.cleaned_data["case"]
-    case = study.cases.filter(block=Block.MAIN, number=number).select_related("study").first()
-    try:
+
+    def leave_out() -> str:
+        number = form.cleaned_data["case"]
+        case = study.cases.filter(block=Block.MAIN, number=number).select_related("study").first()
         if case is None:
             raise StudyRefused(_("The study has no case %(number)s.") % {"number": number})
         voiding = void_case(case, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-    except StudyRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
         said = (
             _("Case %(number)s is voided and left out of every result.")
             if voiding.before_unblinding
             else _("Case %(number)s is voided. Results were seen before: it is left out of a sensitivity line only.")
         )
-        messages.success(request, said % {"number": number})
+        return said % {"number": number}
+
+    if is_whole(request, form, _("Give the number of the case and the reason.")):
+        do_and_tell(request, leave_out)
     return redirect("study-watch", slug)
 
 

@@ -15,6 +15,7 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.people.mailing import can_send
 from readerstudy.design.studies import unfinished
 from readerstudy.enrolling.deadlines import study_deadline_text
+from readerstudy.enrolling.inviting import takes_readers
 from readerstudy.enrolling.preparing import rules_of
 from readerstudy.enrolling.wording import facts_in_words
 from readerstudy.enums import StudyState
@@ -81,7 +82,7 @@ def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
     [progress] = progress_of_readers([enrolment], timezone.now())
     has_left = enrolment.withdrawn_at is not None or enrolment.replaced_at is not None
     is_reading = study.state == StudyState.OPEN and not has_left and enrolment.finished_at is None
-    may_replace = study.state in {StudyState.FROZEN, StudyState.OPEN} and enrolment.finished_at is None
+    is_there = enrolment.reader is not None and enrolment.finished_at is None and enrolment.replaced_at is None
     context = {
         "study": study,
         "reader": progress,
@@ -98,7 +99,7 @@ def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
         "n_right": n_right(enrolment) if progress.standing.is_stuck else 0,
         "n_needed": rules_of(study).practice_pass,
         "withdraw_form": ReasonForm(prefix="withdraw"),
-        "replace_form": ReplaceForm(prefix="replace") if may_replace and not enrolment.replaced_at else None,
+        "replace_form": ReplaceForm(prefix="replace") if takes_readers(study) and is_there else None,
     }
     return render(request, "readerstudy/watching/reader.html", context)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import AuditEvent, User
+from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, Response
 from readerstudy.reading.practice import Feedback, feedback_of, let_pass, n_right
@@ -91,7 +92,8 @@ def test_a_study_can_ask_for_right_answers(practising: MakeDesk, second: str, pa
 
 def test_a_coordinator_lets_a_reader_go_on(practising: MakeDesk, cora: User) -> None:
     desk = practising(practice_pass=2)
-    let_pass(desk.enrolment, "too early", actor=cora, at=later(0))
+    with pytest.raises(StudyRefused):
+        let_pass(desk.enrolment, "too early", actor=cora, at=later(0))
     assert Enrolment.objects.get().practised_at is None
     for place in desk.places:
         desk.read(place, "A", seconds=place.position * 20)

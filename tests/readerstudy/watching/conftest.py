@@ -1,0 +1,36 @@
+"""A study that is read, and the coordinator who watches it."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from annotation.models import User
+from readerstudy.models import Enrolment, ReaderStudy
+from tests.readerstudy.exports.read_study import read_study
+
+WATCH = "/studies/trial/watch/"
+
+
+@pytest.fixture
+def study(rita: User, remo: User) -> ReaderStudy:
+    deadline = timezone.now() + timedelta(days=30)
+    return read_study(rita, remo, deadline_at=deadline, time_zone="Europe/Berlin")
+
+
+@pytest.fixture
+def rita_reads(study: ReaderStudy, rita: User) -> Enrolment:
+    return Enrolment.objects.get(reader=rita)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def said(client: Client, page: str = WATCH) -> str:
+    return client.get(page).content.decode()
