@@ -16,7 +16,7 @@ from readerstudy.design.creating import check_contact, check_name
 from readerstudy.design.rules import AnalysisPlan, Rules
 from readerstudy.design.studies import StudyRefused, check_draft, hold_study
 from readerstudy.enums import Aid, Information
-from readerstudy.models import Arm, ReaderStudy, StudyCase
+from readerstudy.models import Arm, ReaderStudy
 
 TEXTS = ("name", "instructions", "consent", "contact", "deadline_at", "time_zone")
 
@@ -71,17 +71,6 @@ def update_arm(
     Arm.objects.update_or_create(study=study, number=1, defaults={"information": information, "aid": aid})
     facts = {"information": information, "aid": aid}
     record("study.arm_changed", actor=actor, at=at, subject=study, facts=facts)
-
-
-@transaction.atomic
-def accept_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime) -> None:
-    """Use a question that reviews do not accept; the protocol lists the reason. An empty reason takes it back."""
-    hold_study(case.study)
-    check_draft(case.study)
-    case.accepted_because = reason.strip()
-    case.save(update_fields=["accepted_because"])
-    facts = {"case": case.number, "block": case.block, "reason": case.accepted_because}
-    record("study.case_accepted", actor=actor, at=at, subject=case.study, facts=facts)
 
 
 def _change(study: ReaderStudy, values: Mapping[str, Any], what: str, *, actor: User | None, at: datetime) -> None:

@@ -24,8 +24,6 @@ from readerstudy.design.studies import StudyRefused, check_draft, check_not_arch
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, StudyCase
 
-__all__ = ["commitment_holds", "freeze_study", "opening_of", "problems_of", "sealed_of"]
-
 BATCH = 2000
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
@@ -14,7 +14,7 @@ from annotation.models import Assignment, Revision, User
 from annotation.vetoes import Veto
 from readerstudy.design.casting import listed
 from readerstudy.enums import Block
-from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading, StudyCase
+from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 
 
 def readers_do_not_review(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
@@ -22,38 +22,33 @@ def readers_do_not_review(people: Collection[int], questions: Collection[int]) -
 
     Whoever left a study keeps only what they had opened.
     """
+    names = {person.pk: str(person) for person in User.objects.filter(pk__in=people)}
     seen: set[tuple[int, int]] = set()
-    for person, name, question, study in (*_will_read(people, questions), *_have_read(people, questions)):
+    for person, question, study in (*_will_read(people, questions), *_have_read(people, questions)):
         if (person, question) not in seen:
             seen.add((person, question))
-            facts = {"name": name, "study": study}
+            facts = {"name": names[person], "study": study}
             yield Veto(person, question, _("%(name)s reads this question in the study “%(study)s”.") % facts)
 
 
-Row = tuple[int, str, int, str]  # person, name, question, study
+Row = tuple[int, int, str]  # person, question, study
 
 
 def _will_read(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
-    enrolments = Enrolment.objects.filter(reader__in=people, withdrawn_at=None, replaced_at=None)
-    for enrolment in enrolments.select_related("reader", "study"):
-        cases = StudyCase.objects.filter(study=enrolment.study_id).filter(
-            Q(block=Block.PRACTICE) | Q(sets=enrolment.case_set_id)
-        )
-        reader = enrolment.reader
-        wanted = set(questions)
-        for question in cases.order_by().values_list("revision__question", flat=True):
-            if reader is not None and question in wanted:
-                yield reader.pk, str(reader), question, enrolment.study.name
+    there = Enrolment.objects.filter(reader__in=people, withdrawn_at=None, replaced_at=None)
+    yield from _rows(there, "case_set__cases__revision__question", questions)
+    yield from _rows(there.filter(study__cases__block=Block.PRACTICE), "study__cases__revision__question", questions)
 
 
 def _have_read(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
+    yield from _rows(Enrolment.objects.filter(reader__in=people), "readings__case__revision__question", questions)
+
+
+def _rows(enrolments: QuerySet[Enrolment], question: str, questions: Collection[int]) -> Iterable[Row]:
+    """One query. The questions, of which there can be many, are compared here."""
     wanted = set(questions)
-    rows = Reading.objects.filter(enrolment__reader__in=people).order_by().select_related(None)
-    columns = ("enrolment__reader", "case__revision__question", "enrolment__study__name")
-    names = {person.pk: str(person) for person in User.objects.filter(pk__in=people)}
-    for reader, question, study in rows.values_list(*columns):
-        if question in wanted:
-            yield reader, names[reader], question, study
+    rows = enrolments.order_by("pk").values_list("reader", question, "study__name")
+    return (row for row in rows.iterator(chunk_size=2000) if row[1] in wanted)
 
 
 def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = None) -> list[str]:

@@ -51,11 +51,6 @@ def standing_of(enrolment: Enrolment, at: datetime) -> Standing:
     return standing
 
 
-def step_of(enrolment: Enrolment, at: datetime) -> Step:
-    """The next step alone; the reading room asks whether it is PRACTICE or MAIN."""
-    return standing_of(enrolment, at).step
-
-
 def studies_of(reader: User, at: datetime) -> list[Standing]:
     """All studies of a reader: those with something to do first, then the newest; three queries."""
     rows = Enrolment.objects.filter(reader=reader).select_related("study", "reader").order_by("-enrolled_at", "-pk")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from zoneinfo import ZoneInfo
-
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count
@@ -23,9 +20,10 @@ from readerstudy.design.overview import lines_of, studies_known_to
 from readerstudy.design.plan import Plan
 from readerstudy.design.rules import read_rules
 from readerstudy.design.studies import StudyRefused
+from readerstudy.enrolling.deadlines import study_deadline_text
 from readerstudy.enums import StudyState
 from readerstudy.forms.studies import StudyForm
-from readerstudy.models import PredictionRun, ReaderStudy
+from readerstudy.models import PredictionRun
 from readerstudy.permissions import may_coordinate_study
 from readerstudy.views.access import overseen_study
 from readerstudy.views.steps import next_of, steps_of
@@ -54,13 +52,6 @@ def studies(request: AuthenticatedRequest) -> HttpResponse:
         "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
     }
     return render(request, "readerstudy/design/list.html", context)
-
-
-def deadline_of(study: ReaderStudy) -> datetime | None:
-    """As it stands on a wall in the zone in which it was meant, whoever looks."""
-    if study.deadline_at is None:
-        return None
-    return study.deadline_at.astimezone(ZoneInfo(study.time_zone)).replace(tzinfo=None)
 
 
 @role_required(Role.COORDINATOR)
@@ -93,7 +84,7 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "sets": list(found.sets.annotate(n_cases=Count("cases"))),
         "arms": list(found.arms.all()),
         "rules": read_rules(found.rules),
-        "deadline": deadline_of(found),
+        "deadline": study_deadline_text(found),
         "coordinates": coordinates,
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),

@@ -1,35 +1,15 @@
-"""The life of a case in the viewer: preview, full depth, the prepared turn, failures, memory, layout."""
+"""The life of a case in the viewer: preview, full depth, the prepared turn, memory, when it is ready."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from tests.browser.viewer.conftest import Looker
+from tests.browser.viewer.pictures import smooth, two_views
 from tests.browser.viewer.stage import Descriptor, Stage
-from tests.browser.viewer.test_pixels import phantom
 
 pytestmark = pytest.mark.browser
-
-
-def smooth(height: int = 1250, width: int = 1024) -> NDArray[np.uint16]:
-    """A picture with shape and no symmetry, so that a shift or a flip shows."""
-    y, x = np.mgrid[0:height, 0:width]
-    body = 2000 + 1200 * np.sin(x / 97 + y / 311) + 700 * np.cos(y / 83 - x / 401)
-    body[(y - 300) ** 2 + (x - 260) ** 2 < 90**2] = 3900
-    pixels: NDArray[np.uint16] = np.rint(body.clip(0, 4095)).astype(np.uint16)
-    return pixels
-
-
-def two_views(stage: Stage, case: str, **more: Any) -> list[Descriptor]:
-    pixels = smooth()
-    return [
-        stage.add(f"{case}-lateral", pixels[::-1].copy(), view_position="LL", **more),
-        stage.add(f"{case}-frontal", pixels, view_position="PA", **more),
-    ]
 
 
 def test_preview_first_then_full_depth_in_the_same_place(look: Looker, stage: Stage) -> None:
@@ -195,29 +175,6 @@ def test_a_case_without_images_is_ready(look: Looker) -> None:
     assert look.wait_for("ready", 0)["what"]["views"] == []
 
 
-def test_an_image_that_cannot_be_read_is_said_and_taken_back(look: Looker, stage: Stage) -> None:
-    views = two_views(stage, "case")
-    stage.broken = {views[0]["full"], views[0]["preview"]}
-    look.mount(*views)
-    look.wait_for("error", 0)
-    look.wait_for("painted", 1, "full")
-    look.press("w")
-    note = look.wait_for("ready", 0)
-    assert (note["what"]["views"], note["what"]["unreadable"]) == ([1], [0])
-    assert look.wait_for("unreadable", 0)["what"] is True
-    box = look.page.locator(".viewer-error:visible")
-    assert "cannot be read" in box.inner_text()
-    look.page.evaluate("() => { told.length = 0 }")
-    box.get_by_role("button", name="Take it back").click()
-    assert look.wait_for("unreadable", 0)["what"] is False
-    assert look.page.evaluate("() => viewer.missing()") == {"loading": [], "failed": [0]}
-    stage.broken = set()
-    look.press("n")
-    look.wait_for("ready", 0)
-    look.press("w", "n")  # nothing has failed: the keys do nothing
-    assert look.page.evaluate("() => viewer.unreadable()") == []
-
-
 def test_behind_the_veil_nothing_is_told_and_no_preview_is_fetched(look: Looker, stage: Stage) -> None:
     views = two_views(stage, "case")
     gate = stage.hold(views[1]["full"])
@@ -243,130 +200,3 @@ def test_questions_on_the_same_exam_share_its_images(look: Looker, stage: Stage)
     look.wait_for("painted", 0, "full")
     assert stage.asked.count(views[0]["full"]) == 1
     assert all(not state["invert"] and state["zoom"] is None for state in look.state())
-
-
-def test_a_failed_image_says_so_and_can_be_tried_again(look: Looker, stage: Stage) -> None:
-    views = two_views(stage, "case")
-    stage.broken = {views[0]["full"], views[0]["preview"]}
-    look.mount(*views)
-    note = look.wait_for("error", 0)
-    look.wait_for("painted", 1, "full")
-    assert "could not be shown" in note["what"]
-    assert "503" in note["what"]
-    assert look.page.locator(".viewer-error:visible").count() == 1
-    stage.broken = set()
-    look.page.get_by_role("button", name="Try again").click()
-    look.wait_for("painted", 0, "full")
-    assert look.page.locator(".viewer-error:visible").count() == 0
-
-
-@pytest.mark.parametrize(
-    ("answer", "sentence"),
-    [
-        (("application/octet-stream", "", b"too short"), "incomplete"),
-        (("application/octet-stream", "zstd", b"this is not zstd"), "incomplete"),
-        (("text/html", "", b"<p>Please log in</p>"), "refused"),
-        (("image/webp", "", b"not a picture"), "incomplete"),
-    ],
-)
-def test_wrong_bytes_are_told_and_not_drawn(
-    look: Looker, stage: Stage, answer: tuple[str, str, bytes], sentence: str
-) -> None:
-    view = stage.add("bad", phantom(12))
-    stage.files[view["full"]] = answer
-    look.mount(view)
-    assert sentence in look.wait_for("error", 0)["what"]
-
-
-def test_frontal_hangs_left_and_larger(look: Looker, stage: Stage) -> None:
-    views = [*two_views(stage, "case"), stage.add("third", smooth(), view_position="unknown")]
-    look.mount_painted(views[2], views[0], views[1])
-    labels = [view.get_attribute("aria-label") for view in look.page.get_by_role("img").all()]
-    assert labels == ["Image 3: PA", "Image 2: LL", "Image 1: unknown"]
-    look.mount_painted(*views[:2])
-    boxes = look.boxes()
-    assert boxes[0]["x"] < boxes[1]["x"]
-    assert boxes[0]["width"] > boxes[1]["width"]
-    look.page.set_viewport_size({"width": 600, "height": 700})
-    look.settle()
-    boxes = look.boxes()
-    assert boxes[0]["width"] / boxes[1]["width"] == pytest.approx(1.35, rel=0.01)
-
-
-@pytest.mark.parametrize(("n", "columns", "rows"), [(1, 1, 1), (2, 2, 1), (3, 2, 2), (4, 2, 2), (6, 3, 2)])
-def test_layout_by_number_of_views(look: Looker, stage: Stage, n: int, columns: int, rows: int) -> None:
-    small = [stage.add(f"view{i}", phantom(12, 240, 180), view_position="AP") for i in range(n)]
-    look.mount_painted(*small)
-    boxes = look.boxes()
-    assert len(boxes) == n
-    assert len({box["x"] for box in boxes}) == columns
-    assert len({box["y"] for box in boxes}) == rows
-
-
-def test_fewer_views_in_the_next_case(look: Looker, stage: Stage) -> None:
-    views = two_views(stage, "case")
-    look.mount_painted(*views)
-    look.page.evaluate("(views) => { told.length = 0; viewer.show(views) }", views[:1])
-    look.wait_for("painted", 0, "full")
-    assert look.page.locator(".viewer-pane:visible").count() == 1
-    assert len(look.state()) == 1
-
-
-def test_words_over_the_image(look: Looker, stage: Stage) -> None:
-    views = [
-        stage.add("a", phantom(8), bits=8, eight_bit=True, view_position="unknown", caption="simulated"),
-        stage.add("b", phantom(12), view_position="AP", windows=[{"center": 2000, "width": 3000}]),
-    ]
-    look.mount_painted(*views)
-    first, second = (box.inner_text() for box in look.page.locator(".viewer-view").all())
-    assert "AP" in first
-    assert "L 2000 · W 3000" in first
-    assert "8-bit" not in first
-    assert "unknown" in second
-    assert "\n8-bit\n" in second  # a narrow view; a wider one has room for the sentence
-    assert "simulated" in second
-    assert "mm" not in first + second
-    assert "flipped" not in first
-    look.page.get_by_role("button", name="Flip").click()
-    look.settle()
-    assert "flipped left to right" in look.page.locator(".viewer-view").first.inner_text()
-
-
-def test_state_can_be_stored_and_restored(look: Looker, stage: Stage) -> None:
-    views = two_views(stage, "case")
-    look.mount_painted(*views)
-    look.press("Shift+Digit2", "+", "i")
-    stored = look.state()
-    picture = look.levels()
-    look.press("r", "i")
-    look.page.evaluate("([views, stored]) => viewer.show(views, { views: stored })", [views, stored])
-    look.settle()
-    assert look.state() == stored
-    assert np.array_equal(look.levels(), picture)
-
-
-def test_resizing_keeps_the_image_fitted(look: Looker, stage: Stage) -> None:
-    look.mount_painted(stage.add("a", smooth()))
-    look.page.set_viewport_size({"width": 700, "height": 500})
-    look.settle()
-    shown = look.levels()
-    size = look.page.evaluate("() => viewer_size().toJSON()")
-    assert shown.shape == (int(size["height"]), int(size["width"]))
-    rows = np.flatnonzero(shown.any(axis=1))
-    assert (rows[0], rows[-1]) == (0, shown.shape[0] - 1)
-
-
-def test_destroy_leaves_nothing_behind(look: Looker, stage: Stage) -> None:
-    look.mount_painted(*two_views(stage, "case"))
-    look.press("f")
-    look.page.evaluate("() => viewer.destroy()")
-    assert look.page.locator("#case-images *").count() == 0
-    assert "viewer-wide" not in (look.page.locator("html").get_attribute("class") or "")
-    look.press("i", "r")
-    assert look.complaints == []
-
-
-def test_without_workers_the_page_decodes_itself(look: Looker, stage: Stage) -> None:
-    view = stage.add("a", phantom(12))
-    look.mount_painted(view, worker="/static/annotation/viewer/no-such-worker.js")
-    assert np.ptp(look.levels()) > 100

@@ -10,9 +10,9 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.casting import draw_cases, list_cases
+from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import (
-    accept_case,
     update_analysis,
     update_arm,
     update_readers,
@@ -21,7 +21,7 @@ from readerstudy.design.drafting import (
     update_texts,
 )
 from readerstudy.design.drawing import DrawRequest, Quota
-from readerstudy.design.freezing import freeze_study, problems_of
+from readerstudy.design.freezing import freeze_study
 from readerstudy.design.rules import AnalysisPlan, Rules, read_rules
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, Information
@@ -44,7 +44,6 @@ CHANGES: dict[str, Change] = {
     "seed": lambda study, who: update_seed(study, 99, actor=who, at=NOON),
     "texts": lambda study, who: update_texts(study, {"instructions": "Read."}, actor=who, at=NOON),
     "arm": lambda study, who: update_arm(study, information=Information.AGE_SEX, actor=who, at=NOON),
-    "case": lambda study, who: accept_case(study.cases.get(number=1), "other", actor=who, at=NOON),
     "list": lambda study, who: list_cases(study, [1, 2], actor=who, at=NOON, accepted_because=REASON),
     "draw": lambda study, who: draw_cases(study, DrawRequest(n=2), actor=who, at=NOON, accepted_because=REASON),
 }

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from annotation.models import AnswerKey, User
+from readerstudy.design.checking import problems_of
 from readerstudy.design.copying import copy_study
 from readerstudy.design.creating import create_study, plan_of
 from readerstudy.design.drafting import update_readers
-from readerstudy.design.freezing import commitment_holds, freeze_study, opening_of, problems_of
+from readerstudy.design.freezing import commitment_holds, freeze_study, opening_of
 from readerstudy.design.plan import plan_document, read_plan
 from readerstudy.design.protocol import sha256_of
 from readerstudy.design.rules import Rules

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState
 from annotation.models import BankImport, Question, User
@@ -51,6 +52,14 @@ def test_only_the_own_set_and_the_practice_block_count(rita: User) -> None:
     found = {veto.question_id for veto in vetoes([rita.pk], questions)}
     assert moved.revision.question_id not in found
     assert len(found) == 2
+
+
+def test_asking_costs_the_same_for_many_studies(rita: User, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    for name in ("One", "Two", "Three"):
+        enrol(make_study(name, n_cases=2), rita)
+    questions = list(Question.objects.values_list("pk", flat=True))
+    with django_assert_num_queries(4):
+        assert len(vetoes([rita.pk], questions)) == 6
 
 
 def test_nobody_reads_what_they_reviewed_or_imported(rita: User, remo: User, cora: User, stan: User) -> None:

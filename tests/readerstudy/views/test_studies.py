@@ -140,7 +140,7 @@ def test_the_page_of_an_open_study(coordinator: Client, ada: User, rita: User) -
 def test_a_deadline_is_shown_in_the_zone_in_which_it_was_meant(coordinator: Client) -> None:
     make_study("Trial", deadline_at=NOON, time_zone="Asia/Tokyo")
     page = coordinator.get("/studies/trial/").content.decode()
-    assert "21 Nov 2026, 21:00, Asia/Tokyo" in page
+    assert "21 Nov 2026, 21:00 (Asia/Tokyo)" in page
 
 
 def test_names_of_people_are_escaped(coordinator: Client) -> None:
