@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.urls import URLPattern, path
 
 from readerstudy.views import (
+    analyses,
     cases,
     design_steps,
     dry_room,
@@ -88,6 +89,9 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/watch/<str:public_id>/replace/", watch_acts.reader_replace, name="study-reader-replace"),
     path("studies/<slug:slug>/void/", watch_results.study_void, name="study-void"),
     path("studies/<slug:slug>/re-review/", watch_results.study_rereview, name="study-rereview"),
+    # analyses
+    path("studies/<slug:slug>/analyse/", analyses.study_analyse, name="study-analyse"),
+    path("studies/<slug:slug>/analyses/<str:public_id>.json", analyses.study_analysis, name="study-analysis"),
     # data of a study
     path("studies/<slug:slug>/import/", study_imports.study_import, name="study-import"),
     path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", study_exports.study_export, name="study-export"),

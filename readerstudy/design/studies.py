@@ -12,9 +12,10 @@ from django.utils.translation import ngettext
 from annotation import archiving
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, User
+from readerstudy.analysis.queueing import ask_for_analysis
 from readerstudy.design.transitions import may_become
-from readerstudy.enums import StudyState
-from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.enums import Block, StudyState
+from readerstudy.models import Enrolment, ReaderStudy, Response
 
 
 class StudyRefused(ValueError):
@@ -84,7 +85,7 @@ def open_study(study: ReaderStudy, *, actor: User | None, at: datetime) -> None:
 
 @transaction.atomic
 def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirmed_open: int = 0) -> None:
-    """Nothing is read from now on. Closing a closed study changes nothing.
+    """Nothing is read from now on, and what was read is analysed in the background. Closing twice changes nothing.
 
     ``confirmed_open`` is the number of readers without an end that the person was shown and agreed to leave. Raises
     StudyNotComplete when another number is unfinished, StudyRefused for a draft.
@@ -104,6 +105,8 @@ def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirm
     if study.protocol:
         facts["commitment_holds"] = commitment_holds(study)
     record("study.closed", actor=actor, at=at, subject=study, facts=facts)
+    if Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).exists():
+        ask_for_analysis(study, actor=actor, at=at)
 
 
 def use_of_bank(bank: QuestionBank) -> str:

@@ -1,5 +1,6 @@
 """The tables of reader studies."""
 
+from readerstudy.models.analysis import Analysis
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase, StudyRole, Voiding
 from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
 from readerstudy.models.predictions import ModelEntry, Prediction, PredictionRun, SubmissionCall
@@ -13,6 +14,7 @@ from readerstudy.models.reading import (
 )
 
 __all__ = [
+    "Analysis",
     "Arm",
     "CaseSet",
     "Enrolment",

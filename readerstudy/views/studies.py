@@ -26,6 +26,7 @@ from readerstudy.forms.studies import StudyForm
 from readerstudy.models import PredictionRun
 from readerstudy.permissions import may_coordinate_study
 from readerstudy.views.access import overseen_study
+from readerstudy.views.analyses import analyses_of
 from readerstudy.views.steps import next_of, steps_of
 from readerstudy.views.study_exports import export_offers
 from readerstudy.watching.unblinding import looks_before_closing
@@ -92,6 +93,7 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "model_runs": [] if found.state == StudyState.DRAFT else list(PredictionRun.objects.for_figures(found)),
         "looks": looks_before_closing(found),
         "exports": export_offers(found) if coordinates and found.state != StudyState.DRAFT else None,
+        "analyses": analyses_of(found) if coordinates and found.state != StudyState.DRAFT else None,
         "may_delete": coordinates and found.state == StudyState.DRAFT,
     }
     return render(request, "readerstudy/design/study.html", context)

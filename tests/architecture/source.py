@@ -24,6 +24,8 @@ KERNEL_PATTERNS = (
     "annotation/timing/witnessed.py",
     "annotation/quality/schema.py",
     "readerstudy/enums.py",
+    "readerstudy/analysis/arrays.py",
+    "readerstudy/analysis/computing.py",
     "readerstudy/design/transitions.py",
     "readerstudy/design/rules.py",
     "readerstudy/design/chance.py",

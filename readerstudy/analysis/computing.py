@@ -1,0 +1,111 @@
+"""From arrays and settings to the result of an analysis, as plain values. Pure: the same inputs, the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from readerstudy.analysis.arrays import MODEL, READER, StudyArrays, Voided
+from readerstudy.analysis.contrasts import comparisons_of, inference_of, is_planned, mrmc_results
+from readerstudy.analysis.panelling import ALL_TASKS, panel_results, panels_of
+from readerstudy.analysis.scoring import score, with_slips
+from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.tables import items_of, tables_of
+from readerstudy.analysis.times import time_results
+
+FORMAT = "reader-study-analysis 1"
+RULE = "analysis-1"
+
+
+def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+    """The whole result, see docs/analysis.md.
+
+    ``panels``, ``comparisons``, ``mrmc``, ``time`` and ``tables`` are the primary result: without the questions that
+    were voided before unblinding. ``variants`` holds the same over other questions or answers, each with a label.
+    """
+    voided = arrays.questions.voided
+    before = voided == Voided.BEFORE_UNBLINDING
+    primary = results_of(arrays.without(before), settings)
+    return {
+        "format": FORMAT,
+        "study": arrays.study,
+        "slug": arrays.slug,
+        "protocol_sha256": arrays.protocol_sha256,
+        "simulated": arrays.simulated,
+        "settings": {**settings.as_json(), **_rules(arrays)},
+        "plan": {**arrays.plan, "is_planned": is_planned(arrays.plan)},
+        "raters": [{"name": one.name, "kind": one.kind, **one.facts} for one in arrays.raters],
+        "order": _order(primary),
+        "questions": {
+            "n_cases": len(arrays.questions),
+            "n_scored": int((~before).sum()),
+            "n_voided_before_unblinding": int(before.sum()),
+            "n_voided_after_unblinding": int((voided == Voided.AFTER_UNBLINDING).sum()),
+        },
+        "excluded": [dict(one) for one in arrays.excluded],
+        **primary,
+        "variants": _variants(arrays, settings),
+        "items": items_of(arrays, score(arrays, settings)),
+    }
+
+
+def results_of(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+    """Everything that is computed over one set of questions."""
+    scored = score(arrays, settings)
+    panels = panels_of(arrays, scored, settings)
+    mrmc = mrmc_results(panels)
+    return {
+        "panels": {panel.name: panel_results(panel) for panel in panels},
+        "comparisons": comparisons_of(mrmc, arrays.plan),
+        "mrmc": mrmc,
+        "time": time_results(arrays),
+        "tables": tables_of(arrays, scored),
+    }
+
+
+def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+    """What the numbers would be otherwise; a variant that changes nothing is left out."""
+    voided = arrays.questions.voided
+    found: dict[str, Any] = {}
+    if (voided == Voided.BEFORE_UNBLINDING).any():
+        found["with_voided"] = _variant("sensitivity: no case voided", arrays, settings, voided < 0)
+    if (voided == Voided.AFTER_UNBLINDING).any():
+        label = "sensitivity: without the cases voided after unblinding too"
+        found["without_all_voided"] = _variant(label, arrays, settings, voided != Voided.NO)
+    kept = arrays.without(voided == Voided.BEFORE_UNBLINDING)
+    meant = with_slips(kept)
+    if (meant != kept.option).any():
+        label = "sensitivity: reported slips counted as they were meant"
+        found["with_slips"] = _variant(label, replace(kept, option=meant), settings, kept.questions.voided < 0)
+    return found
+
+
+def _variant(label: str, arrays: StudyArrays, settings: Settings, dropped: NDArray[np.bool_]) -> dict[str, Any]:
+    kept = arrays.without(dropped)
+    return {"label": label, "n": len(kept.questions), **results_of(kept, settings)}
+
+
+def _order(primary: Mapping[str, Any]) -> list[str]:
+    """Readers first, then models by accuracy over all tasks: the order of rows of every table and heatmap."""
+    raters = primary["panels"][ALL_TASKS]["raters"]
+    models = [one for one in raters if one["kind"] == MODEL]
+    models.sort(key=lambda one: -(one["accuracy"]["value"] or 0.0))
+    return [one["name"] for one in raters if one["kind"] == READER] + [one["name"] for one in models]
+
+
+def _rules(arrays: StudyArrays) -> dict[str, str]:
+    """What is the same in every analysis of this version, said where two people can read a number differently."""
+    return {
+        "accuracy": "right answers over the scored questions that the rater did not miss; wilson",
+        "agreement": "questions that both raters answered with an option (pairwise deletion)",
+        "interval": "percentile bootstrap, PCG64 seeded with seed, panel and family",
+        "cluster": arrays.cluster_level,
+        "difference": "tango",
+        "p": "mcnemar exact for pairs, never planned; t test of the multi-reader analysis, holm within the family",
+        "inference": inference_of(arrays.plan),
+        "small_n": "accuracy below 10, agreement below 30; agreement below 10 has no interval",
+    }

@@ -1,0 +1,59 @@
+"""From states to what statistics read: answers for agreement, right and wrong for accuracy. Pure.
+
+The rules are those of docs/analysis.md: what a state counts for, and the two switches for failed extractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from readerstudy.analysis.arrays import (
+    CHOSEN,
+    MISSING,
+    N_OPTIONS,
+    NO_RATING,
+    NOT_COUNTED,
+    WRONG,
+    State,
+    StudyArrays,
+)
+from readerstudy.analysis.settings import Settings
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Arrays of shape (raters, questions), and the number of categories that an answer can have."""
+
+    answers: NDArray[np.int8]  # 0..q-1, -1 no rating, -2 missing
+    correct: NDArray[np.int8]  # 1 right, 0 wrong, -1 not counted
+    q: int
+
+    def only(self, kept: NDArray[np.bool_]) -> Scored:
+        return Scored(self.answers[:, kept], self.correct[:, kept], self.q)
+
+
+def score(arrays: StudyArrays, settings: Settings) -> Scored:
+    """Declined, timed out and late are wrong and no rating; a failed extraction is so too unless a switch says else."""
+    state, option = arrays.state, arrays.option
+    chosen, failed = np.isin(state, CHOSEN), state == State.FAILED
+    answers = np.full(state.shape, MISSING, dtype=np.int8)
+    answers[np.isin(state, WRONG) | failed] = NO_RATING
+    answers[chosen] = option[chosen]
+    own_category = settings.failed_in_agreement == "own_category"
+    if own_category:
+        answers[failed] = N_OPTIONS
+    correct = np.full(state.shape, NOT_COUNTED, dtype=np.int8)
+    correct[np.isin(state, WRONG)] = 0
+    if settings.failed_in_accuracy == "wrong":
+        correct[failed] = 0
+    right = option == arrays.questions.key[None, :]
+    correct[chosen] = right[chosen]
+    return Scored(answers, correct, N_OPTIONS + own_category)
+
+
+def with_slips(arrays: StudyArrays) -> NDArray[np.int8]:
+    """The options as the readers who reported a slip meant them."""
+    return np.where((arrays.slip >= 0) & np.isin(arrays.state, CHOSEN), arrays.slip, arrays.option).astype(np.int8)

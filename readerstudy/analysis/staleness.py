@@ -1,0 +1,26 @@
+"""Whether a stored analysis still says what the tables say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from readerstudy.analysis.gathering import gather
+from readerstudy.models import Analysis, ReaderStudy
+
+
+def inputs_now(study: ReaderStudy) -> str:
+    """The hash of what an analysis would read now; at most eleven queries."""
+    return gather(study).sha256()
+
+
+def is_stale(analysis: Analysis) -> bool:
+    """True when an answer, a voiding, a prediction or a rater has changed since."""
+    return inputs_now(analysis.study) != analysis.inputs_sha256
+
+
+def stale_among(study: ReaderStudy, analyses: Sequence[Analysis]) -> set[int]:
+    """The ids of the stale ones of a study; nothing is read where there is none."""
+    if not analyses:
+        return set()
+    now = inputs_now(study)
+    return {one.pk for one in analyses if one.inputs_sha256 != now}

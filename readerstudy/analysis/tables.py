@@ -1,0 +1,134 @@
+"""Accuracy by category, difficulty, confidence and position, and the questions one by one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from readerstudy.analysis.arrays import CHOSEN, LETTERS, READER, TASKS, State, StudyArrays, Voided
+from readerstudy.analysis.scoring import Scored
+from readerstudy.design.rules import CHANCES
+from readerstudy.statistics.items import discrimination, missed_by_all
+from readerstudy.statistics.proportions import accuracy
+
+BLOCKS = 10  # of the order of a reader
+OTHER_SIGNS = {
+    State.NOT_ASSIGNED: " ",
+    State.MISSING: ".",
+    State.DECLINED: "?",
+    State.TIMED_OUT: "t",
+    State.FAILED: "x",
+}
+VOIDED_WORDS = {Voided.NO: "", Voided.BEFORE_UNBLINDING: "before", Voided.AFTER_UNBLINDING: "after"}
+
+
+def tables_of(arrays: StudyArrays, scored: Scored) -> dict[str, Any]:
+    """Each table is a list of rows: what it is about, n, and the accuracy of each rater by name."""
+    about = arrays.questions
+    return {
+        "categories": _by(arrays, scored, "category", about.category),
+        "difficulties": _by(arrays, scored, "difficulty", about.difficulty),
+        "confidence": _by_confidence(arrays, scored),
+        "positions": _by_position(arrays, scored),
+    }
+
+
+def _by(arrays: StudyArrays, scored: Scored, name: str, values: Sequence[str]) -> list[dict[str, Any]]:
+    """By the number of questions, most first."""
+    texts, place = np.unique(np.array(values, dtype=object).astype(str), return_inverse=True)
+    size = np.bincount(place, minlength=len(texts))
+    order = np.lexsort((np.arange(len(texts)), -size))
+    return [
+        {name: str(texts[each]), "n": int(size[each]), "accuracy": _accuracies(arrays, scored.correct, place == each)}
+        for each in order.tolist()
+    ]
+
+
+def _accuracies(arrays: StudyArrays, correct: NDArray[np.int8], chosen: NDArray[np.bool_]) -> dict[str, Any]:
+    return {rater.name: accuracy(row[chosen]).as_json() for rater, row in zip(arrays.raters, correct, strict=True)}
+
+
+def _by_confidence(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
+    """Of each reader, what was right of the answers given with each chance of being right."""
+    found = []
+    for row, rater in enumerate(arrays.raters):
+        said = arrays.confidence[row]
+        if rater.kind == READER and said.any():
+            steps = {str(chance): accuracy(scored.correct[row][said == chance]).as_json() for chance in CHANCES}
+            found.append({"name": rater.name, "accuracy": steps})
+    return found
+
+
+def _by_position(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
+    """Of each reader, ten blocks of the order in which the questions came, as equal as they can be."""
+    found = []
+    for row, rater in enumerate(arrays.raters):
+        place = np.flatnonzero(arrays.position[row] > 0)
+        if rater.kind != READER or not len(place):
+            continue
+        place = place[np.argsort(arrays.position[row][place], kind="stable")]
+        found.append({"name": rater.name, "blocks": [_block(arrays, scored, row, part) for part in _parts(place)]})
+    return found
+
+
+def _parts(place: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    return [part for part in np.array_split(place, BLOCKS) if len(part)]
+
+
+def _block(arrays: StudyArrays, scored: Scored, row: int, part: NDArray[np.intp]) -> dict[str, Any]:
+    position = arrays.position[row][part]
+    return {
+        "from": int(position[0]),
+        "to": int(position[-1]),
+        "accuracy": accuracy(scored.correct[row][part]).as_json(),
+    }
+
+
+def items_of(arrays: StudyArrays, scored: Scored) -> Mapping[str, Any]:
+    """All questions as columns, the voided ones too; answers as one letter for each question.
+
+    A to D: the option that counts; lower case: the option of a late answer; x: failed extraction; ?: declined; t: time
+    ended; a full stop: missing; a space: not in the set of this reader.
+    """
+    about = arrays.questions
+    told_apart = [value if np.isfinite(value) else None for value in discrimination(scored.correct).tolist()]
+    return {
+        "case": about.number.tolist(),
+        "question": about.question.tolist(),
+        "case_id": list(about.public_id),
+        "task": [TASKS[place] for place in about.task.tolist()],
+        "category": list(about.category),
+        "difficulty": list(about.difficulty),
+        "voided": [VOIDED_WORDS[Voided(word)] for word in about.voided.tolist()],
+        "key": "".join(LETTERS[place] for place in about.key.tolist()),
+        "answers": {rater.name: _signs(arrays, row) for row, rater in enumerate(arrays.raters)},
+        "n_right": (scored.correct == 1).sum(axis=0).tolist(),
+        "n_counted": (scored.correct >= 0).sum(axis=0).tolist(),
+        "discrimination": told_apart,
+        "missed_by_all": np.flatnonzero(missed_by_all(scored.correct)).tolist(),
+    }
+
+
+def _signs(arrays: StudyArrays, row: int) -> str:
+    signs: bytes = _SIGNS[arrays.state[row], arrays.option[row]].tobytes()
+    return signs.decode("ascii")
+
+
+def _table_of_signs() -> NDArray[np.uint8]:
+    """The sign of each state and option, as ASCII codes; the last column is that of no option."""
+    table = np.zeros((len(State), len(LETTERS) + 1), dtype=np.uint8)
+    for state in State:
+        if state in CHOSEN:
+            signs = LETTERS + "?"
+        elif state == State.LATE:
+            signs = LETTERS.lower() + "t"
+        else:
+            signs = OTHER_SIGNS[state] * (len(LETTERS) + 1)
+        table[state] = list(signs.encode("ascii"))
+    return table
+
+
+_SIGNS = _table_of_signs()

@@ -1,0 +1,82 @@
+"""manage.py analyse_study STUDY: compute and store everything that its readers and models show."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from annotation.exports.files import whole_file
+from readerstudy.analysis.seeing import check_may_see, see_analysis
+from readerstudy.analysis.settings import DRAWS, SWITCHES, Settings, SettingsRefused
+from readerstudy.analysis.storing import analyse_study
+from readerstudy.design.studies import StudyRefused
+from readerstudy.management.commands.export_responses import find_study
+from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.watching.breaking_glass import SHORTEST_REASON
+
+
+class Command(BaseCommand):
+    help = "Analyse a reader study and store the result. Printing it or writing it to a file unblinds the study."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY", help="name or address of the study")
+        parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+        parser.add_argument("--output", metavar="FILE", type=Path, help="write the JSON; an existing file is replaced")
+        parser.add_argument("--seed", type=int, metavar="N", help="of the bootstrap; default: the seed of the study")
+        parser.add_argument("--draws", type=int, metavar="N", default=DRAWS, help=f"of the bootstrap; default: {DRAWS}")
+        for name, words in SWITCHES.items():
+            switch = f"--{name.replace('_', '-')}"
+            parser.add_argument(
+                switch, choices=words, default=words[0], help=f"failed extractions; default: {words[0]}"
+            )
+        parser.add_argument(
+            "--before-closing",
+            default="",
+            metavar="REASON",
+            help=f"results of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        study, path = find_study(options["study"]), options["output"]
+        if path is not None and (path.is_dir() or not path.parent.is_dir()):
+            reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+            raise CommandError(f"{path} {reason}: name a file in an existing folder.", returncode=2)
+        shows = options["json"] or path is not None
+        try:
+            if shows:
+                check_may_see(study, options["before_closing"])
+            analysis = analyse_study(study, actor=None, at=timezone.now(), settings=_settings(study, options))
+        except (StudyRefused, SettingsRefused) as refusal:
+            raise CommandError(f"{refusal} Nothing was stored.", returncode=2) from refusal
+        if not shows:
+            self.stdout.write(f"Stored: analysis {analysis.public_id} of “{study.name}”, {_hashes(analysis)}.")
+            self.stdout.write("Nobody has seen a result; --json or --output FILE shows it, which unblinds the study.")
+            return
+        result = see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
+        if path is not None:
+            _write(path, result)
+        if options["json"]:
+            self.stdout.write(result)
+        else:
+            self.stdout.write(f"Analysis {analysis.public_id} of “{study.name}” in {path}, {_hashes(analysis)}.")
+
+
+def _settings(study: ReaderStudy, options: dict[str, Any]) -> Settings:
+    switches = {name: options[name] for name in SWITCHES}
+    seed = study.seed if options["seed"] is None else options["seed"]
+    return Settings(seed=seed, draws=options["draws"], **switches)
+
+
+def _hashes(analysis: Analysis) -> str:
+    return f"inputs SHA-256 {analysis.inputs_sha256}, result SHA-256 {analysis.result_sha256}"
+
+
+def _write(path: Path, result: str) -> None:
+    try:
+        with whole_file(path) as file:
+            file.write(result.encode() + b"\n")
+    except OSError as failure:
+        raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure

@@ -1,0 +1,99 @@
+"""Arrays of small studies, made without a database."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from readerstudy.analysis.arrays import (
+    LETTERS,
+    MODEL,
+    READER,
+    TASKS,
+    Questions,
+    Rater,
+    State,
+    StudyArrays,
+    Times,
+    Voided,
+)
+from readerstudy.design.rules import AnalysisPlan
+
+
+def make_arrays(
+    readers: dict[str, str],
+    models: dict[str, str],
+    key: str,
+    *,
+    tasks: list[str] | None = None,
+    clusters: list[int] | None = None,
+    voided: dict[int, Voided] | None = None,
+    **fields: Any,
+) -> StudyArrays:
+    """Answers as one letter for each question; x: failed extraction, ?: declined, a full stop: missing."""
+    raters = [Rater(name, READER, {}) for name in readers] + [Rater(name, MODEL, {}) for name in models]
+    signs = np.array([list(said) for said in (*readers.values(), *models.values())])
+    n, shape = len(key), signs.shape
+    other = {"x": State.FAILED, "?": State.DECLINED, ".": State.MISSING}
+    state = np.full(shape, State.ANSWERED, dtype=np.int8)
+    for sign, meant in other.items():
+        state[signs == sign] = meant
+    given = [[LETTERS.find(sign) for sign in row] for row in signs.tolist()]
+    words = np.zeros(n, dtype=np.int8)
+    for place, word in (voided or {}).items():
+        words[place] = word
+    questions = Questions(
+        number=np.arange(1, n + 1, dtype=np.int32),
+        question=np.arange(1, n + 1, dtype=np.int32),
+        public_id=tuple(f"case-{place}" for place in range(n)),
+        key=np.array([LETTERS.index(letter) for letter in key], dtype=np.int8),
+        task=np.array([TASKS.index(task) for task in tasks or [TASKS[0]] * n], dtype=np.int8),
+        category=("Lungs",) * n,
+        difficulty=("easy",) * n,
+        cluster=np.array(clusters or range(n), dtype=np.int32),
+        voided=words,
+    )
+    return StudyArrays(
+        **{
+            "study": "Trial",
+            "slug": "trial",
+            "protocol_sha256": "c0ffee",
+            "simulated": True,
+            "plan": AnalysisPlan().as_json(),
+            "cluster_level": "patient",
+            "cells": (),
+            "raters": tuple(raters),
+            "questions": questions,
+            "state": state,
+            "option": np.array(given, dtype=np.int8),
+            "position": np.zeros(shape, dtype=np.int32),
+            "confidence": np.zeros(shape, dtype=np.int8),
+            "slip": np.full(shape, -1, dtype=np.int8),
+            "times": Times(np.full(shape, np.nan), np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)),
+            "excluded": (),
+            **fields,
+        }
+    )
+
+
+def paper_shaped(path: Path) -> tuple[StudyArrays, dict[str, Any]]:
+    """The paper-shaped study as arrays, and what is expected of it."""
+    case = json.loads(path.read_text())
+    given = case["input"]
+    exams = {exam: place for place, exam in enumerate(dict.fromkeys(one["study"] for one in given["questions"]))}
+
+    def said(rater: str, failed: str) -> str:
+        return "".join(letter or failed for letter in given["answers"][rater])
+
+    arrays = make_arrays(
+        {name: said(name, ".") for name in given["readers"]},
+        {name: said(name, "x") for name in given["models"]},
+        "".join(one["gold"] for one in given["questions"]),
+        tasks=[one["task"] for one in given["questions"]],
+        clusters=[exams[one["study"]] for one in given["questions"]],
+        voided={n: Voided.BEFORE_UNBLINDING for n, one in enumerate(given["questions"]) if one["voided"]},
+    )
+    return arrays, case["expected"]

@@ -1,0 +1,99 @@
+"""The section "Analyses" on the page of a study."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import Job, User
+from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.storing import analyse_study
+from readerstudy.enums import StudyState
+from readerstudy.models import Analysis, ReaderStudy
+from tests.readerstudy.exports.read_study import read_study, void
+
+QUICK = Settings(seed=1, draws=100)
+PAGE = "/studies/trial/"
+
+
+@pytest.fixture
+def study(rita: User, remo: User) -> ReaderStudy:
+    return read_study(rita, remo, state=StudyState.CLOSED)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def test_the_button_asks_for_one_analysis(coordinator: Client, study: ReaderStudy) -> None:
+    assert "No analysis so far" in coordinator.get(PAGE).content.decode()
+    for _again in range(2):
+        assert coordinator.post(reverse("study-analyse", args=["trial"])).status_code == 302
+    job = Job.objects.get()
+    page = coordinator.get(PAGE).content.decode()
+    assert reverse("job", args=[job.public_id]) in page
+    assert reverse("study-analyse", args=["trial"]) not in page
+
+
+def test_the_list_says_which_one_is_stale(coordinator: Client, study: ReaderStudy, noon: datetime) -> None:
+    analyse_study(study, actor=None, at=noon, settings=QUICK)
+    assert "up to date" in coordinator.get(PAGE).content.decode()
+    void(study.cases.get(block="main", number=1))
+    page = coordinator.get(PAGE).content.decode()
+    assert "stale: an input has changed" in page
+    assert "up to date" not in page
+
+
+def test_taking_the_file_unblinds(coordinator: Client, study: ReaderStudy, noon: datetime) -> None:
+    analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    assert "unblinds the study" in coordinator.get(PAGE).content.decode()
+    assert ReaderStudy.objects.get().unblinded_at is None
+    address = reverse("study-analysis", args=["trial", analysis.public_id])
+    assert coordinator.get(address).status_code == 405
+    response = coordinator.post(address)
+    assert json.loads(response.content)["study"] == "Trial"
+    assert f'filename="trial-analysis-{analysis.public_id}.json"' in response["Content-Disposition"]
+    assert "no-store" in response["Cache-Control"]
+    assert ReaderStudy.objects.get().unblinded_at is not None
+    assert coordinator.post(reverse("study-analysis", args=["trial", "other"])).status_code == 404
+
+
+def test_while_readers_read_there_is_nothing(coordinator: Client, rita: User, remo: User, noon: datetime) -> None:
+    study = read_study(rita, remo)
+    analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    page = coordinator.get(PAGE).content.decode()
+    assert "analysed by itself when it closes" in page
+    assert analysis.public_id not in page
+    assert coordinator.post(reverse("study-analysis", args=["trial", analysis.public_id])).status_code == 403
+    coordinator.post(reverse("study-analyse", args=["trial"]))
+    assert not Job.objects.exists()
+
+
+def test_who_is_refused(client: Client, study: ReaderStudy, ada: User, rita: User, stan: User, noon: datetime) -> None:
+    analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    for person, status in ((stan, 404), (rita, 404), (ada, 403)):
+        client.force_login(person)
+        assert client.post(reverse("study-analyse", args=["trial"])).status_code == status
+        assert client.post(reverse("study-analysis", args=["trial", analysis.public_id])).status_code == status
+    client.force_login(ada)
+    assert "Analyses" not in client.get(PAGE).content.decode()
+    assert ReaderStudy.objects.get().unblinded_at is None
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_queries_do_not_grow_with_the_analyses(
+    coordinator: Client, study: ReaderStudy, noon: datetime, n: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for seed in range(n):
+        analyse_study(study, actor=None, at=noon, settings=Settings(seed=seed, draws=100))
+    assert Analysis.objects.count() == n
+    # 13 of the page, 1 for the list, 9 that read what an analysis would read, 1 for the job
+    with django_assert_num_queries(24):
+        coordinator.get(PAGE)

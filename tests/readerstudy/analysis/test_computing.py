@@ -1,0 +1,216 @@
+"""From arrays to the result: which questions count, what is labelled, and that nothing depends on chance or order."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from readerstudy.analysis.arrays import NOT_COUNTED, State, Voided
+from readerstudy.analysis.computing import compute
+from readerstudy.analysis.scoring import score
+from readerstudy.analysis.settings import Settings, SettingsRefused
+from readerstudy.analysis.storing import as_text
+from readerstudy.design.rules import AnalysisPlan
+from tests.readerstudy.analysis.made import make_arrays, paper_shaped
+
+QUICK = Settings(seed=7, draws=100)
+KEY = "ABCDABCDABCD"
+READERS = {"R1": "ABCDABCDABAA", "R2": "ABCDABCAABCC", "R3": "ABCDABBBABCD"}
+MODELS = {"M1": "ABCDDDDDABCD", "M2": "ABxDABCDDDDD"}
+
+
+def pair_of(panel: dict[str, Any], *names: str) -> dict[str, Any]:
+    [found] = [one for one in panel["pairs"] if {one["first"], one["second"]} == set(names)]
+    return dict(found)
+
+
+def rater_of(panel: dict[str, Any], name: str) -> dict[str, Any]:
+    [found] = [one for one in panel["raters"] if one["name"] == name]
+    return dict(found)
+
+
+def test_the_states_count_as_the_table_of_the_documentation_says() -> None:
+    state = np.array([list(State)], dtype=np.int8)
+    arrays = replace(
+        make_arrays({"R1": "A" * len(State)}, {}, "A" * len(State)),
+        state=state,
+        option=np.where(np.isin(state, [State.DECLINED, State.TIMED_OUT, State.FAILED]), -1, 0).astype(np.int8),
+    )
+    scored = score(arrays, QUICK)
+    expected = {
+        State.NOT_ASSIGNED: (-2, -1),
+        State.MISSING: (-2, -1),
+        State.ANSWERED: (0, 1),
+        State.UNCONFIRMED: (0, 1),
+        State.DECLINED: (-1, 0),
+        State.TIMED_OUT: (-1, 0),
+        State.LATE: (-1, 0),
+        State.FAILED: (-1, 0),
+    }
+    found = zip(scored.answers[0].tolist(), scored.correct[0].tolist(), strict=True)
+    assert dict(zip(State, found, strict=True)) == expected
+
+
+def test_the_switches_for_failed_extractions() -> None:
+    arrays = make_arrays(READERS, MODELS, KEY)
+    left_out = score(arrays, replace(QUICK, failed_in_accuracy="exclude"))
+    assert (left_out.correct[4, 2], left_out.answers[4, 2]) == (NOT_COUNTED, -1)
+    fifth = score(arrays, replace(QUICK, failed_in_agreement="own_category"))
+    assert (fifth.correct[4, 2], fifth.answers[4, 2], fifth.q) == (0, 4, 5)
+    with pytest.raises(SettingsRefused, match="one of: wrong, exclude"):
+        replace(QUICK, failed_in_accuracy="drop")
+
+
+def test_a_result_says_its_panels_pairs_and_groups_and_is_plain_json() -> None:
+    arrays = make_arrays(READERS, MODELS, KEY, tasks=["presence"] * 8 + ["location"] * 4)
+    result = compute(arrays, QUICK)
+    assert json.loads(as_text(result)) == result
+    assert list(result["panels"]) == ["All tasks", "presence", "location"]
+    whole = result["panels"]["All tasks"]
+    assert (whole["n"], whole["unit"], len(whole["raters"]), len(whole["pairs"])) == (12, "question", 5, 10)
+    assert rater_of(whole, "M2")["n_failed"] == 1
+    pair = pair_of(whole, "M2", "R1")
+    assert (pair["first"], pair["kinds"]) == ("M2", ["model", "reader"])
+    assert pair["cohen_kappa"]["n"] == 11  # the failed extraction is no rating
+    assert sum(pair["table"].values()) == 12  # and wrong
+    assert set(whole["groups"]) == {"readers", "models", "all"}
+    assert result["order"] == ["R1", "R2", "R3", "M1", "M2"]
+    assert result["items"]["answers"]["M2"] == MODELS["M2"]
+
+
+def test_the_planned_family_is_adjusted_and_everything_else_is_post_hoc() -> None:
+    tasks = ["presence"] * 8 + ["location"] * 4
+    arrays = make_arrays(READERS, MODELS, KEY, tasks=tasks, plan=AnalysisPlan(margin=0.9).as_json())
+    result = compute(arrays, QUICK)
+    planned = [one for one in result["comparisons"] if one["planned"]]
+    assert [(one["panel"], one["first"], one["second"]) for one in planned] == [
+        ("All tasks", "M1", "mean of the readers"),
+        ("All tasks", "M2", "mean of the readers"),
+    ]
+    smaller, larger = sorted(planned, key=lambda one: float(one["p"]["value"]))
+    assert smaller["p_holm"]["value"] == pytest.approx(min(1, 2 * smaller["p"]["value"]))
+    assert larger["p_holm"]["method"] == "holm over 2"
+    assert all(one["non_inferior"] for one in planned)
+    others = [one for one in result["comparisons"] if not one["planned"]]
+    assert len(others) == 4
+    assert all("post_hoc" in one["p"]["flags"] for one in others)
+    own_words = replace(arrays, plan=AnalysisPlan(primary="readers among themselves").as_json())
+    assert not any(one["planned"] for one in compute(own_words, QUICK)["comparisons"])
+
+
+def test_a_voided_question_changes_nothing_else() -> None:
+    """With answers of every kind to it; it is named, and counted in a labelled variant only."""
+    plain = compute(make_arrays(READERS, MODELS, KEY), QUICK)
+    more = {name: said + "D" for name, said in READERS.items()}
+    models = {"M1": MODELS["M1"] + "x", "M2": MODELS["M2"] + "A"}
+    voided = compute(make_arrays(more, models, KEY + "A", voided={12: Voided.BEFORE_UNBLINDING}), QUICK)
+    for part in ("panels", "comparisons", "mrmc", "time", "tables"):
+        assert voided[part] == plain[part]
+    assert plain["variants"] == {}
+    assert voided["questions"]["n_scored"] == 12
+    assert voided["variants"]["with_voided"]["panels"]["All tasks"]["n"] == 13
+    assert voided["items"]["voided"][-1] == "before"
+
+
+def test_a_question_voided_after_unblinding_stays_in_the_primary_result() -> None:
+    arrays = make_arrays(READERS, MODELS, KEY, voided={11: Voided.AFTER_UNBLINDING})
+    result = compute(arrays, QUICK)
+    assert result["panels"]["All tasks"]["n"] == 12
+    [(name, variant)] = result["variants"].items()
+    assert (name, variant["n"]) == ("without_all_voided", 11)
+    assert variant["label"].startswith("sensitivity")
+
+
+def test_slips_count_in_a_labelled_variant_only() -> None:
+    arrays = make_arrays(READERS, MODELS, KEY)
+    slip = arrays.slip.copy()
+    slip[0, 10] = 2
+    result = compute(replace(arrays, slip=slip), QUICK)
+    assert rater_of(result["panels"]["All tasks"], "R1")["n_correct"] == 10
+    assert rater_of(result["variants"]["with_slips"]["panels"]["All tasks"], "R1")["n_correct"] == 11
+
+
+def test_the_same_inputs_give_the_same_bytes_and_another_seed_other_intervals() -> None:
+    def text(seed: int) -> str:
+        return as_text(compute(make_arrays(READERS, MODELS, KEY), replace(QUICK, seed=seed)))
+
+    assert text(7) == text(7)
+    first, second = json.loads(text(7)), json.loads(text(8))
+    kappas = [pair_of(one["panels"]["All tasks"], "R1", "R2")["cohen_kappa"] for one in (first, second)]
+    assert kappas[0]["value"] == kappas[1]["value"]
+    assert kappas[0]["ci95"] != kappas[1]["ci95"]
+
+
+def test_a_study_without_models_and_one_with_a_single_reader() -> None:
+    result = compute(make_arrays({"R1": READERS["R1"]}, {}, KEY), QUICK)
+    assert result["comparisons"] == []
+    assert result["panels"]["All tasks"]["groups"]["readers"]["fleiss_kappa"]["reason"] == "one_rater"
+    models_only = compute(make_arrays({}, MODELS, KEY), QUICK)
+    assert models_only["mrmc"]["readers"]["value"] is None
+    assert models_only["comparisons"][0]["difference"]["reason"]
+
+
+def test_times_leave_out_what_the_rule_leaves_out() -> None:
+    arrays = make_arrays(READERS, MODELS, KEY)
+    active = np.full(arrays.state.shape, np.nan)
+    active[0] = np.arange(1, 13) * 1000
+    censored = np.zeros(arrays.state.shape, dtype=bool)
+    censored[0, 11] = True
+    position = np.zeros(arrays.state.shape, dtype=np.int32)
+    position[0] = np.arange(1, 13)
+    times = replace(arrays.times, active_ms=active, censored=censored)
+    [first, second, _third] = compute(replace(arrays, times=times, position=position), QUICK)["time"]["readers"]
+    assert (first["median"]["value"], first["median"]["n"], first["n_censored"]) == (6.0, 11, 1)
+    assert first["log_slope_per_position"]["value"] > 0
+    assert (second["median"]["value"], second["median"]["reason"]) == (None, "zero_trials")
+
+
+GOLDEN = "stats/golden/paper_shaped_study.json"
+
+
+@pytest.fixture(scope="module")
+def paper(shared_data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    arrays, expected = paper_shaped(shared_data.parent / GOLDEN)
+    return compute(arrays, Settings(seed=7, draws=100)), expected
+
+
+TASK_NAMES = {"all": "All tasks"}
+
+
+@pytest.mark.parametrize("task", ["all", "negation", "presence", "differential", "location", "geometric"])
+def test_every_kappa_of_the_paper_shaped_study(paper: tuple[dict[str, Any], dict[str, Any]], task: str) -> None:
+    result, expected = paper
+    names = expected["rater_order"]["value"]
+    panel = result["panels"][TASK_NAMES.get(task, task)]
+    for row, first in enumerate(names):
+        for column, second in enumerate(names[:row]):
+            found = pair_of(panel, first, second)["cohen_kappa"]
+            assert found["n"] == expected[f"kappa_n {task}"]["value"][row][column]
+            value = expected[f"kappa {task}"]["value"][row][column]
+            assert found["value"] == (None if value is None else pytest.approx(value, abs=1e-9))
+            assert (found["value"] is None) == (found["reason"] is not None)
+
+
+def test_the_rest_of_the_paper_shaped_study(paper: tuple[dict[str, Any], dict[str, Any]]) -> None:
+    result, expected = paper
+    whole = result["panels"]["All tasks"]
+    for name, value in expected["accuracy_cluster_se"]["value"].items():
+        assert rater_of(whole, name)["accuracy_cluster"]["accuracy_cluster_se"] == pytest.approx(value, abs=1e-8)
+    for group in ("readers", "models", "all"):
+        for name in ("percent_agreement", "fleiss_kappa", "conger_kappa", "gwet_ac1", "brennan_prediger"):
+            value = expected[f"{group}, all: {name}"]["value"]
+            assert whole["groups"][group][name]["value"] == pytest.approx(value, abs=1e-9)
+    for name, value in expected["mcnemar_exact_p"]["value"].items():
+        model, reader = name.split(" vs ")
+        found = pair_of(whole, model, reader)
+        assert found["mcnemar_exact_p"]["value"] == pytest.approx(value, abs=1e-9)
+        table = expected["paired tables model vs reader"]["value"][name]
+        assert list(found["table"].values()) == table
+    for one in result["comparisons"][:8]:
+        p = expected[f"{one['first']} minus mean of readers p_random_readers_random_cases"]["value"]
+        assert one["p"]["value"] == pytest.approx(p, abs=1e-7)

@@ -1,0 +1,151 @@
+"""From rows to arrays: what each reading counts as, who is a rater, and what the hash notices."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import numpy as np
+import pytest
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import User
+from readerstudy.analysis.arrays import MODEL, READER, State, Voided
+from readerstudy.analysis.gathering import gather
+from readerstudy.enums import PredictionState, StudyState
+from readerstudy.models import Enrolment, ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyCase
+from tests.readerstudy.exports.read_study import read_study, void
+from tests.readerstudy.studies import enrol
+
+STATES = [
+    State.ANSWERED,  # right, with a slip and a confidence
+    State.ANSWERED,
+    State.DECLINED,
+    State.LATE,
+    State.UNCONFIRMED,
+    State.ANSWERED,  # unconfirmed first; the commit took its place
+    State.TIMED_OUT,
+    State.MISSING,  # never reached
+]
+
+
+@pytest.fixture
+def study(rita: User, remo: User) -> ReaderStudy:
+    return read_study(rita, remo, state=StudyState.CLOSED)
+
+
+def predict(study: ReaderStudy, name: str, options: str, at: datetime, *, is_named: bool = True) -> PredictionRun:
+    """One letter for each case; x: nothing could be extracted, a full stop: not in the file."""
+    entry, _made = ModelEntry.objects.get_or_create(name=name, defaults={"created_at": at})
+    run = PredictionRun.objects.create(
+        entry=entry,
+        bank=study.bank,
+        study=study,
+        number=1 + entry.runs.count(),
+        file_name=f"{name}.json",
+        file_sha256="f" * 64,
+        rule="test-1",
+        n_read=len(options),
+        n_matched=len(options),
+        n_failed=options.count("x"),
+        n_missing=options.count("."),
+        n_duplicate=0,
+        n_unknown=0,
+        is_named=is_named,
+        imported_at=at,
+    )
+    cases = study.cases.filter(block="main").order_by("number")
+    for row, (case, letter) in enumerate(zip(cases, options, strict=True), 1):
+        if letter != ".":
+            failed = letter == "x"
+            Prediction.objects.create(
+                run=run,
+                revision_id=case.revision_id,
+                state=PredictionState.FAILED if failed else PredictionState.ANSWERED,
+                option="" if failed else letter,
+                row=row,
+            )
+    return run
+
+
+def test_every_state_of_a_reading(study: ReaderStudy) -> None:
+    arrays = gather(study)
+    assert [(rater.name, rater.kind) for rater in arrays.raters] == [("R1", READER)]
+    assert arrays.state[0].tolist() == STATES
+    assert arrays.option[0].tolist() == [1, 2, -1, 1, 1, 0, -1, -1]
+    assert arrays.questions.key.tolist() == [1] * 8
+    assert arrays.position[0].tolist() == [1, 2, 3, 4, 5, 6, 7, 0]
+    assert (arrays.confidence[0, 0], arrays.slip[0, 0]) == (80, 3)
+    assert arrays.slip[0, 1:].tolist() == [-1] * 7
+    assert arrays.times.active_ms[0, 0] == 4200
+    assert np.isnan(arrays.times.active_ms[0, 1:]).all()
+    assert arrays.times.censored[0].tolist() == [False, False, False, True, True, False, True, False]
+    assert arrays.times.disturbed[0].tolist() == [True] + [False] * 7
+
+
+def test_who_left_or_answered_nothing_is_named_and_is_no_rater(study: ReaderStudy, stan: User) -> None:
+    enrol(study, stan)
+    assert gather(study).excluded == (
+        {"kind": "reader", "reader": "R2", "reason": "withdrawn"},
+        {"kind": "reader", "reader": "R3", "reason": "no answers"},
+    )
+    Enrolment.objects.update(withdrawn_at=None, replaced_at=study.created_at)
+    assert gather(study).raters == ()
+
+
+def test_voidings_say_when_they_were_decided(study: ReaderStudy) -> None:
+    first, second = study.cases.filter(block="main").order_by("number")[:2]
+    void(first)
+    void(second, before_unblinding=False, reason="two valid")
+    arrays = gather(study)
+    assert arrays.questions.voided.tolist()[:3] == [Voided.BEFORE_UNBLINDING, Voided.AFTER_UNBLINDING, Voided.NO]
+    told = [(one["case"], one["decided"], one["reason"]) for one in arrays.excluded if one["kind"] == "case"]
+    assert told == [(1, "before_unblinding", "two keys are right"), (2, "after_unblinding", "two valid")]
+
+
+def test_a_case_of_another_set_is_not_missing(study: ReaderStudy) -> None:
+    link = StudyCase.sets.through
+    ReaderStudy.objects.update(state=StudyState.DRAFT)
+    link.objects.filter(studycase__number=8, studycase__block="main").delete()
+    assert gather(study).state[0, 7] == State.NOT_ASSIGNED
+
+
+def test_the_named_run_of_each_model(study: ReaderStudy, noon: datetime) -> None:
+    predict(study, "Beta", "AAAAAAAA", noon)
+    predict(study, "Alpha", "CCCCCCCC", noon, is_named=False)
+    predict(study, "Alpha", "BBxBBBB.", noon)
+    arrays = gather(study)
+    assert [(rater.name, rater.kind) for rater in arrays.raters[1:]] == [("Alpha", MODEL), ("Beta", MODEL)]
+    assert arrays.option[1].tolist() == [1, 1, -1, 1, 1, 1, 1, -1]
+    assert arrays.state[1].tolist()[2] == State.FAILED
+    assert arrays.state[1].tolist()[7] == State.MISSING
+    assert arrays.raters[1].facts["number"] == 2
+
+
+def test_a_model_called_like_a_reader_gets_another_name(study: ReaderStudy, noon: datetime) -> None:
+    run = predict(study, "R1", "A" * 8, noon)
+    assert [rater.name for rater in gather(study).raters] == ["R1", f"R1 (model {run.entry_id})"]
+
+
+def test_the_hash_notices_what_counts_and_nothing_else(study: ReaderStudy, noon: datetime) -> None:
+    seen = [gather(study).sha256()]
+    assert gather(study).sha256() == seen[0]
+    ReaderStudy.objects.update(archived_at=noon, unblinded_at=noon)
+    study.refresh_from_db()
+    assert gather(study).sha256() == seen[0]
+    void(study.cases.get(block="main", number=4))
+    seen.append(gather(study).sha256())
+    predict(study, "Alpha", "A" * 8, noon)
+    seen.append(gather(study).sha256())
+    Enrolment.objects.filter(pseudonym="R1").update(replaced_at=noon)
+    seen.append(gather(study).sha256())
+    assert len(set(seen)) == 4
+
+
+def test_it_costs_as_much_for_many_models(
+    study: ReaderStudy, noon: datetime, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(3):
+        predict(study, f"Model {number}", "A" * 8, noon)
+    # arms, cases, keys, readers, runs, sets, responses, remarks, predictions
+    with django_assert_num_queries(9):
+        gather(study)

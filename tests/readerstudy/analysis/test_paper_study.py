@@ -1,0 +1,76 @@
+"""The study of the paper, from its files through the ordinary commands to the published numbers."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+
+from tests.readerstudy.analysis.test_computing import GOLDEN, TASK_NAMES, pair_of
+
+STUDY = "Paper-shaped study"
+
+
+@pytest.fixture
+def golden(shared_data: Path) -> dict[str, Any]:
+    expected: dict[str, Any] = json.loads((shared_data.parent / GOLDEN).read_text())["expected"]
+    return expected
+
+
+@pytest.fixture
+def files(shared_data: Path, tmp_path: Path) -> Path:
+    shared = shared_data.parent
+    tool = shared / "tools" / "paper_study_files.py"
+    if not tool.is_file():
+        pytest.skip("the tool that writes the files of the study is not on this machine")
+    subprocess.run([sys.executable, str(tool), str(shared / GOLDEN), str(tmp_path)], check=True)
+    return tmp_path
+
+
+def command(*words: str) -> str:
+    out = StringIO()
+    call_command(*words, stdout=out, stderr=StringIO())
+    return out.getvalue()
+
+
+def analysis() -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(command("analyse_study", STUDY, "--json", "--draws", "100"))
+    return result
+
+
+def printed_accuracies(result: dict[str, Any]) -> dict[str, float]:
+    raters = result["panels"]["All tasks"]["raters"]
+    return {one["name"]: round(100 * one["accuracy"]["value"], 2) for one in raters}
+
+
+def test_the_published_accuracies_and_every_kappa(db: None, files: Path, golden: dict[str, Any]) -> None:
+    command("import_questions", str(files / "questions.json"), "--bank", "paper")
+    command("create_study", "--bank", "paper", "--cases", str(files / "cases.txt"), "--name", STUDY)
+    command("freeze_reader_study", STUDY)
+    command("import_responses", str(files / "responses.csv"), "--study", STUDY)
+    for model in sorted(files.glob("predictions_*.json")):
+        name = model.stem.removeprefix("predictions_")
+        command("import_predictions", str(model), "--model", name, "--study", STUDY)
+    published = golden["accuracy"]["published_percent"]
+    unvoided = printed_accuracies(analysis())
+    assert not [name for name, percent in published.items() if unvoided[name] == percent]
+    command("import_voidings", str(files / "voidings.csv"), "--study", STUDY)
+    result = analysis()
+    found = printed_accuracies(result)
+    assert {name: found[name] for name in published} == published
+    assert [one["decided"] for one in result["excluded"]] == ["before_unblinding"] * 2
+    assert printed_accuracies(result["variants"]["with_voided"]) == unvoided
+    names = golden["rater_order"]["value"]
+    for task in ("all", "negation", "presence", "differential", "location", "geometric"):
+        panel = result["panels"][TASK_NAMES.get(task, task)]
+        for row, first in enumerate(names):
+            for column, second in enumerate(names[:row]):
+                value = golden[f"kappa {task}"]["value"][row][column]
+                kappa = pair_of(panel, first, second)["cohen_kappa"]["value"]
+                assert kappa == (None if value is None else pytest.approx(value, abs=1e-9))
