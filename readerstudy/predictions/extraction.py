@@ -26,6 +26,7 @@ from functools import lru_cache
 RULE = "letter-1"
 LETTERS = "ABCD"
 HALF = 10_000  # characters looked at from either end of a long answer
+LONGEST_WORDING = 2_000  # characters of an answer that can be the wording of an option
 SHORT = 40  # characters that a bare letter can have around it
 NOTHING = frozenset({""})  # a step that decides that there is no answer
 
@@ -172,8 +173,9 @@ def _is_denied(match: re.Match[str]) -> bool:
 
 def _worded(raw: str, options: Sequence[str]) -> str:
     """By step 7."""
-    said = _plain(raw)
-    found = [letter for letter, option in zip(LETTERS, options, strict=False) if said and _plain(option) == said]
+    said = _plain(raw) if len(raw) <= LONGEST_WORDING else ""
+    alike = [(letter, option) for letter, option in zip(LETTERS, options, strict=False) if len(said) <= len(option) + 8]
+    found = [letter for letter, option in alike if said and _plain(option) == said]
     return found[0] if len(found) == 1 else ""
 
 

@@ -77,7 +77,7 @@ def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record 
         inner = _first(raw, ("answer", "option", *fields.answer))
         raw = raw if inner is None else inner
     record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")))
-    wrong = next(filter(None, map(text_problem, (record.id, record.raw, record.explanation))), "")
+    wrong = text_problem(record.id) or text_problem(record.raw) or text_problem(record.explanation)
     return Problem(row, name if not text_problem(name) else "", wrong) if wrong else record
 
 
@@ -91,7 +91,10 @@ def _id(about: Mapping[str, Any], fields: Fields, key: str) -> str | Problem:
 
 
 def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> Any:
-    return next((value[name] for name in names if value.get(name) is not None), None)
+    for name in names:
+        if (found := value.get(name)) is not None:
+            return found
+    return None
 
 
 def _response(answer: Any) -> Any:

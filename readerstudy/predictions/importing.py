@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -109,8 +111,26 @@ def import_predictions(
     The first run of a model on a study or bank is named for the figures.
     """
     result = PredictionsImported(entry, target, file, dry_run)
+    with _no_collection():
+        return _import(result, actor=actor, at=at)
+
+
+@contextlib.contextmanager
+def _no_collection() -> Iterator[None]:
+    """Without walks of the garbage collector over all records again and again; none of them is part of a cycle."""
+    was_on = gc.isenabled()
+    gc.disable()
     try:
-        _check(entry, target)
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _import(result: PredictionsImported, *, actor: User | None, at: datetime) -> PredictionsImported:
+    target, file = result.target, result.file
+    try:
+        _check(result.entry, target)
         read = read_predictions(file.content, file.form)
     except (FileUnreadable, ModelRefused) as refusal:
         result.problems = [Problem(0, "", str(refusal))]
@@ -125,7 +145,7 @@ def import_predictions(
     if read.records and not answered:
         told = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
         result.problems.insert(0, Problem(0, "", told))
-    if not result.problems and dry_run:
+    if not result.problems and result.dry_run:
         _is_there(result)
     elif not result.problems:
         try:

@@ -84,7 +84,7 @@ def _conflict(before: Answer, answer: Answer) -> Problem:
 def _option(record: Record, options: Sequence[str], found: Matching) -> str:
     """The canonical option of a record. Its letter is of the options as the record lists them, where it does."""
     listed = _listed(record.options, options)
-    if listed is None or list(listed) == list(options):
+    if listed is None or listed is options or list(listed) == list(options):
         return extract(record.raw, options)
     if sorted(listed) != sorted(options):
         found.other_wording.append(record.id)
@@ -98,14 +98,9 @@ def _listed(listed: Sequence[str], options: Sequence[str]) -> Sequence[str] | No
     """The texts of the options that a record lists, without letters; None where it lists none."""
     if not listed:
         return None
-    if len(listed) == len(options) and all(map(_is_plain, LETTERS, listed, options)):
-        return options
+    if list(listed) == [f"{letter}. {option}" for letter, option in zip(LETTERS, options, strict=False)]:
+        return options  # as in nearly every file
     try:
         return split_options(list(listed))[0] if len(listed) == len(LETTERS) else listed
     except OptionsUnclear:
         return listed
-
-
-def _is_plain(letter: str, listed: str, option: str) -> bool:
-    """The usual form, which is told at once."""
-    return listed.startswith(letter) and listed[1:3] == ". " and listed[3:] == option

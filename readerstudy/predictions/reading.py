@@ -15,7 +15,7 @@ from readerstudy.predictions.sheets import lines_of_sheet
 from readerstudy.predictions.strict import SPACE, Spoiled, StrictReader, values_of_list
 from readerstudy.predictions.tables import named_rows, rows_of_text
 
-MOST_BYTES = 256_000_000
+MOST_BYTES = 256 * 1024 * 1024
 MOST_ROWS = 1_000_000
 ZIP = b"PK\x03\x04"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from readerstudy.predictions.records import FileUnreadable
@@ -28,9 +28,9 @@ class StrictReader:
 
     def __init__(self) -> None:
         self._spoilt: list[str] = []
-        self._scan = json.JSONDecoder(
+        self._scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(  # type: ignore[attr-defined]  # no stub
             object_pairs_hook=self._members, parse_constant=self._constant, parse_float=self._float
-        ).raw_decode
+        ).scan_once
 
     def value(self, text: str, at: int = 0) -> tuple[Any, int]:
         """The value that begins at ``at``, and where it ends: ``end``, also after Spoiled where it came that far.
@@ -41,6 +41,8 @@ class StrictReader:
         self.end = at
         try:
             value, self.end = self._scan(text, at)
+        except StopIteration as stop:
+            raise json.JSONDecodeError("a value is missing", text, stop.value) from None
         except RecursionError:
             raise Spoiled("The record is nested too deeply.") from None
         except json.JSONDecodeError:

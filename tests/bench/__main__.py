@@ -11,7 +11,17 @@ import platform
 import sys
 import tempfile
 
-SUBJECTS = ("import_questions", "ingest", "load", "reading", "review", "statistics", "study_load", "viewer")
+SUBJECTS = (
+    "import_questions",
+    "ingest",
+    "load",
+    "predictions",
+    "reading",
+    "review",
+    "statistics",
+    "study_load",
+    "viewer",
+)
 ON_REQUEST = ("journey",)  # a film, not a measurement
 
 
