@@ -13,7 +13,7 @@ from annotation.models import Revision, User
 from readerstudy.design.casting import draw_cases, list_cases, preview_draw, resolve
 from readerstudy.design.drafting import update_rules, update_seed
 from readerstudy.design.drawing import Candidate, CellCount, DrawRequest, cell_counts
-from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
+from readerstudy.design.pool import candidates_among, is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.poolcounts import pool_cells
 from readerstudy.design.protocol import canonical, sha256_of
 from readerstudy.design.rules import read_rules
@@ -62,27 +62,13 @@ def preview_choice(study: ReaderStudy, wanted: Wanted) -> Choice:
 
 def _listed(study: ReaderStudy, wanted: Wanted) -> Choice:
     found = resolve(study.bank, [*wanted.numbers, *wanted.practice])
-    by_revision = _candidates(list(found.values()))
+    by_revision = {one.revision_id: one for one in candidates_among(Revision.objects.all(), list(found.values()))}
     main = [by_revision[found[number]] for number in wanted.numbers]
     practice = [by_revision[found[number]] for number in wanted.practice]
     counts = cell_counts(main)
     pool = pool_cells(study.bank)
     cells = [CellCount(*cell, pool[cell].n, n) for cell, n in counts.items()]
     return _choice(study, main, practice, [list(range(1, len(main) + 1))], cells, True)
-
-
-def _candidates(revision_ids: Sequence[int]) -> dict[int, Candidate]:
-    rows = Revision.objects.filter(pk__in=revision_ids).select_related("question__exam")
-    return {
-        row.pk: Candidate(
-            row.pk,
-            row.question.number,
-            row.task,
-            row.difficulty,
-            row.question.exam.patient_pseudonym or f"exam {row.question.exam.pseudonym}",
-        )
-        for row in rows
-    }
 
 
 def _choice(

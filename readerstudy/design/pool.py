@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 
 from django.db.models import Exists, OuterRef
 
 from annotation.enums import AssignmentState, Verdict
 from annotation.models import QuestionBank, Review, Revision
+from annotation.models.question import RevisionQuerySet
 from readerstudy.design.drawing import Candidate
 
 CHUNK = 5_000
+AT_ONCE = 500  # ids in one query
 
 
 def verdicts_on(bank: QuestionBank) -> dict[int, set[str]]:
@@ -37,27 +39,37 @@ def is_accepted(verdicts: Collection[str] | None) -> bool:
     return bool(verdicts) and set(verdicts or ()) == {Verdict.ACCEPT}
 
 
+def accepted_in(bank: QuestionBank) -> list[int]:
+    """The revisions of the bank that every review accepts, at least one; whether they are current is not asked."""
+    return [pk for pk, verdicts in verdicts_on(bank).items() if is_accepted(verdicts)]
+
+
 def candidates_of(bank: QuestionBank) -> list[Candidate]:
     """Every current question of the bank, by number."""
-    rows = (
-        Revision.objects.in_bank(bank)
-        .current()
-        .order_by("question__number")
-        .values_list(
-            *("pk", "question__number", "task", "difficulty"),
-            *("question__exam__patient_pseudonym", "question__exam__pseudonym"),
-        )
+    return _candidates(Revision.objects.in_bank(bank).current().order_by("question__number"))
+
+
+def candidates_among(rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:
+    """Those of the rows that have one of these ids, by number: the cost is that of the ids, however large the bank."""
+    parts = (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE))
+    found = [one for part in parts for one in _candidates(rows.filter(pk__in=part).order_by())]
+    return sorted(found, key=lambda one: one.number)
+
+
+def _candidates(rows: RevisionQuerySet) -> list[Candidate]:
+    columns = rows.values_list(
+        *("pk", "question__number", "task", "difficulty"),
+        *("question__exam__patient_pseudonym", "question__exam__pseudonym"),
     )
     return [
         Candidate(revision_id, number, task, difficulty, patient or f"exam {exam}")
-        for revision_id, number, task, difficulty, patient, exam in rows.iterator(chunk_size=CHUNK)
+        for revision_id, number, task, difficulty, patient, exam in columns.iterator(chunk_size=CHUNK)
     ]
 
 
 def pool_of(bank: QuestionBank) -> list[Candidate]:
     """The questions that every review accepts, at least one, in their current wording."""
-    verdicts = verdicts_on(bank)
-    return [one for one in candidates_of(bank) if is_accepted(verdicts.get(one.revision_id))]
+    return candidates_among(Revision.objects.in_bank(bank).current(), accepted_in(bank))
 
 
 def mates_of_patient(revision_ids: Collection[int]) -> dict[str, list[int]]:

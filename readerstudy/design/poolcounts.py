@@ -10,9 +10,7 @@ from django.db.models import Count
 from annotation.enums import Difficulty, Task
 from annotation.models import QuestionBank, Revision
 from readerstudy.design.drawing import Cell
-from readerstudy.design.pool import is_accepted, verdicts_on
-
-CHUNK = 500  # ids in one query
+from readerstudy.design.pool import pool_of
 
 
 @dataclass(frozen=True)
@@ -35,15 +33,6 @@ def pool_cells(bank: QuestionBank) -> dict[Cell, PoolCell]:
         Revision.objects.in_bank(bank).current().order_by().values_list("task", "difficulty").annotate(n=Count("pk"))
     )
     counts: Counter[Cell] = Counter({(task, difficulty): n for task, difficulty, n in every})
-    accepted = _accepted(bank)
+    accepted = Counter(one.cell for one in pool_of(bank))
     cells = [(task, difficulty) for task in Task.values() for difficulty in Difficulty.values()]
     return {cell: PoolCell(*cell, accepted[cell], counts[cell] - accepted[cell]) for cell in cells}
-
-
-def _accepted(bank: QuestionBank) -> Counter[Cell]:
-    ids = [revision for revision, verdicts in verdicts_on(bank).items() if is_accepted(verdicts)]
-    found: Counter[Cell] = Counter()
-    for start in range(0, len(ids), CHUNK):
-        rows = Revision.objects.in_bank(bank).current().filter(pk__in=ids[start : start + CHUNK]).order_by()
-        found.update(rows.values_list("task", "difficulty"))
-    return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.enums import AssignmentState, Verdict
-from annotation.models import Assignment, Review, User
+from annotation.models import Assignment, Review, Revision, User
 from readerstudy.design.pool import mates_of_patient, pool_of
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 from tests.readerstudy.design.made import make_questions, revision_of, same_patient
@@ -33,6 +33,15 @@ def test_only_unanimous_acceptance_lets_a_question_in(rita: User, remo: User) ->
     other[3].state = AssignmentState.WITHDRAWN
     other[3].save()
     assert [one.number for one in pool_of(review_round.plan.bank)] == [1, 3, 4]
+
+
+def test_a_wording_that_was_accepted_and_superseded_is_not_in_the_pool(rita: User) -> None:
+    review_round = make_round(rita, n_questions=2)
+    for assignment in assignments_of(rita, review_round):
+        review(assignment, Verdict.ACCEPT)
+    old = revision_of(review_round.plan.bank, 1)
+    Revision.objects.filter(pk=old.pk).update(superseded_by=old.bank_import)
+    assert [one.number for one in pool_of(review_round.plan.bank)] == [2]
 
 
 def test_patients_stand_for_their_questions_and_exams_for_unknown_patients() -> None:
