@@ -24,7 +24,7 @@ DRAWS = 2000
 FEWEST_CLUSTERS = 10
 MOST_UNDEFINED = 0.05
 SHARES = (0.025, 0.975)
-CELLS_AT_ONCE = 2_000_000  # of draws by units, so that a block stays within some 50 MB
+CELLS_AT_ONCE = 4_000_000  # of draws by units: a block stays within some 50 MB
 EXACT_IN_SINGLE = 2**24  # whole numbers up to here add up exactly in 32-bit floats, in any order
 
 Floats = NDArray[np.float64]

@@ -23,7 +23,7 @@ from readerstudy.statistics.bootstrap import (
 )
 from readerstudy.statistics.pair_tables import Codes, pair_tables, rater_pairs
 from readerstudy.statistics.pairs import cohen_kappa
-from readerstudy.statistics.rating_sums import RatingSums, columns_of
+from readerstudy.statistics.rating_sums import RatingSums, columns_of, common_denominator, rating_counts
 from readerstudy.statistics.results import (
     EXPECTED_AGREEMENT_IS_ONE,
     FEWEST_FOR_INTERVAL,
@@ -78,8 +78,9 @@ def group_statistics(
     ``krippendorff_alpha_nominal``; n is the questions with two ratings or more. Undefined: ``one_rater``,
     ``no_common_questions``, ``expected_agreement_is_one``, ``no_variation`` (alpha).
     """
-    columns = units.sums(columns_of(answers, n_options))
-    sums = RatingSums(columns.sum(axis=0), n_options)
+    whole = common_denominator(rating_counts(answers, n_options))
+    columns = units.sums(np.rint(columns_of(answers, n_options) * whole))
+    sums = RatingSums(columns.sum(axis=0) / whole, n_options)
     n = int(sums.n_paired)
     results: dict[str, Result] = {}
     fractions: dict[str, float | None] = {}
@@ -87,7 +88,7 @@ def group_statistics(
         reason = ONE_RATER if len(answers) < 2 else NO_COMMON_QUESTIONS
         results = {name: undefined(reason, n=0, method=units.method) for name in COEFFICIENTS}
         return GroupStatistics(results, dict.fromkeys(COEFFICIENTS))
-    drawn = RatingSums(resampled_totals(columns, generator(seed, panel, GROUPS), draws), n_options)
+    drawn = RatingSums(resampled_totals(columns, generator(seed, panel, GROUPS), draws) / whole, n_options)
     n_clusters = int((columns[:, 1] > 0).sum()) if units.clustered else None
     for name, coefficient in COEFFICIENTS.items():
         interval = percentile_intervals(coefficient(drawn)[:, np.newaxis], n, n_clusters)[0]

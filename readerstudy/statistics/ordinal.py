@@ -18,7 +18,7 @@ from readerstudy.statistics.groups import ORDINAL, krippendorff_alpha
 from readerstudy.statistics.mean_squares import MeanSquares, mean_squares
 from readerstudy.statistics.pair_tables import Codes, pair_tables
 from readerstudy.statistics.pairs import cohen_kappa
-from readerstudy.statistics.rating_sums import RatingSums, columns_of_counts, rating_counts
+from readerstudy.statistics.rating_sums import RatingSums, columns_of_counts, common_denominator, rating_counts
 from readerstudy.statistics.results import (
     EXPECTED_AGREEMENT_IS_ONE,
     FEWEST_FOR_INTERVAL,
@@ -71,12 +71,14 @@ def grade_agreement(
     ``krippendorff_alpha_ordinal`` of all reviewers, and ``cohen_kappa_linear`` and ``cohen_kappa_quadratic`` where
     there are two. n is the questions with two grades or more.
     """
-    columns = units.sums(columns_of_counts(rating_counts(grades, n_grades)))
-    paired = columns[:, 1] > 0
-    n, n_clusters = int(columns[:, 1].sum()), int(paired.sum()) if units.clustered else None
-    drawn = resampled_totals(columns, generator(seed, panel, GRADES), draws)
-    values = {"krippendorff_alpha_ordinal": krippendorff_alpha(RatingSums(columns.sum(axis=0), n_grades), ORDINAL)}
-    replicates = {"krippendorff_alpha_ordinal": krippendorff_alpha(RatingSums(drawn, n_grades), ORDINAL)}
+    counts = rating_counts(grades, n_grades)
+    whole = common_denominator(counts)
+    columns = units.sums(np.rint(columns_of_counts(counts) * whole))
+    sums = RatingSums(columns.sum(axis=0) / whole, n_grades)
+    drawn = RatingSums(resampled_totals(columns, generator(seed, panel, GRADES), draws) / whole, n_grades)
+    n, n_clusters = int(sums.n_paired), int((columns[:, 1] > 0).sum()) if units.clustered else None
+    values = {"krippendorff_alpha_ordinal": krippendorff_alpha(sums, ORDINAL)}
+    replicates = {"krippendorff_alpha_ordinal": krippendorff_alpha(drawn, ORDINAL)}
     if len(grades) == 2:
         tables = pair_tables(grades, n_grades, group=units.number, n_groups=units.m)[0]
         drawn_tables = resampled_totals(tables, generator(seed, panel, GRADES), draws)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from math import lcm
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,6 +47,12 @@ def coincidences(counts: Codes) -> Floats:
     pairs[:, diagonal, diagonal] -= counts
     weight = np.where(r > 1, 1 / np.maximum(r - 1, 1), 0.0)
     return np.asarray(weight[:, np.newaxis, np.newaxis] * pairs)
+
+
+def common_denominator(counts: Codes) -> int:
+    """A number that makes whole numbers of all columns: these add up exactly, in any order and on any processor."""
+    of_question = np.unique(counts.sum(axis=1)).tolist()
+    return lcm(*(r * (r - 1) for r in of_question if r > 1))
 
 
 def columns_of_counts(counts: Codes) -> Floats:

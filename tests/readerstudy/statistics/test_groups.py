@@ -14,7 +14,7 @@ from readerstudy.statistics import groups
 from readerstudy.statistics.group_intervals import COEFFICIENTS
 from readerstudy.statistics.pair_tables import pair_tables
 from readerstudy.statistics.pairs import brennan_prediger, gwet_ac1
-from readerstudy.statistics.rating_sums import RatingSums, columns_of, rating_counts
+from readerstudy.statistics.rating_sums import RatingSums, columns_of, common_denominator, rating_counts
 
 Q = 4
 Answers = NDArray[np.int8]
@@ -101,6 +101,12 @@ def test_alpha_of_equally_spaced_values_does_not_depend_on_their_unit(answers: A
     one = groups.krippendorff_alpha(sums, groups.INTERVAL, np.arange(1.0, Q + 1))
     other = groups.krippendorff_alpha(sums, groups.INTERVAL, 20 * np.arange(1.0, Q + 1) - 7)
     assert float(other) == pytest.approx(float(one), nan_ok=True)
+
+
+@given(of_raters(2, 7, -2))
+def test_sums_of_columns_are_whole_over_their_common_denominator(answers: Answers) -> None:
+    columns = columns_of(answers, Q) * common_denominator(rating_counts(answers, Q))
+    assert np.abs(columns - np.rint(columns)).max() < 1e-9
 
 
 def test_codes_of_no_option_are_refused() -> None:
