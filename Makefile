@@ -7,7 +7,7 @@ DEMO_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var/demo)
 SITE_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var)
 RUN = PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
 
-.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof torture services backup restore
+.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-statistics torture services backup restore
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
@@ -74,9 +74,15 @@ bench: setup-dev
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each)
-proof: setup-dev
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), then the statistics
+proof: proof-reading proof-statistics
+
+proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
+
+proof-statistics: setup-dev
+	@$(BIN)/python -m tests.readerstudy.statistics.golden_table
+	@$(BIN)/python -m tests.readerstudy.statistics.coverage
 
 ## make torture      kill -9 web, worker and database under 20 readers, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS)
 torture: setup-dev

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,12 @@ from numpy.typing import NDArray
 from readerstudy.statistics.bootstrap import generator, percentiles, resampled_tables, resampled_totals
 from readerstudy.statistics.pair_tables import Tables, pair_tables
 from readerstudy.statistics.pairs import cohen_kappa
-from tests.readerstudy.statistics.goldencases import Found, assert_agrees, read
+from tests.readerstudy.statistics.goldencases import Found, Golden, assert_agrees, read
 
 DRAWS = 20_000
 NOTED = {"bootstrap_mean": 0.01, "bootstrap_sd": 0.01, "bootstrap_undefined_fraction": 0.005}  # of its notes
-CASE = read("bootstrap_enumerated_four")
+NAME = "bootstrap_enumerated_four"
+CASE = read(NAME)
 
 
 def tables_drawn(given: Any) -> NDArray[np.floating]:
@@ -24,6 +26,12 @@ def tables_drawn(given: Any) -> NDArray[np.floating]:
 
 def units_drawn(given: Any) -> NDArray[np.floating]:
     return resampled_totals(tables(given), generator(1, "golden", "units"), DRAWS)
+
+
+def all_resamples(given: Any) -> NDArray[np.floating]:
+    """Every way to draw four of four questions, each as likely as any other."""
+    one_each = tables(given)
+    return np.array([one_each[list(drawn)].sum(axis=0) for drawn in product(range(4), repeat=4)], dtype=np.float64)
 
 
 def tables(given: Any) -> Tables:
@@ -44,10 +52,18 @@ def found_from(given: Any, drawn: NDArray[np.floating]) -> Found:
     }
 
 
+GOLDEN = Golden({NAME: lambda given: found_from(given, all_resamples(given))}, {"bootenum": ".*"})
+
+
+@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
+def test_golden(file: str, name: str) -> None:
+    GOLDEN.check(file, name)
+
+
 @pytest.mark.skipif(CASE is None, reason="stats/golden/bootstrap_enumerated_four.json is not on this machine")
 @pytest.mark.parametrize("draw", [tables_drawn, units_drawn], ids=lambda draw: draw.__name__)
 @pytest.mark.parametrize("name", CASE["expected"] if CASE else [])
-def test_golden(name: str, draw: Any) -> None:
+def test_draws_come_near(name: str, draw: Any) -> None:
     expected = CASE["expected"][name]
     found = found_from(CASE["input"], draw(CASE["input"]))[name]
     assert_agrees(found, expected["value"], NOTED.get(name, expected["tolerance"]), name)

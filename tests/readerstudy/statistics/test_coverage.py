@@ -1,0 +1,17 @@
+"""Intervals that can be counted out hold the truth as often as they say; ``make proof`` simulates the others."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.readerstudy.statistics.coverage import ACCURACIES, DISCORDANT, of_tango, of_wilson
+
+
+@pytest.mark.parametrize("p", ACCURACIES)
+def test_wilson(p: float) -> None:
+    assert of_wilson(p).is_as_said
+
+
+@pytest.mark.parametrize(("p_first", "p_second"), DISCORDANT)
+def test_tango(p_first: float, p_second: float) -> None:
+    assert of_tango(p_first, p_second).is_as_said
