@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from django.contrib.contenttypes.management import create_contenttypes
+from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
 from annotation.enums import Role
@@ -14,6 +17,10 @@ from annotation.models import Membership, User
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("steady")
+
+# Nobody asks for the permissions that Django makes anew for every model whenever the tables are emptied.
+post_migrate.disconnect(create_contenttypes)
+post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
 
 # The slowest files go first, so that no process is left alone with one of them at the end.
 SLOWEST = (
@@ -32,11 +39,20 @@ SLOWEST = (
 )
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     def rank(item: pytest.Item) -> int:
         return next((n for n, slow in enumerate(SLOWEST) if item.nodeid.startswith(slow)), len(SLOWEST))
 
     items.sort(key=rank)  # in each rank as they were
+    if "TEST_DATABASE_URL" in os.environ:  # another database tells nothing new about tests that have none
+        config.hook.pytest_deselected(items=[item for item in items if not has_database(item)])
+        items[:] = filter(has_database, items)
+
+
+def has_database(item: pytest.Item) -> bool:
+    """pytest-django refuses the database to every other test."""
+    asked = {"db", "transactional_db", "django_db_blocker"} & set(getattr(item, "fixturenames", ()))
+    return bool(asked or item.get_closest_marker("django_db"))
 
 
 SHARED = (Path(__file__).resolve().parent.parent.parent / "shared").resolve()

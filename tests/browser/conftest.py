@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Playwright, sync_playwright
 
+from tests.browser.server import served_in_one_piece
+
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",
     "--disable-gpu",
@@ -31,6 +33,17 @@ def find_chromium() -> str | None:
     return shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 
 
+def find_headless_chromium() -> str | None:
+    """REXVQA_CHROMIUM, else the same browser without its windows, of which a page costs a third; else a whole one."""
+    return os.environ.get("REXVQA_CHROMIUM") or shutil.which("chromium-headless-shell") or find_chromium()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _live_servers() -> Iterator[None]:
+    with served_in_one_piece():
+        yield
+
+
 @pytest.fixture(scope="session")
 def playwright() -> Iterator[Playwright]:
     """Playwright once for all browsers of a run."""
@@ -43,10 +56,10 @@ def playwright() -> Iterator[Playwright]:
 @pytest.fixture(scope="session")
 def browser(playwright: Playwright) -> Iterator[Browser]:
     """One Chromium for all browser tests; each test opens a context of its own."""
-    executable = find_chromium()
+    executable = find_headless_chromium()
     if not executable or not Path(executable).exists():
         pytest.fail(
-            "Browser tests need Chromium: run `apt-get install chromium`, or name a Chromium or Chrome "
+            "Browser tests need Chromium: `apt-get install chromium-headless-shell`, or name a Chromium or Chrome "
             "in the environment variable REXVQA_CHROMIUM.",
             pytrace=False,
         )

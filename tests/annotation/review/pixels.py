@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 from PIL import Image as Picture
@@ -16,18 +19,38 @@ from annotation.models import Image, Rendition
 from tests.annotation.review.cases import NOON
 
 
-def give_pixels(image: Image, seed: int, shape: tuple[int, int] = (96, 80)) -> None:
-    """A picture of its own for an image, small unless ``shape`` says otherwise: stored, and open to its reviewers."""
+@dataclass(frozen=True)
+class Pictured:
+    """What the import would store of one picture: kind, content, width, height and bits of each rendition."""
+
+    renditions: tuple[tuple[RenditionKind, bytes, int, int, int], ...]
+    display: str  # JSON
+    sha256: str  # of the greys
+
+
+@cache
+def pictured(seed: int, shape: tuple[int, int]) -> Pictured:
+    """Noise that this seed makes, (height, width), through the kernels of the import; each picture is made once."""
     greys = np.random.default_rng(seed).integers(100, 256, shape, dtype=np.uint8)
     png = io.BytesIO()
     Picture.fromarray(greys).save(png, "PNG")
     payload, display = prepare(read_image(png.getvalue()))
     small, width, height = preview(as_8bit(payload, display))
-    sizes = {
-        RenditionKind.PREVIEW: (small, width, height, 8),
-        RenditionKind.FULL: (full_depth(payload), display.width, display.height, display.bits),
-    }
-    for kind, (content, columns, rows, bits) in sizes.items():
+    full = full_depth(payload)
+    return Pictured(
+        renditions=(
+            (RenditionKind.PREVIEW, small, width, height, 8),
+            (RenditionKind.FULL, full, display.width, display.height, display.bits),
+        ),
+        display=json.dumps(display.as_json()),
+        sha256=hashlib.sha256(greys.tobytes()).hexdigest(),
+    )
+
+
+def give_pixels(image: Image, seed: int, shape: tuple[int, int] = (96, 80)) -> None:
+    """A picture of its own for an image, small unless ``shape`` says otherwise: stored, and open to its reviewers."""
+    picture = pictured(seed, shape)
+    for kind, content, columns, rows, bits in picture.renditions:
         Rendition.objects.create(
             image=image,
             kind=kind,
@@ -39,7 +62,7 @@ def give_pixels(image: Image, seed: int, shape: tuple[int, int] = (96, 80)) -> N
             sha256=hashlib.sha256(content).hexdigest(),
             created_at=NOON,
         )
-    image.pixels_sha256 = hashlib.sha256(greys.tobytes()).hexdigest()
-    image.display = display.as_json()
+    image.pixels_sha256 = picture.sha256
+    image.display = json.loads(picture.display)
     image.state = ImageState.AVAILABLE
     image.save()

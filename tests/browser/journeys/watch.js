@@ -3,16 +3,29 @@
   if (!location.protocol.startsWith("http")) return;
   const told = JSON.parse(sessionStorage.getItem("watched") ?? "{}");
   let on = null;
+  let fresh = null; // the case that came with the frame before
+  let last = performance.now();
   const keep = () => sessionStorage.setItem("watched", JSON.stringify(told));
   const look = () => {
+    const now = performance.now();
+    const frame = now - last; // within this time it is not known when something came
+    last = now;
+    if (fresh) {
+      told[fresh].frame = Math.max(told[fresh].frame, frame);
+      fresh = null;
+      keep();
+    }
     const content = document.getElementById("content");
     const place = document.querySelector("#room-place b")?.textContent;
     const isMain = document.getElementById("room-practice")?.hidden;
     const isShown = content?.dataset.showing === "case" && isMain && !content.classList.contains("room-covered");
     if (isShown && place && place !== on) {
       on = place;
-      told[place] ??= { from: performance.timeOrigin + performance.now() };
-      keep();
+      if (!told[place]) {
+        told[place] = { from: performance.timeOrigin + now, frame };
+        fresh = place;
+        keep();
+      }
     }
     requestAnimationFrame(look);
   };

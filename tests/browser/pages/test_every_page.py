@@ -14,6 +14,7 @@ from annotation.models import User
 from tests.browser.pages.inspection import axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
 from tests.browser.pages.shown import EMPTY, FULL, Shown
+from tests.browser.server import leave
 
 SIZE: ViewportSize = {"width": 1366, "height": 768}
 
@@ -66,8 +67,6 @@ class Visitor:
     def look_at_all(self, pages: Sequence[Shown]) -> dict[str, list[str]]:
         for shown in pages:
             self.look_at(shown)
-        self.page.goto("about:blank")
-        self.page.wait_for_load_state("networkidle")  # nothing may be under way when the tables are emptied
         return self.problems
 
 
@@ -76,7 +75,7 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
     opened = browser.new_context(viewport=SIZE, base_url=live_server.url)
     opened.set_default_timeout(15_000)
     yield opened
-    opened.close()
+    leave(opened, live_server)
 
 
 def test_full_pages(context: BrowserContext, live_server: LiveServer) -> None:

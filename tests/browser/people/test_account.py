@@ -12,6 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.inviting import invite
+from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -31,10 +32,10 @@ COUNT_KEPT = "async () => (await caches.keys()).length + localStorage.length"
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
+def page(browser: Browser, live_server: LiveServer) -> Iterator[Page]:
     context = browser.new_context(timezone_id="Europe/Berlin")
     yield context.new_page()
-    context.close()
+    leave(context, live_server)
 
 
 def test_log_out_empties_the_caches(page: Page, live_server: LiveServer, rita: User) -> None:

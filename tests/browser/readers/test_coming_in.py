@@ -15,6 +15,7 @@ from readerstudy.design.rules import Rules
 from readerstudy.enrolling.inviting import invite_reader
 from readerstudy.enrolling.preparing import corners_now
 from readerstudy.models import Enrolment, ReaderStudy
+from tests.browser.server import leave
 from tests.readerstudy.studies import make_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -26,7 +27,7 @@ def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContex
         base_url=live_server.url, timezone_id="Europe/Berlin", viewport={"width": 1280, "height": 720}
     )
     yield opened
-    opened.close()
+    leave(opened, live_server)
 
 
 @pytest.fixture

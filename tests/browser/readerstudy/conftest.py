@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, BrowserContext, Page, TimeoutError
+from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
@@ -16,6 +16,7 @@ from readerstudy.design.rules import Rules
 from readerstudy.models import Enrolment
 from tests.browser.readerstudy.reading import Device
 from tests.browser.review.conftest import is_lost_file
+from tests.browser.server import wait_until_left
 from tests.readerstudy.studies import enrol, make_study
 
 MakeStudy = Callable[..., Enrolment]
@@ -40,13 +41,21 @@ def reads(transactional_db: None, rita: User) -> MakeStudy:
 @pytest.fixture
 def new_device(browser: Browser, live_server: LiveServer, rita: User) -> Iterator[NewDevice]:
     """Each call is another device of Rita's, logged in; a script error on any of them fails the test."""
-    with ExitStack() as devices:
-        yield lambda: devices.enter_context(_device(browser, live_server.url, rita))
+    with devices_at(browser, live_server) as open_device:
+        yield lambda: open_device(rita)
 
 
 @pytest.fixture
 def device(new_device: NewDevice) -> Device:
     return new_device()
+
+
+@contextmanager
+def devices_at(browser: Browser, live_server: LiveServer) -> Iterator[Callable[[User], Device]]:
+    """Each call opens a device of this person; at the end all have left."""
+    with ExitStack() as devices:
+        yield lambda person: devices.enter_context(_device(browser, live_server.url, person))
+    wait_until_left(live_server)
 
 
 @contextmanager
@@ -59,7 +68,10 @@ def _device(browser: Browser, address: str, person: User) -> Iterator[Device]:
     context.on("page", lambda page: _listen(page, errors))
     page = context.new_page()
     yield Device(page)
-    _leave(context)
+    for opened in context.pages:
+        opened.unroute_all(behavior="ignoreErrors")
+        opened.goto("about:blank")  # hands over what is not saved yet
+    context.close()
     assert errors == []
 
 
@@ -70,13 +82,3 @@ def _listen(page: Page, errors: list[str]) -> None:
         "console", lambda m: errors.append(m.text) if m.type == "error" and "Failed to load" not in m.text else None
     )
     page.on("requestfailed", lambda asked: errors.append(asked.url) if is_lost_file(asked) else None)
-
-
-def _leave(context: BrowserContext) -> None:
-    """Nothing may be under way when the tables are emptied."""
-    for page in context.pages:
-        page.unroute_all(behavior="ignoreErrors")
-        page.goto("about:blank")
-        with suppress(TimeoutError):
-            page.wait_for_load_state("networkidle", timeout=5_000)
-    context.close()

@@ -5,9 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django.urls import reverse
 from playwright.sync_api import Page, Route, expect
 
+from annotation.enums import RenditionKind
+from annotation.models import Image, Rendition
 from readerstudy.models import Enrolment, Response
+from readerstudy.reading.holding import rules_of
+from tests.readerstudy.studies import places_of
 
 PATIENCE = 20_000  # milliseconds; the machine may be busy
 KEPT = "kept on this device, sending"
@@ -24,6 +29,11 @@ KEPT_ITEMS = """async (reader) => {
     });
     database.close();
     return all;
+}"""
+
+HAVE_COME = """(addresses) => {
+    const come = new Set(performance.getEntriesByType("resource").map(({ name }) => new URL(name).pathname));
+    return addresses.every((address) => come.has(address));
 }"""
 
 
@@ -56,9 +66,14 @@ class Device:
         expect(self.page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
         self.press("Enter")
 
-    def is_ready(self) -> None:
-        """What the page asked for has come: it holds the next cases."""
-        self.page.wait_for_load_state("networkidle")
+    def is_ready(self, enrolment: Enrolment) -> None:
+        """The server has everything, and the page the images of the cases that may come next: the line can be cut."""
+        self.says("saved")
+        position = int(self.page.locator("#room-place b").inner_text())
+        ahead = places_of(enrolment)[position : position + rules_of(enrolment).n_ready]
+        images = Image.objects.filter(exam__in=[place.case.revision.question.exam_id for place in ahead])
+        names = Rendition.objects.filter(image__in=images, kind=RenditionKind.FULL).values_list("name", flat=True)
+        self.page.wait_for_function(HAVE_COME, arg=[reverse("rendition", args=[name]) for name in names])
 
     def has_chosen(self, *options: str) -> None:
         checked = "() => [...document.querySelectorAll('[name=option]:checked')].map((one) => one.value)"

@@ -19,8 +19,9 @@ from annotation.models import User
 from readerstudy.design.rules import Rules
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of
+from tests.browser.server import wait_until_left
 from tests.readerstudy.blinding.recording import fixed
 from tests.readerstudy.blinding.searching import Search
 from tests.readerstudy.blinding.worlds import ONE, OTHER, Truth, World, build_world
@@ -65,9 +66,9 @@ class Seen:
 def test_a_browser_cannot_tell_the_worlds_apart(
     live_server: LiveServer, playwright: Playwright, tmp_path: Path
 ) -> None:
-    one = read_in(ONE, live_server.url, playwright, tmp_path / "one")
+    one = read_in(ONE, live_server, playwright, tmp_path / "one")
     call_command("flush", interactive=False, verbosity=0)
-    other = read_in(OTHER, live_server.url, playwright, tmp_path / "other")
+    other = read_in(OTHER, live_server, playwright, tmp_path / "other")
     assert one.answers == other.answers
     assert len(one.answers) == 5
     both = one.sent.keys() & other.sent.keys()
@@ -83,7 +84,7 @@ def test_a_browser_cannot_tell_the_worlds_apart(
 def test_nothing_that_a_browser_keeps_holds_a_planted_word(
     live_server: LiveServer, playwright: Playwright, tmp_path: Path, truth: Truth
 ) -> None:
-    seen = read_in(truth, live_server.url, playwright, tmp_path)
+    seen = read_in(truth, live_server, playwright, tmp_path)
     search = Search(truth.tokens())
     profile = [path for path in (tmp_path / "profile").rglob("*") if path.is_file()]
     kept = b"\n".join(path.read_bytes() for path in profile)
@@ -105,23 +106,23 @@ def test_a_planted_word_in_a_store_of_the_browser_is_found(
         page.goto("/read/")
         page.evaluate(PLANT, [where, f"because {token}"])
         dumped: str = page.evaluate(STORES)
+    wait_until_left(live_server)
     assert Search(ONE.tokens()).within(dumped.encode()) == [token]
 
 
-def read_in(truth: Truth, address: str, playwright: Playwright, folder: Path) -> Seen:
+def read_in(truth: Truth, live_server: LiveServer, playwright: Playwright, folder: Path) -> Seen:
     """Five of six cases: two of them without a connection, one after a reload."""
     seen = Seen()
     with fixed(folder / "media") as (chance, _clock):
         world = build_world(truth, chance, n_cases=6, n_practice=0, rules=Rules(shuffle_options=True))
         make_ready(world)
-        with chromium(playwright, folder / "profile", address, world.reader) as context:
+        with chromium(playwright, folder / "profile", live_server.url, world.reader) as context:
             responses: list[Response] = []
             context.on("response", lambda response: responses.append(response))
             device = Device(context.new_page())
             read(device, world, seen, responses)
             seen.answers = answers_of(world.enrolment)
-            device.page.goto("about:blank")
-            device.page.wait_for_load_state("networkidle")
+        wait_until_left(live_server)
     return seen
 
 
@@ -136,7 +137,7 @@ def read(device: Device, world: World, seen: Seen, responses: list[Response]) ->
     device.sees(1)
     device.answers("1", then=2)
     device.says("saved")
-    device.is_ready()
+    device.is_ready(world.enrolment)
     keep(seen, responses, world)
     device.cut()
     device.answers("2", then=3)
@@ -147,13 +148,13 @@ def read(device: Device, world: World, seen: Seen, responses: list[Response]) ->
     device.says("saved")
     device.answers("4", then=5)
     device.says("saved")
-    device.is_ready()
+    device.is_ready(world.enrolment)
     keep(seen, responses, world)
     device.page.reload()
     device.sees(5)
     device.answers("1", then=6)
     device.says("saved")
-    device.is_ready()
+    device.is_ready(world.enrolment)
     keep(seen, responses, world)
     seen.stores.append(device.page.evaluate(STORES))
 
@@ -209,11 +210,13 @@ def chromium(playwright: Playwright, profile: Path, address: str, reader: User) 
     client.force_login(reader)
     context = playwright.chromium.launch_persistent_context(
         profile,
-        executable_path=find_chromium(),
+        executable_path=find_headless_chromium(),
         args=CHROMIUM_ARGUMENTS,
         viewport={"width": 1366, "height": 768},
         base_url=address,
     )
     context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
-    yield context
-    context.close()
+    try:
+        yield context
+    finally:
+        context.close()

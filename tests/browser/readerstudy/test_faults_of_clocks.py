@@ -36,7 +36,7 @@ def test_answer_after_the_limit(device: Device, reads: MakeStudy) -> None:
     device.sees(1)
     device.press("2")
     device.says("saved")
-    device.is_ready()
+    device.is_ready(enrolment)
     device.cut()
     device.commits()
     device.sees(2)

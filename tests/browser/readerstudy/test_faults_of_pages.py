@@ -8,7 +8,8 @@ from __future__ import annotations
 import os
 import signal
 import uuid
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, suppress
 from datetime import timedelta
 from pathlib import Path
 from urllib.parse import parse_qsl, urlencode
@@ -23,9 +24,10 @@ from annotation.models import AuditEvent, User
 from readerstudy.design.studies import StudyRefused, close_study, delete
 from readerstudy.design.voiding import void_case
 from readerstudy.models import Reading, ReadingSession, RefusedAnswer, Response, Voiding
-from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_chromium
+from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
 from tests.browser.readerstudy.conftest import MakeStudy, NewDevice
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
+from tests.browser.server import wait_until_left
 from tests.readerstudy.studies import places_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -84,7 +86,7 @@ def test_jump_ahead_by_url(device: Device, reads: MakeStudy) -> None:
     assert image is not None
     rendition = image.renditions.get(kind="full").name
     assert device.page.evaluate("async (name) => (await fetch(`/images/${name}`)).status", rendition) == 404
-    device.is_ready()
+    device.is_ready(enrolment)
     device.cut()
     device.answers("2", then=2)
     assert Reading.objects.count() == 1
@@ -123,7 +125,7 @@ def test_two_tabs_two_devices(device: Device, new_device: NewDevice, reads: Make
     enrolment = reads()
     device.enter(enrolment)
     device.sees(1)
-    device.is_ready()
+    device.is_ready(enrolment)
     device.cut()
     device.answers("1", then=2)
     other = new_device()
@@ -228,24 +230,37 @@ def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -
     assert answers_of(enrolment) == ["A"]
 
 
-def test_browser_crash(
-    playwright: Playwright, live_server: LiveServer, reads: MakeStudy, rita: User, tmp_path: Path
-) -> None:
+@pytest.fixture
+def open_browser(
+    playwright: Playwright, live_server: LiveServer, rita: User, tmp_path: Path
+) -> Iterator[Callable[[], Device]]:
+    """Each call starts a browser of Rita's, always with the same profile."""
+    with ExitStack() as browsers:
+
+        def start() -> Device:
+            context = _open_browser(playwright, live_server.url, rita, tmp_path)
+            browsers.callback(context.close)
+            return Device(context.pages[0])
+
+        yield start
+    wait_until_left(live_server)
+
+
+def test_browser_crash(open_browser: Callable[[], Device], reads: MakeStudy, tmp_path: Path) -> None:
     """The browser is killed with an answer that was not sent and a choice that was not confirmed: both are back."""
     enrolment = reads()
-    context = _open_browser(playwright, live_server.url, rita, tmp_path)
-    device = Device(context.pages[0])
+    device = open_browser()
     device.enter(enrolment)
     device.sees(1)
-    device.is_ready()
+    device.is_ready(enrolment)
     device.page.route("**/read/trial/**", lose)
     device.answers("4", then=2)
     device.press("3")
     device.says(KEPT)
     device.has_kept(enrolment, "commit", "open", "choice")
-    os.kill(_pid(tmp_path), signal.SIGKILL)
-    context = _open_browser(playwright, live_server.url, rita, tmp_path)
-    device = Device(context.pages[0])
+    for process in _processes(tmp_path):
+        os.kill(process, signal.SIGKILL)
+    device = open_browser()
     device.enter(enrolment)
     device.is_covered("elsewhere")  # the server has heard of the page that is gone only a moment ago
     device.press("Enter")
@@ -258,7 +273,6 @@ def test_browser_crash(
     device.sees(3)
     device.says("saved")
     assert answers_of(enrolment) == ["D", "C"]
-    context.close()
 
 
 def _open_browser(playwright: Playwright, address: str, person: User, profile: Path) -> BrowserContext:
@@ -266,7 +280,7 @@ def _open_browser(playwright: Playwright, address: str, person: User, profile: P
     client.force_login(person)
     context = playwright.chromium.launch_persistent_context(
         profile,
-        executable_path=find_chromium(),
+        executable_path=find_headless_chromium(),
         args=CHROMIUM_ARGUMENTS,
         viewport={"width": 1366, "height": 768},
         base_url=address,
@@ -275,11 +289,13 @@ def _open_browser(playwright: Playwright, address: str, person: User, profile: P
     return context
 
 
-def _pid(profile: Path) -> int:
-    """The browser that this test started: the process that has its profile and is no part of another one."""
+def _processes(profile: Path) -> list[int]:
+    """The browser that this test started, and a script around it: they have its profile and are no part of another."""
+    found = []
     for process in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             words = (process / "cmdline").read_text().split("\0")
             if f"--user-data-dir={profile}" in words and not any(word.startswith("--type=") for word in words):
-                return int(process.name)
-    raise LookupError(f"no browser with {profile}")
+                found.append(int(process.name))
+    assert found, f"no browser with {profile}"
+    return found

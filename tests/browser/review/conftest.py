@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import suppress
 
 import pytest
 from django.test import Client
-from playwright.sync_api import Browser, Page, Request, TimeoutError
+from playwright.sync_api import Browser, Page, Request
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import ReviewRound, User
 from tests.annotation.review.cases import assignments_of, make_round
 from tests.annotation.review.pixels import give_pixels
+from tests.browser.server import leave
 
 
 @pytest.fixture
@@ -50,8 +50,6 @@ def page(browser: Browser, live_server: LiveServer, review_round: ReviewRound, r
     )
     opened.on("requestfailed", lambda asked: errors.append(asked.url) if is_lost_file(asked) else None)
     yield opened
-    opened.goto("about:blank")  # hands over what is not saved yet; nothing may be under way when the tables are emptied
-    with suppress(TimeoutError):  # the browser does not always tell of it after requests that a test made fail
-        opened.wait_for_load_state("networkidle", timeout=5_000)
-    context.close()
+    opened.goto("about:blank")  # hands over what is not saved yet
+    leave(context, live_server)
     assert errors == []

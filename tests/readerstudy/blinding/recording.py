@@ -58,6 +58,7 @@ class Recorder:
         self.clock = clock
         self.exchanges: list[Exchange] = []
         self.statements: list[tuple[str, str]] = []  # what was asked for, and the SQL that answered it
+        self.hear: Callable[[], None] = lambda: None  # after each answer
 
     def get(self, address: str, **headers: str) -> HttpResponse:
         return self._keep(f"GET {address} {headers or ''}", lambda: self.client.get(address, headers=headers))
@@ -80,6 +81,7 @@ class Recorder:
         headers = (*sorted(response.items()), *cookies)
         self.exchanges.append(Exchange(f"{len(self.exchanges)} {asked}", response.status_code, headers, body))
         self.clock.n += 1
+        self.hear()
         kept: HttpResponse = response
         return kept
 
