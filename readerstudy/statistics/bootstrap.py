@@ -28,6 +28,7 @@ CELLS_AT_ONCE = 4_000_000  # of draws by units: a block stays within some 50 MB
 EXACT_IN_SINGLE = 2**24  # whole numbers up to here add up exactly in 32-bit floats, in any order
 
 Floats = NDArray[np.float64]
+Kind = type[np.float32 | np.float64]
 Number = TypeVar("Number", bound=np.number)
 
 
@@ -91,7 +92,8 @@ def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int
     Parameters
     ----------
     columns : array, shape (m, ...)
-        What each unit adds to each sum. All statistics made from one call share their draws.
+        What each unit adds to each sum, or 32-bit floats that ``exact_kind`` allowed. All statistics made from one call
+        share their draws.
 
     Returns
     -------
@@ -101,8 +103,11 @@ def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int
     if m == 0:
         return np.zeros((draws, *shape))
     flat = columns.reshape(m, -1)
-    whole = np.issubdtype(flat.dtype, np.integer) and m * int(np.abs(flat).max(initial=0)) < EXACT_IN_SINGLE
-    kind: type[np.float32 | np.float64] = np.float32 if whole else np.float64
+    kind: Kind = np.float64
+    if np.issubdtype(flat.dtype, np.integer):
+        kind = exact_kind(m, int(np.abs(flat).max(initial=0)))
+    elif flat.dtype == np.float32:
+        kind = np.float32
     flat = flat.astype(kind, copy=False)
     totals = np.empty((flat.shape[1], draws))
     step = max(1, CELLS_AT_ONCE // m)
@@ -110,6 +115,11 @@ def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int
         counts = drawn_counts(m, rng, min(step, draws - start), kind)
         totals[:, start : start + step] = flat.T @ counts.T
     return _draws_inside(totals, shape)
+
+
+def exact_kind(m: int, largest: int) -> Kind:
+    """The floats in which m whole numbers up to ``largest`` add up exactly, of 32 bits where they do: twice as fast."""
+    return np.float32 if m * largest < EXACT_IN_SINGLE else np.float64
 
 
 def _draws_inside(totals: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:

@@ -20,6 +20,7 @@ from readerstudy.statistics.bootstrap import (
     DRAWS,
     Bootstrapped,
     Units,
+    exact_kind,
     generator,
     percentile_intervals,
     resampled_tables,
@@ -142,7 +143,7 @@ def _by_question(
 def _by_cluster(
     families: tuple[_Family, ...], by_unit: list[Tables], rng: np.random.Generator, draws: int
 ) -> Iterator[Replicated]:
-    columns = np.concatenate([_as_columns(each) for each in by_unit], axis=1)
+    columns = _as_columns(by_unit)
     totals = resampled_totals(columns, rng, draws)
     start = 0
     for family, counted in zip(families, by_unit, strict=True):
@@ -153,9 +154,15 @@ def _by_cluster(
         yield {name: statistic(drawn) for name, statistic in family.statistics.items()}, n_clusters
 
 
-def _as_columns(counted: Tables) -> Tables:
-    """Shape (pairs, units, cells...) as (units, pairs * cells)."""
-    return np.moveaxis(counted, 0, 1).reshape(counted.shape[1], -1)
+def _as_columns(by_unit: list[Tables]) -> NDArray[np.floating]:
+    """Tables of shape (pairs, units, cells...) side by side, shape (units, columns), copied once: they are large."""
+    n_pairs, m = by_unit[0].shape[:2]
+    sizes = [counted[:, 0].size for counted in by_unit]
+    largest = max(int(counted.max(initial=0)) for counted in by_unit)
+    columns = np.empty((m, sum(sizes)), dtype=exact_kind(m, largest))
+    for counted, part in zip(by_unit, np.split(columns, np.cumsum(sizes)[:-1], axis=1), strict=True):
+        part.reshape(m, n_pairs, -1)[:] = counted.reshape(n_pairs, m, -1).swapaxes(0, 1)
+    return columns
 
 
 def _result(value: float, table: Tables, interval: Bootstrapped, method: str) -> Result:

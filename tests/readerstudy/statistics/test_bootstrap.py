@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from readerstudy.statistics import bootstrap
 from readerstudy.statistics.bootstrap import (
     drawn_counts,
+    exact_kind,
     generator,
     percentile_intervals,
     percentiles,
@@ -103,3 +104,10 @@ def test_few_questions_or_clusters_make_no_interval() -> None:
     few, enough = percentile_intervals(replicates, 50, np.array([9, 10]))
     assert (few.ci95, few.flags) == (None, ("few_clusters",))
     assert enough.ci95 == pytest.approx((0.025, 0.975))
+
+
+def test_units_in_single_precision_are_drawn_as_they_come() -> None:
+    columns = generator(2, "p", "f").integers(9, size=(40, 3))
+    single = resampled_totals(columns.astype(exact_kind(40, 9)), generator(1, "p", "f"), 23)
+    assert (single == resampled_totals(columns, generator(1, "p", "f"), 23)).all()
+    assert (exact_kind(40, 9), exact_kind(2**20, 16)) == (np.float32, np.float64)
