@@ -12,6 +12,7 @@ from django.utils.translation import ngettext
 from annotation.enums import Word
 from readerstudy.design.rules import CHANCES, Rules
 from readerstudy.enrolling.facts import DisplayUsed, Exposure, Training
+from readerstudy.enums import Information
 
 
 @dataclass(frozen=True)
@@ -20,12 +21,13 @@ class Key:
     meaning: str
 
 
-def rules_in_words(rules: Rules, *, n_practice: int, n: int) -> list[str]:
+def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -> list[str]:
     """Everything that a reader has to know of the rules of this study, in the order in which it matters."""
     said = [
         ngettext("You read %(n)s case.", "You read %(n)s cases, in an order of your own.", n) % {"n": n},
         *_practice(rules, n_practice),
-        _("Choose the one best option from the images alone, and commit it. A committed answer cannot be changed."),
+        _source(information),
+        _("Commit it; a committed answer cannot be changed."),
         _time(rules),
         *_extras(rules),
         *_breaks(rules),
@@ -70,6 +72,14 @@ def _practice(rules: Rules, n_practice: int) -> list[str]:
         rules.practice_pass,
     )
     return [said, passed % {"n": rules.practice_pass}]
+
+
+def _source(information: str) -> str:
+    if information == Information.INDICATION:
+        return _("Choose the one best option from the images, the age and sex of the patient and the indication.")
+    if information == Information.AGE_SEX:
+        return _("Choose the one best option from the images and the age and sex of the patient.")
+    return _("Choose the one best option from the images alone.")
 
 
 def _time(rules: Rules) -> str:

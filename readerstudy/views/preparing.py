@@ -58,13 +58,14 @@ def reading_instructions(request: AuthenticatedRequest, slug: str) -> HttpRespon
         with suppress(HasLeft):
             preparing.instruct(standing.enrolment, at=timezone.now())
         return redirect("reading", slug)
-    rules = preparing.rules_of(standing.enrolment.study)
+    study = standing.enrolment.study
+    rules, shown = preparing.rules_of(study), study.arms.get(number=1).information
     return reader_page(
         request,
         "readerstudy/enrolling/instructions.html",
         standing,
         here=Step.INSTRUCTIONS,
-        rules=rules_in_words(rules, n_practice=standing.n_practice, n=standing.n),
+        rules=rules_in_words(rules, n_practice=standing.n_practice, n=standing.n, information=shown),
         keys=keys_of(rules),
     )
 

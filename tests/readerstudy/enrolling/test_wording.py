@@ -8,8 +8,8 @@ from readerstudy.design.rules import Rules
 from readerstudy.enrolling.wording import keys_of, rules_in_words
 
 
-def said(rules: Rules, n_practice: int = 0) -> str:
-    return " ".join(rules_in_words(rules, n_practice=n_practice, n=200))
+def said(rules: Rules, n_practice: int = 0, information: str = "none") -> str:
+    return " ".join(rules_in_words(rules, n_practice=n_practice, n=200, information=information))
 
 
 @pytest.mark.parametrize(
@@ -28,6 +28,18 @@ def said(rules: Rules, n_practice: int = 0) -> str:
 )
 def test_a_rule_in_words(rules: Rules, words: str) -> None:
     assert words in said(rules)
+
+
+@pytest.mark.parametrize(
+    ("information", "words"),
+    [
+        ("none", "from the images alone."),
+        ("age_sex", "from the images and the age and sex of the patient."),
+        ("indication", "from the images, the age and sex of the patient and the indication."),
+    ],
+)
+def test_readers_are_told_from_what_they_choose(information: str, words: str) -> None:
+    assert words in said(Rules(), information=information)
 
 
 def test_practice_is_said_with_what_it_takes_to_pass() -> None:
