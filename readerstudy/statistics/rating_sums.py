@@ -72,7 +72,8 @@ def columns_of(answers: Codes, n_options: int) -> Floats:
 def columns_of_raters(answers: Codes, n_options: int) -> NDArray[np.int64]:
     """The last columns alone, shape (questions, raters*q): 1 where the rater chose the option."""
     chosen = answers.T[:, :, np.newaxis] == np.arange(n_options)
-    return chosen.reshape(answers.shape[1], len(answers) * n_options).astype(np.int64)
+    columns: NDArray[np.int64] = chosen.reshape(answers.shape[1], len(answers) * n_options).astype(np.int64)
+    return columns
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from annotation.ingest import serving, storage
 from annotation.models import AnswerKey, Report
 from annotation.views import renditions
 from readerstudy.design import freezing
-from readerstudy.models import Remark, Response
+from readerstudy.models import Prediction, Remark, Response
 from readerstudy.views import entering, reading_api, reading_json, reading_room
 from tests.readerstudy.blinding.searching import Search
 from tests.readerstudy.blinding.session import difference, parts_from, record
@@ -142,6 +142,10 @@ def findings() -> str:
     return Report.objects.get(exam__questions__number=3).findings
 
 
+def prediction() -> str:
+    return Prediction.objects.order_by("pk")[0].raw
+
+
 def remark() -> str:
     return Remark.objects.exclude(text="").order_by("pk")[0].text
 
@@ -149,6 +153,7 @@ def remark() -> str:
 WORDS: dict[str, Callable[[Patch], None]] = {
     "html": lambda p: after(p, reading_room, "render", with_more(lambda: f"<!--{remark()}-->".encode())),
     "json": lambda p: after(p, reading_api, "state_json", lambda state: {**state, "why": explanation()}),
+    "answer of a model": lambda p: after(p, reading_api, "state_json", lambda state: {**state, "m": prediction()}),
     "base64": lambda p: after(p, reading_api, "state_json", lambda state: {**state, "b": _base64("x" + findings())}),
     "hex in a header": lambda p: after(
         p, reading_api, "JsonResponse", with_header("X-Case", lambda: findings().encode().hex())

@@ -62,6 +62,13 @@ def test_a_run_is_stored_with_everything_that_the_file_says(bank: Target) -> Non
     assert (event.subject_id, event.facts["stored"], event.facts["failed"]) == (run.entry.public_id, 2, 1)
 
 
+def test_the_raw_text_is_kept_to_the_last_character(bank: Target) -> None:
+    raw = "Answer:\tB \\N \\\\ \r\n100 % of 'readers' say \"B\" \u2028 é "
+    import_file(entry_named(), bank, lines({"id": "Q1", "pred_answer": raw, "explanation": raw}))
+    stored = Prediction.objects.get()
+    assert (stored.raw, stored.explanation, stored.option) == (raw, raw, "B")
+
+
 def test_questions_go_by_their_key_or_their_number(bank: Target) -> None:
     result = import_file(entry_named(), bank, answers(**{"Q1": "A", "2": "B"}))
     assert [one.question.number for one in result.matching.answers] == [1, 2]
