@@ -19,6 +19,9 @@ from readerstudy.views import (
     preparing,
     reading_api,
     reading_room,
+    results,
+    results_items,
+    results_pairs,
     studies,
     study_acts,
     study_exports,
@@ -92,6 +95,29 @@ urlpatterns: list[URLPattern] = [
     # analyses
     path("studies/<slug:slug>/analyse/", analyses.study_analyse, name="study-analyse"),
     path("studies/<slug:slug>/analyses/<str:public_id>.json", analyses.study_analysis, name="study-analysis"),
+    # results
+    path("studies/<slug:slug>/results/", results.study_results, name="study-results"),
+    path("studies/<slug:slug>/results/<str:public_id>/", results.study_analysed, name="study-analysed"),
+    path(
+        "studies/<slug:slug>/results/<str:public_id>/stands/",
+        results.study_analysed_stands,
+        name="study-analysed-stands",
+    ),
+    path(
+        "studies/<slug:slug>/results/<str:public_id>/agreement/", results_pairs.study_agreement, name="study-agreement"
+    ),
+    path(
+        "studies/<slug:slug>/results/<str:public_id>/agreement/<int:first>/<int:second>/",
+        results_pairs.study_pair,
+        name="study-pair",
+    ),
+    path("studies/<slug:slug>/results/<str:public_id>/cases/", results_items.study_items, name="study-items"),
+    path("studies/<slug:slug>/results/<str:public_id>/times/", results_items.study_times, name="study-times"),
+    path(
+        "studies/<slug:slug>/results/<str:public_id>/figures/<slug:name>/<slug:width>.<slug:form>",
+        results.study_figure,
+        name="study-figure",
+    ),
     # data of a study
     path("studies/<slug:slug>/import/", study_imports.study_import, name="study-import"),
     path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", study_exports.study_export, name="study-export"),

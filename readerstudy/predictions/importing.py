@@ -8,7 +8,6 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
 from typing import Any
 
 from django.db import transaction
@@ -43,7 +42,7 @@ class SentFile:
     form: PredictionForm | None = None  # None: found by its fields
     duplicates: str = ""  # which of several answers counts: "", "first", "last"
 
-    @cached_property
+    @property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -41,6 +40,12 @@ KERNEL_PATTERNS = (
     "readerstudy/design/planfields.py",
     "readerstudy/design/protocol.py",
     "readerstudy/exports/counting.py",
+    "readerstudy/figures/*.py",
+    "readerstudy/results/stored.py",
+    "readerstudy/results/tables.py",
+    "readerstudy/results/heatmap.py",
+    "readerstudy/results/disagreeing.py",
+    "readerstudy/results/items.py",
     "readerstudy/predictions/extraction.py",
     "readerstudy/predictions/matching.py",
     "readerstudy/predictions/reading.py",
@@ -93,11 +98,6 @@ def rooms() -> list[Path]:
 
 def name_of(path: Path) -> str:
     return path.relative_to(ROOT).as_posix()
-
-
-def where(paths: Iterable[Path], finds: Callable[[Path], object]) -> dict[str, object]:
-    """What is found, by name of the file. One test asks all files: one for each costs more than the question."""
-    return {name_of(path): found for path in paths if (found := finds(path))}
 
 
 @cache

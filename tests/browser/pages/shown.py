@@ -210,6 +210,16 @@ FULL = [
     Shown("study-import", "cora", ("study frozen",), act=unfold),
     Shown("study-import", "cora", ("study closed",), act=send("Reader 1,1,B,answered"), note="checked"),
     Shown("study-import", "cora", ("study closed",), act=send("Reader 1,99,Q,answered"), note="refused"),
+    # results
+    Shown("study-results", "cora", ("study open",), note="while readers read"),
+    Shown("study-results", "cora", ("study closed",), note="without an analysis"),
+    *(
+        Shown(name, "cora", ("study results", "analysis"), act=unfold)
+        for name in ("study-analysed", "study-agreement", "study-items", "study-times")
+    ),
+    Shown("study-agreement", "cora", ("study results", "analysis"), "?task=location&of=right"),
+    Shown("study-items", "cora", ("study results", "analysis"), "?which=missed"),
+    Shown("study-pair", "cora", ("study results", "analysis", "0", "2"), act=unfold),
     # models
     Shown("models", "cora"),
     Shown("models", "mona"),
@@ -243,6 +253,8 @@ NO_PAGE = {
     "round-codebook": "a file",
     "round-export": "a file",
     "study-codebook": "a file",
+    "study-figure": "a file",
+    "study-analysed-stands": "a part of a page",
     "study-protocol": "a file",
     "study-dry-state": "for a script",
     "upload-report": "a file",

@@ -14,6 +14,7 @@ from readerstudy.models import ReaderStudy
 from tests.annotation.review.cases import OPTIONS, make_revision
 from tests.browser.pages.place import Place
 from tests.readerstudy.design.made import make_questions
+from tests.readerstudy.results.made import analysed_study
 from tests.readerstudy.studies import enrol, make_study
 
 N_QUESTIONS = 12
@@ -36,6 +37,8 @@ def hold_studies(place: Place) -> None:
         study = place.things[f"study {name}"] = _study(place, name.capitalize(), state)
         if state != StudyState.FROZEN:
             enrol(study, place.people["remo"])
+    analysis = analysed_study("Resultsstudy", unblinded_at=timezone.now())
+    place.things |= {"analysis": analysis, "study results": analysis.study}
 
 
 def _draft(place: Place, bank: QuestionBank) -> ReaderStudy:

@@ -1,0 +1,59 @@
+"""manage.py render_figures STUDY --output DIR: every figure of the newest analysis as SVG, PDF and PNG."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.utils import timezone
+
+from annotation.exports.files import whole_file
+from readerstudy.analysis.seeing import see_analysis
+from readerstudy.design.studies import StudyRefused
+from readerstudy.management.commands.export_responses import find_study
+from readerstudy.results.looking import newest_analysis, stored_result
+from readerstudy.watching.breaking_glass import SHORTEST_REASON
+
+
+class Command(BaseCommand):
+    help = "Write the figures of the newest stored analysis of a study, for one and two journal columns; this unblinds."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("study", metavar="STUDY", help="name or address of the study")
+        parser.add_argument(
+            "--output", required=True, metavar="DIR", type=Path, help="made if it is not there; files are replaced"
+        )
+        parser.add_argument(
+            "--before-closing",
+            default="",
+            metavar="REASON",
+            help=f"figures of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        from readerstudy.figures.rendering import FigureForm, figures_of, render
+        from readerstudy.figures.style import Width
+
+        study, folder = find_study(options["study"]), options["output"]
+        if (folder.exists() and not folder.is_dir()) or not folder.parent.is_dir():
+            raise CommandError(f"{folder} is no folder and cannot become one: name another.", returncode=2)
+        analysis = newest_analysis(study)
+        if analysis is None:
+            raise CommandError(f"{study.name} has no analysis yet: run analyse_study {study.slug} first.", returncode=2)
+        try:
+            see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
+        except StudyRefused as refusal:
+            raise CommandError(f"{refusal} Nothing was written.", returncode=2) from refusal
+        result = stored_result(analysis)
+        try:
+            folder.mkdir(exist_ok=True)
+            for name in figures_of(result):
+                for width in Width:
+                    for form in FigureForm:
+                        with whole_file(folder / f"{name}-{width.value}.{form.value}") as file:
+                            file.write(render(name, result, form, width))
+                self.stdout.write(f"{name}: one and two columns as SVG, PDF and PNG")
+        except OSError as failure:
+            raise CommandError(f"{folder} could not be written: {failure.strerror}.", returncode=2) from failure
+        self.stdout.write(f"Figures of analysis {analysis.public_id} of “{study.name}” in {folder}.")

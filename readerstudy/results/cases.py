@@ -1,0 +1,102 @@
+"""The cases behind numbers: what was asked, with its key, its images, and the explanations that models gave."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.enums import ImageState
+from annotation.ingest.serving import image_descriptors
+from annotation.models import AnswerKey, Image
+from readerstudy.models import Prediction, ReaderStudy, StudyCase
+from readerstudy.results.disagreeing import Said
+from readerstudy.results.wording import sign
+
+LETTERS = "ABCD"
+
+
+@dataclass(frozen=True)
+class Option:
+    letter: str
+    text: str
+    is_key: bool
+    chosen_by: list[str]
+
+
+@dataclass(frozen=True)
+class CaseShown:
+    """One case on which two raters disagree, for a coordinator."""
+
+    said: Said
+    case: StudyCase
+    options: list[Option]
+    no_option: list[tuple[str, str]]  # who chose none, and why
+    explanations: list[tuple[str, str]]  # of models, then that of the bank under an empty name
+    images: list[dict[str, Any]]
+
+
+def cases_shown(
+    study: ReaderStudy, names: tuple[str, str], runs: Mapping[str, str], said: Sequence[Said]
+) -> list[CaseShown]:
+    """Five queries at the most, however many cases. Images are those that the ordinary rules serve.
+
+    ``runs`` holds the public id of the run of each model, by its name.
+    """
+    rows = StudyCase.objects.filter(study=study, public_id__in=[one.case_id for one in said])
+    cases = {one.public_id: one for one in rows.select_related("revision__question__exam")}
+    revisions = [one.revision_id for one in cases.values()]
+    keys = {one.revision_id: one for one in AnswerKey.objects.filter(revision__in=revisions)}
+    by_model = _explanations(names, runs, revisions)
+    images = _images(cases.values())
+    found = []
+    for one in said:
+        case = cases.get(one.case_id)
+        if case is None:
+            continue
+        told = [(name, by_model[name].get(case.revision_id, "")) for name in names if name in by_model]
+        told.append(("", keys[case.revision_id].explanation))
+        found.append(
+            CaseShown(
+                said=one,
+                case=case,
+                options=_options(case, names, one),
+                no_option=[(name, sign(said)) for name, said in _signs(names, one) if said not in LETTERS],
+                explanations=[(name, text) for name, text in told if text.strip()],
+                images=images.get(case.revision.question.exam_id, []),
+            )
+        )
+    return found
+
+
+def _signs(names: tuple[str, str], one: Said) -> list[tuple[str, str]]:
+    return list(zip(names, (one.first, one.second), strict=True))
+
+
+def _options(case: StudyCase, names: tuple[str, str], one: Said) -> list[Option]:
+    return [
+        Option(letter, text, letter == one.key, [name for name, said in _signs(names, one) if said == letter])
+        for letter, text in zip(LETTERS, case.revision.options, strict=False)
+    ]
+
+
+def _explanations(names: tuple[str, str], runs: Mapping[str, str], revisions: list[int]) -> dict[str, dict[int, str]]:
+    """By the name of the model and the revision; readers have none."""
+    name_of = {runs[name]: name for name in names if name in runs}
+    found: dict[str, dict[int, str]] = {name: {} for name in name_of.values()}
+    if not name_of:
+        return found
+    rows = Prediction.objects.filter(run__public_id__in=name_of, revision__in=revisions)
+    for run, revision, explanation in rows.values_list("run__public_id", "revision_id", "explanation"):
+        found[name_of[run]][revision] = explanation
+    return found
+
+
+def _images(cases: Iterable[StudyCase]) -> dict[int, list[dict[str, Any]]]:
+    """What the viewer would be given of each exam."""
+    exams = {case.revision.question.exam_id for case in cases}
+    rows = Image.objects.filter(exam__in=exams).exclude(state=ImageState.REMOVED).prefetch_related("renditions")
+    found: dict[int, list[dict[str, Any]]] = {}
+    for image in rows.order_by("exam", "pk"):
+        found.setdefault(image.exam_id, []).extend(image_descriptors([image]))
+    return found

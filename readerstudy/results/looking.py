@@ -1,0 +1,23 @@
+"""The analysis that the results pages show: the newest one, or the one that an address names."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from readerstudy.analysis.seeing import may_see_results
+from readerstudy.models import Analysis, ReaderStudy
+
+
+def newest_analysis(study: ReaderStudy) -> Analysis | None:
+    return study.analyses.select_related("study").first()
+
+
+def is_seen(study: ReaderStudy) -> bool:
+    """Whether pages show results by a plain link: they may be seen, and somebody has unblinded the study before."""
+    return study.unblinded_at is not None and may_see_results(study)
+
+
+def stored_result(analysis: Analysis) -> dict[str, Any]:
+    result: dict[str, Any] = json.loads(analysis.result)
+    return result

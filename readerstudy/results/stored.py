@@ -1,0 +1,77 @@
+"""Looking things up in the stored JSON of an analysis, see docs/analysis.md. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from annotation.enums import Task
+
+Json = Mapping[str, Any]
+ALL_TASKS = "All tasks"
+READER, MODEL = "reader", "model"
+N_OPTIONS = 4
+PRIMARY = "primary"
+INFERENCES = {  # as the JSON names them, and in words
+    "random_readers_random_questions": "random readers, random questions",
+    "fixed_readers_random_questions": "these readers, random questions",
+    "random_readers_fixed_questions": "random readers, these questions",
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """What a panel says of two raters. ``entry`` names them in its own order: the model comes first."""
+
+    first: str
+    second: str
+    entry: Json
+
+
+def panel_names(result: Json) -> list[str]:
+    """All tasks, then the tasks that have a question."""
+    return list(result["panels"])
+
+
+def task_label(panel: str) -> str:
+    """What people read: "Differential diagnosis"."""
+    return panel if panel == ALL_TASKS else Task(panel).label
+
+
+def order_of(result: Json) -> list[str]:
+    """Readers, then models by accuracy: the rows of every table and heatmap."""
+    return list(result["order"])
+
+
+def kinds_of(result: Json) -> dict[str, str]:
+    return {one["name"]: one["kind"] for one in result["raters"]}
+
+
+def runs_of(result: Json) -> dict[str, str]:
+    """The public id of the run of predictions behind each model."""
+    return {one["name"]: one["run"] for one in result["raters"] if one.get("run")}
+
+
+def raters_of(panel: Json) -> dict[str, Json]:
+    return {one["name"]: one for one in panel["raters"]}
+
+
+def pairs_of(panel: Json) -> dict[frozenset[str], Json]:
+    return {frozenset((one["first"], one["second"])): one for one in panel["pairs"]}
+
+
+def pair_between(panel: Json, first: str, second: str) -> Pair:
+    """Raises KeyError for raters that the panel does not hold."""
+    entry = pairs_of(panel)[frozenset((first, second))]
+    return Pair(entry["first"], entry["second"], entry)
+
+
+def planned_comparisons(result: Json) -> list[Json]:
+    """Each model minus the mean of the readers over all tasks; the largest difference first, undefined ones last."""
+    rows = [one for one in result["comparisons"] if one["family"] == PRIMARY]
+    return sorted(rows, key=lambda one: (one["difference"]["value"] is None, -(one["difference"]["value"] or 0.0)))
+
+
+def has_times(result: Json) -> bool:
+    return bool(result["time"]["all"]["median"]["n"])

@@ -1,0 +1,124 @@
+"""The tables of the results page, from the stored JSON. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from readerstudy.results.stored import (
+    ALL_TASKS,
+    INFERENCES,
+    READER,
+    Json,
+    kinds_of,
+    order_of,
+    panel_names,
+    planned_comparisons,
+    raters_of,
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """Each model minus the mean of the readers, by the inference of the plan and by the two others."""
+
+    row: Json
+    inferences: list[tuple[str, Json]]  # name in words and value, the planned one first
+
+
+def planned_rows(result: Json) -> list[Planned]:
+    found = []
+    for row in planned_comparisons(result):
+        model, primary = result["mrmc"]["models"][row["first"]], row["difference"]["method"]
+        names = [primary, *(name for name in INFERENCES if name != primary)]
+        values: list[tuple[str, Json]] = [
+            (name, {**row["difference"], **model[name], "value": row["difference"]["value"]}) for name in names
+        ]
+        found.append(Planned(row, values))
+    return found
+
+
+@dataclass(frozen=True)
+class AccuracyRow:
+    name: str
+    is_reader: bool
+    overall: Json
+    tasks: list[Json]
+    task_mean: Json | None
+    bank_mix: Json | None
+    n_failed: int
+    failed_share: float | None  # of everything but missing
+    n_no_option: int  # declined, ended without a choice, too late
+    n_missing: int
+
+
+@dataclass(frozen=True)
+class AccuracyTable:
+    """Table 2 of the paper: columns are tasks, and three ways of saying "overall"."""
+
+    tasks: list[tuple[str, int]]  # name and questions
+    n: int
+    rows: list[AccuracyRow]
+    has_bank_mix: bool
+
+
+def accuracy_table(result: Json) -> AccuracyTable:
+    tasks = [name for name in panel_names(result) if name != ALL_TASKS]
+    panels = {name: raters_of(panel) for name, panel in result["panels"].items()}
+    kinds, whole = kinds_of(result), panels[ALL_TASKS]
+    rows = [
+        _accuracy_row(whole[name], kinds[name] == READER, [panels[task][name]["accuracy"] for task in tasks])
+        for name in order_of(result)
+    ]
+    n_of = {name: panel["n"] for name, panel in result["panels"].items()}
+    has_bank_mix = any(row.bank_mix is not None for row in rows)
+    return AccuracyTable([(task, n_of[task]) for task in tasks], n_of[ALL_TASKS], rows, has_bank_mix)
+
+
+def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json]) -> AccuracyRow:
+    n_no_option = rater["n_declined"] + rater["n_timed_out"] + rater["n_late"]
+    n_said = rater["n_answered"] + rater["n_unconfirmed"] + rater["n_failed"] + n_no_option
+    return AccuracyRow(
+        name=rater["name"],
+        is_reader=is_reader,
+        overall=rater["accuracy"],
+        tasks=tasks,
+        task_mean=rater.get("accuracy_task_mean"),
+        bank_mix=rater.get("accuracy_bank_mix"),
+        n_failed=rater["n_failed"],
+        failed_share=rater["n_failed"] / n_said if n_said else None,
+        n_no_option=n_no_option,
+        n_missing=rater["n_missing"],
+    )
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Accuracy over all tasks under other rules, beside the primary result."""
+
+    names: list[tuple[str, int]]  # label and questions of each variant
+    rows: list[tuple[str, Json, list[Json]]]  # rater, primary, under each variant
+
+
+def variants_table(result: Json) -> Variants | None:
+    """Nothing where every rule gives the same questions and answers."""
+    variants: Mapping[str, Json] = result["variants"]
+    if not variants:
+        return None
+    primary = raters_of(result["panels"][ALL_TASKS])
+    others = [raters_of(one["panels"][ALL_TASKS]) for one in variants.values()]
+    rows = [
+        (name, primary[name]["accuracy"], [other[name]["accuracy"] for other in others if name in other])
+        for name in order_of(result)
+    ]
+    return Variants([(one["label"], one["n"]) for one in variants.values()], rows)
+
+
+def mean_kappas(result: Json) -> dict[str, Json]:
+    """Readers among themselves, readers with models, and the difference of the two means, on shared draws."""
+    groups = result["panels"][ALL_TASKS]["groups"]
+    return {
+        "readers": groups["readers"]["mean_kappa_readers"],
+        "mixed": groups["all"]["mean_kappa_reader_model"],
+        "difference": groups["all"]["mean_kappa_difference"],
+    }

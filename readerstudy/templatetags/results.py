@@ -1,0 +1,133 @@
+"""How the values of a stored analysis look on a page, each a mapping with value, ci95, n, method, flags and reason.
+
+Rounding happens here and nowhere before: percentages with two decimals, kappa with three (two on a heatmap), p with
+three.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from decimal import Decimal
+
+from django import template
+from django.utils.formats import number_format
+from django.utils.translation import gettext as _
+
+from annotation.templatetags.estimates import percent
+from readerstudy.results import wording
+from readerstudy.results.stored import ALL_TASKS, Json, task_label
+
+register = template.Library()
+MINUS = "\N{MINUS SIGN}"
+Text = Callable[[float], str]
+
+
+@register.filter
+def as_percent(one: Json) -> str:
+    """83.84 %."""
+    return percent(one["value"])
+
+
+@register.filter
+def percent_limits(one: Json) -> str:
+    """78.08 to 88.31 %."""
+    return _limits(one, lambda value: _decimals(100 * value, 2), "\N{NO-BREAK SPACE}%")
+
+
+@register.filter
+def as_points(one: Json) -> str:
+    """A difference of two shares in percentage points: +12.96."""
+    return _("n/a") if one["value"] is None else _signed(one["value"])
+
+
+@register.filter
+def points_limits(one: Json) -> str:
+    """+1.91 to +24.02."""
+    return _limits(one, _signed)
+
+
+@register.filter
+def as_kappa(one: Json) -> str:
+    """With three decimals, as in tables."""
+    return _("n/a") if one["value"] is None else _decimals(one["value"], 3)
+
+
+@register.filter
+def kappa_limits(one: Json) -> str:
+    return _limits(one, lambda value: _decimals(value, 3))
+
+
+@register.filter
+def in_cell(one: Json) -> str:
+    """A kappa with two decimals, as in the cells of a heatmap."""
+    return _("n/a") if one["value"] is None else _decimals(one["value"], 2)
+
+
+@register.filter
+def as_p(one: Json) -> str:
+    """Three decimals, or < 0.001."""
+    return _("n/a") if one["value"] is None else bare_p(one["value"])
+
+
+@register.filter
+def bare_p(p: float) -> str:
+    return f"< {_decimals(0.001, 3)}" if p < 0.001 else _decimals(p, 3)
+
+
+@register.filter
+def as_seconds(one: Json) -> str:
+    return _("n/a") if one["value"] is None else f"{_decimals(one['value'], 1)}\N{NO-BREAK SPACE}{_('s')}"
+
+
+@register.filter
+def seconds_limits(one: Json) -> str:
+    return _limits(one, lambda value: _decimals(value, 1), f"\N{NO-BREAK SPACE}{_('s')}")
+
+
+@register.filter
+def as_change(one: Json) -> str:
+    """A change that is in percent already: −0.92 %."""
+    return _("n/a") if one["value"] is None else f"{_signed(one['value'] / 100)}\N{NO-BREAK SPACE}%"
+
+
+@register.filter
+def change_limits(one: Json) -> str:
+    return _limits(one, lambda value: _signed(value / 100), "\N{NO-BREAK SPACE}%")
+
+
+@register.filter
+def cautions(one: Json) -> str:
+    """Why there is no value, or what to be careful about."""
+    return wording.caution(one)
+
+
+@register.filter
+def rule(method: str) -> str:
+    """How an interval or a value was made."""
+    return wording.method(method)
+
+
+@register.filter
+def task_name(panel: str) -> str:
+    return _(ALL_TASKS) if panel == ALL_TASKS else _(task_label(panel))
+
+
+def _limits(one: Json, text: Text, unit: str = "") -> str:
+    if one["value"] is None:
+        return ""
+    if one["ci95"] is None:
+        return _("no interval")
+    low, high = one["ci95"]
+    return _("%(low)s to %(high)s") % {"low": text(low), "high": text(high)} + unit
+
+
+def _signed(value: float) -> str:
+    """A share as percentage points with its sign; nothing has none."""
+    text = _decimals(100 * value, 2)
+    return text if text.startswith(MINUS) or not Decimal(f"{100 * value:.2f}") else f"+{text}"
+
+
+def _decimals(value: float, places: int) -> str:
+    """Rounded here, since number_format cuts; no minus before a zero."""
+    rounded = Decimal(f"{value:.{places}f}")
+    return number_format(rounded if rounded else abs(rounded), decimal_pos=places).replace("-", MINUS)

@@ -1,0 +1,101 @@
+"""The results of a study from its stored analysis: the planned comparison, accuracy, what was left out; figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.cache import cache_control, never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.analysis.queueing import job_under_way
+from readerstudy.analysis.seeing import ResultsHidden, may_see_results, see_analysis
+from readerstudy.analysis.staleness import is_stale
+from readerstudy.results.looking import is_seen, newest_analysis, stored_result
+from readerstudy.results.stored import has_times
+from readerstudy.results.tables import accuracy_table, mean_kappas, planned_rows, variants_table
+from readerstudy.views.access import coordinated_study
+from readerstudy.views.results_access import seen_analysis, seen_result
+from readerstudy.watching.unblinding import looks_before_closing
+
+CONTENT_TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
+OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
+A_DAY = 86_400  # seconds; an analysis never changes, and its address names it
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The way in: leads to the newest analysis. The first look is a POST, since it unblinds the study."""
+    study = coordinated_study(request.user, slug)
+    newest = newest_analysis(study)
+    if newest is not None and request.method == "POST":
+        try:
+            see_analysis(newest, actor=request.user, at=timezone.now())
+        except ResultsHidden as refusal:
+            raise PermissionDenied(str(refusal)) from None
+    elif newest is None or not is_seen(study):
+        may_see = may_see_results(study)
+        job = job_under_way(study) if may_see and newest is None else None
+        context = {"study": study, "analysis": newest, "may_see": may_see, "job": job}
+        return render(request, "readerstudy/results/start.html", context)
+    return redirect("study-analysed", slug, newest.public_id)
+
+
+@person_required
+@never_cache
+@require_safe
+def study_analysed(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    analysis, result = seen_result(request.user, slug, public_id)
+    context: dict[str, Any] = {
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
+        "planned": planned_rows(result),
+        "readers_mean": result["mrmc"]["readers"],
+        "kappas": mean_kappas(result),
+        "accuracy": accuracy_table(result),
+        "variants": variants_table(result),
+        "has_times": has_times(result),
+        "looks": looks_before_closing(analysis.study),
+    }
+    return render(request, "readerstudy/results/results.html", context)
+
+
+@person_required
+@never_cache
+@require_safe
+def study_analysed_stands(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """Whether an input has changed since: reads what an analysis would read now, so the page asks for it afterwards."""
+    analysis = seen_analysis(request.user, slug, public_id)
+    context = {"study": analysis.study, "analysis": analysis, "is_stale": is_stale(analysis)}
+    return render(request, "readerstudy/results/_stands.html", context)
+
+
+@person_required
+@cache_control(private=True, max_age=A_DAY)
+@require_safe
+def study_figure(
+    request: AuthenticatedRequest, slug: str, public_id: str, name: str, width: str, form: str
+) -> HttpResponse:
+    """One figure, the same file as render_figures writes. An SVG carries its own styles and nothing else."""
+    from readerstudy.figures.rendering import FigureForm, figures_of
+    from readerstudy.figures.rendering import render as draw  # draws with matplotlib, slow to load
+    from readerstudy.figures.style import Width
+
+    if width not in set(Width) or form not in set(FigureForm):
+        raise Http404
+    analysis = seen_analysis(request.user, slug, public_id)
+    result = stored_result(analysis)
+    if name not in figures_of(result):
+        raise Http404
+    file = draw(name, result, FigureForm(form), Width(width))
+    response = HttpResponse(file, content_type=CONTENT_TYPES[form])
+    response["Content-Security-Policy"] = OWN_STYLES
+    response["Content-Disposition"] = f'inline; filename="{slug}-{name}-{width}.{form}"'
+    return response

@@ -1,0 +1,49 @@
+"""Which stored analysis a page may show: to coordinators, once results may be seen and the study is unblinded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404
+from django.shortcuts import get_object_or_404
+from django.utils.translation import gettext as _
+
+from annotation.models import User
+from readerstudy.models import Analysis
+from readerstudy.results.looking import is_seen, stored_result
+from readerstudy.results.stored import order_of, panel_names
+from readerstudy.views.access import coordinated_study
+
+
+def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
+    """Raises Http404 for strangers and another study, PermissionDenied while results are hidden."""
+    study = coordinated_study(person, slug)
+    if not is_seen(study):
+        raise PermissionDenied(_("The results of this study have not been looked at yet. Begin at its page “Results”."))
+    analysis = get_object_or_404(Analysis.objects.select_related("created_by"), study=study, public_id=public_id)
+    analysis.study = study
+    return analysis
+
+
+def seen_result(person: User, slug: str, public_id: str) -> tuple[Analysis, dict[str, Any]]:
+    analysis = seen_analysis(person, slug, public_id)
+    return analysis, stored_result(analysis)
+
+
+def panel_named(result: dict[str, Any], wanted: str) -> str:
+    """All tasks unless a task is asked for; Http404 for one that the analysis does not hold."""
+    names = panel_names(result)
+    if not wanted:
+        return names[0]
+    if wanted not in names:
+        raise Http404
+    return wanted
+
+
+def rater_at(result: dict[str, Any], place: int) -> str:
+    """By the place in the order of the analysis."""
+    names = order_of(result)
+    if place >= len(names):
+        raise Http404
+    return names[place]

@@ -1,0 +1,65 @@
+"""The cases of a study one by one, and how long they took; from its stored analysis."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.results.items import Which, items_table
+from readerstudy.results.stored import ALL_TASKS, has_times, order_of, panel_names
+from readerstudy.views.results_access import panel_named, seen_result
+
+ITEMS_A_PAGE = 200
+
+
+@person_required
+@never_cache
+@require_safe
+def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    analysis, result = seen_result(request.user, slug, public_id)
+    panel = panel_named(result, request.GET.get("task", ""))
+    asked = request.GET.get("which", "")
+    which = Which(asked) if asked in set(Which) else Which.ALL
+    items = items_table(result, panel, which)
+    context: dict[str, Any] = {
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
+        "names": order_of(result),
+        "which": which,
+        "tabs": [(one, result["panels"][one]["n"], _query(one, which), one == panel) for one in panel_names(result)],
+        "choices": [(one, _query(panel, one)) for one in Which],
+        "query": _query(panel, which),
+        "page": Paginator(items, ITEMS_A_PAGE).get_page(request.GET.get("page")),
+    }
+    return render(request, "readerstudy/results/items.html", context)
+
+
+@person_required
+@never_cache
+@require_safe
+def study_times(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """Time per case, its change along the order, and accuracy by place in the order and by stated confidence."""
+    analysis, result = seen_result(request.user, slug, public_id)
+    context: dict[str, Any] = {
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
+        "has_times": has_times(result),
+        "time": result["time"],
+        "positions": result["tables"]["positions"],
+        "confidence": result["tables"]["confidence"],
+    }
+    return render(request, "readerstudy/results/times.html", context)
+
+
+def _query(panel: str, which: Which) -> str:
+    said = {"task": "" if panel == ALL_TASKS else panel, "which": which.value}
+    return urlencode({name: value for name, value in said.items() if value})

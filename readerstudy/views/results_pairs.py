@@ -1,0 +1,94 @@
+"""Agreement of every pair as a heatmap, and one pair: its 2x2 table, its difference, and the cases behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.results.cases import cases_shown
+from readerstudy.results.disagreeing import disagreements
+from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
+from readerstudy.results.stored import ALL_TASKS, pair_between, panel_names, runs_of
+from readerstudy.views.results_access import panel_named, rater_at, seen_result
+
+CASES_A_PAGE = 10
+DIFFERENCES = ("difference", "difference_newcombe", "difference_cluster")
+
+
+@person_required
+@never_cache
+@require_safe
+def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """One panel of the heatmap; which one, and what counts as agreeing, stands in the address."""
+    analysis, result = seen_result(request.user, slug, public_id)
+    panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
+    rows = heatmap_rows(result, panel, agree)
+    context: dict[str, Any] = {
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
+        "panel": result["panels"][panel],
+        "panel_name": panel,
+        "tabs": _tabs(result, panel, agree),
+        "agree": agree,
+        "others": _query(panel, Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION),
+        "query": _query(panel, agree),
+        "rows": rows,
+        "pairs": pairs_once(rows),
+    }
+    return render(request, "readerstudy/results/agreement.html", context)
+
+
+@person_required
+@never_cache
+@require_safe
+def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: int, second: int) -> HttpResponse:
+    """Two raters by their places in the order of the analysis."""
+    analysis, result = seen_result(request.user, slug, public_id)
+    panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
+    if first == second:
+        raise Http404
+    pair = pair_between(result["panels"][panel], rater_at(result, first), rater_at(result, second))
+    said = disagreements(result, panel, pair.first, pair.second, agree)
+    page = Paginator(said, CASES_A_PAGE).get_page(request.GET.get("page"))
+    names = (pair.first, pair.second)
+    context: dict[str, Any] = {
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
+        "panel": result["panels"][panel],
+        "panel_name": panel,
+        "tabs": _tabs(result, panel, agree),
+        "agree": agree,
+        "others": _query(panel, Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION),
+        "query": _query(panel, agree),
+        "pair": pair,
+        "entry": pair.entry,
+        "differences": [pair.entry[name] for name in DIFFERENCES if name in pair.entry],
+        "n_table": sum(pair.entry["table"].values()),
+        "page": page,
+        "cases": cases_shown(analysis.study, names, runs_of(result), list(page.object_list)),
+    }
+    return render(request, "readerstudy/results/pair.html", context)
+
+
+def _agree(request: AuthenticatedRequest) -> Agree:
+    return Agree.RIGHT if request.GET.get("of") == Agree.RIGHT else Agree.OPTION
+
+
+def _tabs(result: dict[str, Any], panel: str, agree: Agree) -> list[tuple[str, int, str, bool]]:
+    """Name, questions, query and whether it is the shown one."""
+    return [(name, result["panels"][name]["n"], _query(name, agree), name == panel) for name in panel_names(result)]
+
+
+def _query(panel: str, agree: Agree) -> str:
+    """What the address says of panel and agreement; the defaults are not named."""
+    said = {"task": "" if panel == ALL_TASKS else panel, "of": "" if agree == Agree.OPTION else agree.value}
+    return urlencode({name: value for name, value in said.items() if value})

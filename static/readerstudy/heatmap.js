@@ -1,0 +1,55 @@
+// The heatmap of agreement: one stop for Tab, arrow keys between cells, and the numbers of a cell in the card.
+
+const table = document.getElementById("heatmap");
+const card = document.getElementById("card");
+
+function cells() {
+  return [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1).map((cell) => cell.querySelector("a")));
+}
+
+function show(link) {
+  document.getElementById("card-facts").hidden = false;
+  document.getElementById("card-hint").hidden = true;
+  for (const place of card.querySelectorAll("[data-of]")) place.textContent = link.dataset[place.dataset.of] ?? "";
+}
+
+/** The next cell in a direction; the diagonal, which holds nothing, is stepped over. */
+function next(grid, row, column, down, right) {
+  let [r, c] = [row + down, column + right];
+  if (grid[r]?.[c] === null) [r, c] = [r + down, c + right];
+  return grid[r]?.[c];
+}
+
+const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+function move(event) {
+  const step = STEPS[event.key];
+  if (!step || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
+  const grid = cells();
+  const row = grid.findIndex((links) => links.includes(event.target));
+  if (row < 0) return;
+  event.preventDefault();
+  next(grid, row, grid[row].indexOf(event.target), ...step)?.focus();
+}
+
+/** Tab reaches the table once and comes back to the cell that was left. */
+function settle(link) {
+  for (const one of table.querySelectorAll("a[tabindex='0']")) one.tabIndex = -1;
+  link.tabIndex = 0;
+}
+
+if (table) {
+  const links = table.querySelectorAll("td a");
+  for (const link of links) link.tabIndex = -1;
+  if (links.length) links[0].tabIndex = 0;
+  table.addEventListener("keydown", move);
+  table.addEventListener("focusin", (event) => {
+    if (!event.target.matches("td a")) return;
+    settle(event.target);
+    show(event.target);
+  });
+  table.addEventListener("mouseover", (event) => {
+    const link = event.target.closest("td a");
+    if (link) show(link);
+  });
+}

@@ -1,0 +1,82 @@
+"""Figures: the scale, the same bytes for the same analysis, and the numbers that stand in them."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from readerstudy.figures.agreement import agreement_figure
+from readerstudy.figures.rendering import FigureForm, figures_of, render
+from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
+from readerstudy.figures.style import Width
+from tests.architecture.source import ROOT
+from tests.architecture.test_colours import contrast
+from tests.readerstudy.results.made import small_result
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    return small_result()
+
+
+def test_one_fixed_scale_from_below_zero_to_one() -> None:
+    assert [step_of(value) for value in (-1, -0.2, -0.151, -0.15, 0, 0.5, 0.99, 1)] == [0, 0, 0, 1, 4, 14, 23, 23]
+
+
+def test_the_scale_reads_in_grey_and_its_words_stand_out() -> None:
+    greys = [luminance(one) for one in COLOURS]
+    assert greys == sorted(greys, reverse=True)
+    assert min(lighter - darker for lighter, darker in pairwise(greys)) > 0.008
+    assert [step for step in range(N_STEPS) if contrast(words_on(step), COLOURS[step]) < 4.5] == []
+
+
+def test_the_page_has_the_colours_of_the_figure() -> None:
+    css = (ROOT / "static/readerstudy/results.css").read_text()
+    found = re.findall(r"^\.k(\d+) \{ background: (#\w+); color: (#\w+); \}$", css, re.MULTILINE)
+    assert found == [(str(step), colour, words_on(step)) for step, colour in enumerate(COLOURS)]
+
+
+def test_figures_without_data_are_not_offered(result: dict[str, Any]) -> None:
+    assert figures_of(result) == ["difference", "accuracy", "agreement", "error-consistency"]  # no times
+
+
+@pytest.mark.parametrize("form", list(FigureForm), ids=str)
+def test_the_same_analysis_gives_the_same_bytes(result: dict[str, Any], form: FigureForm) -> None:
+    first = render("difference", result, form, Width.ONE)
+    render("accuracy", result, FigureForm.SVG, Width.TWO)  # what was drawn in between changes nothing
+    assert render("difference", result, form, Width.ONE) == first
+    for word in (b"CreationDate", b"<dc:date>", b"Creation Time"):
+        assert word not in first
+    if form == FigureForm.PDF:
+        assert b"/FontFile2" in first  # embedded as TrueType
+    if form == FigureForm.SVG:
+        assert b"<text" not in first  # letters are outlines
+
+
+def test_columns_of_a_journal(result: dict[str, Any]) -> None:
+    def points(width: Width) -> float:
+        found = re.search(rb'<svg[^>]* width="([\d.]+)pt"', render("accuracy", result, FigureForm.SVG, width))
+        assert found
+        return float(found[1])
+
+    assert [points(Width.ONE), points(Width.TWO)] == pytest.approx([241.2, 504])
+
+
+def test_the_heatmap_writes_every_kappa_and_hatches_what_is_undefined(result: dict[str, Any]) -> None:
+    figure = agreement_figure(result, Width.TWO)
+    whole, presence, location = figure.axes[:3]
+    assert [one.get_title(loc="left") for one in (whole, presence, location)] == [
+        "All tasks, n = 4",
+        "Presence, n = 3",
+        "Location and distribution, n = 1",
+    ]
+    kappas = [one["cohen_kappa"]["value"] for one in result["panels"]["All tasks"]["pairs"]]
+    said = sorted(f"{kappa:.2f}".replace("-", "−").replace("−0.00", "0.00") for kappa in kappas if kappa is not None)
+    assert sorted(one.get_text() for one in whole.texts if one.get_text() != "·") == sorted(said * 2)
+    undefined = sum(one["cohen_kappa"]["value"] is None for one in result["panels"]["location"]["pairs"])
+    assert undefined
+    _colours, hatched, _dots = location.collections
+    assert (len(hatched.get_paths()), hatched.get_hatch()) == (2 * undefined, "////")

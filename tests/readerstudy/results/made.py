@@ -1,0 +1,64 @@
+"""A small analysed study: two readers and two models on four cases of two tasks, the key of every case B."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from readerstudy.analysis.computing import compute
+from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.storing import as_text
+from readerstudy.design.protocol import sha256_of
+from readerstudy.enums import PredictionState, StudyState
+from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.studies import make_study
+
+QUICK = Settings(seed=7, draws=100)
+READERS = {"R1": "BBBA", "R2": "BBCA"}
+MODELS = {"Good": "BBBB", "Poor": "CxBA"}
+TASKS = ["presence", "presence", "presence", "location"]
+
+
+def small_result(**fields: Any) -> dict[str, Any]:
+    return compute(make_arrays(READERS, MODELS, "BBBB", **{"tasks": TASKS, **fields}), QUICK)
+
+
+def analysed_study(name: str = "Trial", *, state: StudyState = StudyState.CLOSED, **fields: Any) -> Analysis:
+    """The analysis of a study of these cases, with the explanations of the first model; nobody has seen it."""
+    study = make_study(name, n_cases=4, state=state, pixels=True, **fields)
+    cases = list(study.cases.order_by("number").select_related("revision"))
+    entry = ModelEntry.objects.create(name="Good", created_at=NOON)
+    counts = dict.fromkeys(("n_read", "n_matched", "n_failed", "n_missing", "n_duplicate", "n_unknown"), 0)
+    run = PredictionRun.objects.create(
+        entry=entry, bank=study.bank, study=study, number=1, is_named=True, imported_at=NOON, rule="letters-1", **counts
+    )
+    for row, case in enumerate(cases, start=1):
+        Prediction.objects.create(
+            run=run,
+            revision=case.revision,
+            state=PredictionState.ANSWERED,
+            option="B",
+            explanation=f"I see it in case {row}.",
+            row=row,
+        )
+    arrays = make_arrays(READERS, MODELS, "BBBB", tasks=TASKS)
+    arrays = replace(arrays, questions=replace(arrays.questions, public_id=tuple(one.public_id for one in cases)))
+    result = compute(arrays, QUICK)
+    next(one for one in result["raters"] if one["name"] == "Good")["run"] = run.public_id
+    return stored(study, result)
+
+
+def stored(study: ReaderStudy, result: dict[str, Any]) -> Analysis:
+    text = as_text(result)
+    return Analysis.objects.create(
+        study=study,
+        inputs_sha256="0" * 64,
+        seed=QUICK.seed,
+        settings=QUICK.as_json(),
+        software={"program": "test"},
+        result=text,
+        result_sha256=sha256_of(text),
+        created_at=NOON,
+    )

@@ -1,0 +1,161 @@
+"""The results pages: who sees them and when, what stands on them, and what they cost."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import User
+from readerstudy.enums import StudyState
+from readerstudy.models import Analysis, ReaderStudy
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.results.made import analysed_study
+from tests.readerstudy.studies import enrol, make_study
+
+START = "/studies/trial/results/"
+
+
+@pytest.fixture
+def analysis(db: None) -> Analysis:
+    return analysed_study()
+
+
+@pytest.fixture
+def seen(analysis: Analysis) -> Analysis:
+    ReaderStudy.objects.update(unblinded_at=NOON)
+    return analysis
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def address(name: str, analysis: Analysis, *more: object) -> str:
+    return reverse(name, args=["trial", analysis.public_id, *more])
+
+
+def every_page(analysis: Analysis) -> list[str]:
+    names = ("study-analysed", "study-agreement", "study-items", "study-times", "study-analysed-stands")
+    figure = address("study-figure", analysis, "accuracy", "one", "svg")
+    return [*(address(name, analysis) for name in names), address("study-pair", analysis, 0, 2), figure]
+
+
+def test_the_first_look_is_a_button_that_unblinds(coordinator: Client, analysis: Analysis) -> None:
+    assert "Nobody has seen a result yet" in coordinator.get(START).content.decode()
+    assert {coordinator.get(page).status_code for page in every_page(analysis)} == {403}
+    assert ReaderStudy.objects.get().unblinded_at is None
+    assert coordinator.post(START)["Location"] == address("study-analysed", analysis)
+    assert ReaderStudy.objects.get().unblinded_at is not None
+    assert coordinator.get(START)["Location"] == address("study-analysed", analysis)
+    assert {coordinator.get(page).status_code for page in every_page(analysis)} == {200}
+
+
+def test_while_readers_read_there_is_nothing_even_after_a_broken_glass(coordinator: Client, db: None) -> None:
+    analysis = analysed_study(state=StudyState.OPEN, unblinded_at=NOON)
+    assert "Results come after closing" in coordinator.get(START).content.decode()
+    assert coordinator.post(START).status_code == 403
+    assert {coordinator.get(page).status_code for page in every_page(analysis)} == {403}
+
+
+def test_without_an_analysis_the_page_says_what_next(coordinator: Client, rita: User) -> None:
+    enrol(make_study(state=StudyState.CLOSED), rita)
+    page = coordinator.get(START).content.decode()
+    assert "No analysis so far" in page
+    assert reverse("study-analyse", args=["trial"]) in page
+
+
+def test_who_is_refused(client: Client, seen: Analysis, ada: User, rita: User, stan: User, cora: User) -> None:
+    enrol(make_study("Other", state=StudyState.CLOSED, unblinded_at=NOON), rita)
+    for person, status in ((stan, 404), (rita, 404), (ada, 403)):
+        client.force_login(person)
+        assert {client.get(page).status_code for page in every_page(seen)} == {status}
+        assert client.get(START).status_code == status
+        assert client.post(START).status_code == status
+    client.force_login(cora)
+    assert client.get(reverse("study-analysed", args=["other", seen.public_id])).status_code == 404
+    assert client.post(address("study-analysed", seen)).status_code == 405
+
+
+def test_the_planned_comparison_comes_first(coordinator: Client, seen: Analysis) -> None:
+    page = coordinator.get(address("study-analysed", seen)).content.decode()
+    result = json.loads(seen.result)
+    whole = {one["first"]: one for one in result["comparisons"] if one["family"] == "primary"}
+    assert f"+{100 * whole['Good']['difference']['value']:.2f}" in page
+    assert page.index("Planned comparison") < page.index("Accuracy</h2>")
+    for words in ("random readers, random questions", "these readers, random questions", "Holm over the models"):
+        assert words in page
+    assert "62.50" in page  # the mean of the readers, 75 and 50
+    assert "no case and no rater is left out" in page.lower()
+
+
+def test_a_cell_carries_its_numbers_and_leads_to_the_pair(coordinator: Client, seen: Analysis) -> None:
+    page = coordinator.get(address("study-agreement", seen)).content.decode()
+    assert f'href="{address("study-pair", seen, 0, 2)}" data-pair="R1 · Good"' in page
+    assert 'data-same="75.00\xa0%"' in page
+    located = coordinator.get(address("study-agreement", seen) + "?task=location&of=right").content.decode()
+    assert '<td class="undefined">' in located
+    assert f"{address('study-pair', seen, 0, 2)}?task=location&amp;of=right" in located
+
+
+def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator: Client, seen: Analysis) -> None:
+    page = coordinator.get(address("study-pair", seen, 0, 2)).content.decode()
+    assert "<bdi>Good</bdi> and <bdi>R1</bdi>" in page  # the model first, as in the difference
+    assert "1 case with another option" in page
+    assert 'id="case-4"' in page
+    assert "I see it in case 4." in page
+    assert "I see it in case 3." not in page
+    assert page.count("<img src=") == 2
+    both = coordinator.get(address("study-pair", seen, 0, 3) + "?of=right").content.decode()
+    assert "failed extraction" in both
+
+
+@pytest.mark.parametrize("wrong", ["0/0/", "0/9/", "0/1/?task=colour", "?task=colour"])
+def test_what_the_analysis_does_not_hold_is_not_found(coordinator: Client, seen: Analysis, wrong: str) -> None:
+    assert coordinator.get(address("study-agreement", seen) + wrong).status_code == 404
+
+
+def test_a_figure_is_a_file_that_keeps_to_itself(coordinator: Client, seen: Analysis) -> None:
+    response = coordinator.get(address("study-figure", seen, "accuracy", "one", "svg"))
+    assert response["Content-Type"] == "image/svg+xml"
+    assert response.content.startswith(b"<?xml")
+    assert response["Content-Security-Policy"] == "default-src 'none'; style-src 'unsafe-inline'"
+    assert "private" in response["Cache-Control"]
+    for wrong in (
+        ("none", "one", "svg"),
+        ("accuracy", "three", "svg"),
+        ("accuracy", "one", "eps"),
+        ("time", "one", "svg"),
+    ):
+        assert coordinator.get(address("study-figure", seen, *wrong)).status_code == 404
+
+
+def test_an_analysis_whose_inputs_changed_is_called_stale(coordinator: Client, seen: Analysis) -> None:
+    assert "Stale" in coordinator.get(address("study-analysed-stands", seen)).content.decode()
+
+
+@pytest.mark.parametrize(
+    ("name", "places", "n"),
+    [
+        ("study-analysed", (), 7),
+        ("study-agreement", (), 6),
+        ("study-pair", (0, 2), 11),
+        ("study-items", (), 6),
+        ("study-times", (), 6),
+    ],
+)
+def test_a_page_of_a_stored_analysis_costs_few_queries(
+    coordinator: Client,
+    seen: Analysis,
+    name: str,
+    places: tuple[int, ...],
+    n: int,
+    django_assert_num_queries: DjangoAssertNumQueries,
+) -> None:
+    with django_assert_num_queries(n):
+        coordinator.get(address(name, seen, *places))

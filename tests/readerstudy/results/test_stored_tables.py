@@ -1,0 +1,105 @@
+"""What the pages take out of a stored analysis, and how its values are written."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from readerstudy.analysis.arrays import Voided
+from readerstudy.results.disagreeing import disagreements
+from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
+from readerstudy.results.items import Which, items_table
+from readerstudy.results.stored import ALL_TASKS, pair_between
+from readerstudy.results.tables import accuracy_table, planned_rows, variants_table
+from readerstudy.templatetags import results as written
+from tests.readerstudy.results.made import small_result
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    return small_result()
+
+
+def value(number: float | None, *limits: float, **fields: Any) -> dict[str, Any]:
+    return {"value": number, "ci95": list(limits) or None, "n": 9, "method": "m", "flags": [], "reason": None, **fields}
+
+
+def test_values_are_rounded_only_when_they_are_written() -> None:
+    share = value(0.838383, 0.780755, 0.883065)
+    assert (written.as_percent(share), written.percent_limits(share)) == ("83.84\xa0%", "78.08 to 88.31\xa0%")
+    assert (written.as_kappa(value(0.56749)), written.in_cell(value(0.5651))) == ("0.567", "0.57")
+    assert (written.as_points(value(0.12963)), written.as_points(value(-0.0004))) == ("+12.96", "−0.04")
+    assert (written.in_cell(value(-0.004)), written.as_points(value(-0.00001))) == ("0.00", "0.00")
+    assert (written.as_p(value(0.0004)), written.as_p(value(0.0271))) == ("< 0.001", "0.027")
+
+
+def test_what_is_undefined_says_why() -> None:
+    none = value(None, reason="expected_agreement_is_one", flags=["small_n"])
+    assert (written.as_kappa(none), written.kappa_limits(none)) == ("n/a", "")
+    assert written.cautions(none) == "undefined: both always gave the same answer, small n"
+    assert written.kappa_limits(value(0.5)) == "no interval"
+
+
+def test_the_heatmap_holds_every_pair_twice_readers_first_and_marks_what_is_not_sure(result: dict[str, Any]) -> None:
+    rows = heatmap_rows(result, ALL_TASKS, Agree.OPTION)
+    assert [(row.name, row.is_reader) for row in rows][:3] == [("R1", True), ("R2", True), ("Good", False)]
+    assert [row.cells[place] for place, row in enumerate(rows)] == [None] * 4
+    assert len(pairs_once(rows)) == 6
+    upper, lower = rows[0].cells[1], rows[1].cells[0]
+    assert upper
+    assert lower
+    assert upper.shown == lower.shown == pair_between(result["panels"][ALL_TASKS], "R1", "R2").entry["cohen_kappa"]
+    assert upper.css.split() == [upper.css.split()[0], "dotted"]  # four questions are few
+    alone = heatmap_rows(result, "location", Agree.OPTION)[0].cells[1]
+    assert alone
+    assert (alone.css, alone.shown["value"]) == ("undefined", None)
+    right = heatmap_rows(result, ALL_TASKS, Agree.RIGHT)[0].cells[1]
+    assert right
+    assert right.shown == upper.entry["error_consistency"]
+
+
+def test_disagreements_by_option_and_by_right_and_wrong(result: dict[str, Any]) -> None:
+    def cases(first: str, second: str, agree: Agree, panel: str = ALL_TASKS) -> list[int]:
+        return [one.case for one in disagreements(result, panel, first, second, agree)]
+
+    assert cases("R1", "R2", Agree.OPTION) == [3]
+    assert cases("R1", "Poor", Agree.OPTION) == [1]  # the failed extraction of case 2 is no rating
+    assert cases("R1", "Poor", Agree.RIGHT) == [1, 2]  # and wrong
+    assert cases("R1", "Good", Agree.OPTION, "location") == [4]
+    for first, second in (("R1", "R2"), ("R1", "Poor"), ("Good", "Poor")):
+        table = pair_between(result["panels"][ALL_TASKS], first, second).entry["table"]
+        assert len(cases(first, second, Agree.RIGHT)) == table["first_only"] + table["second_only"]
+
+
+def test_voided_cases_are_in_no_list_and_make_a_line_of_their_own() -> None:
+    result = small_result(voided={2: Voided.BEFORE_UNBLINDING})
+    assert disagreements(result, ALL_TASKS, "R1", "R2", Agree.OPTION) == []
+    found = variants_table(result)
+    assert found
+    assert found.names == [("sensitivity: no case voided", 4)]
+    assert variants_table(small_result()) is None
+
+
+def test_the_planned_inference_comes_first_with_the_numbers_of_the_analysis(result: dict[str, Any]) -> None:
+    rows = planned_rows(result)
+    assert [one.row["first"] for one in rows] == ["Good", "Poor"]  # the largest difference first
+    name, first = rows[0].inferences[0]
+    assert name == "random_readers_random_questions"
+    assert first["ci95"] == rows[0].row["difference"]["ci95"]
+    assert {name for name, _value in rows[0].inferences} <= set(result["mrmc"]["models"]["Good"])
+
+
+def test_the_accuracy_table_counts_failed_extractions(result: dict[str, Any]) -> None:
+    table = accuracy_table(result)
+    poor = table.rows[-1]
+    assert table.tasks == [("presence", 3), ("location", 1)]
+    assert (poor.name, poor.n_failed, poor.failed_share) == ("Poor", 1, 0.25)
+    assert (poor.overall["value"], [one["n"] for one in poor.tasks]) == (0.25, [3, 1])
+
+
+def test_cases_missed_by_all_readers_are_found(result: dict[str, Any]) -> None:
+    assert [one.case for one in items_table(result, ALL_TASKS, Which.READERS_MISSED)] == [4]
+    assert items_table(result, ALL_TASKS, Which.MISSED) == []
+    [second] = [one for one in items_table(result, "presence", Which.ALL) if one.case == 2]
+    assert [(one.sign, one.is_wrong) for one in second.answers][-1] == ("x", True)
