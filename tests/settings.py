@@ -4,9 +4,13 @@ import atexit
 import os
 import shutil
 import tempfile
+from pathlib import Path
 
 if "REXVQA_HOME" not in os.environ:
-    _home = tempfile.mkdtemp(prefix="rexvqa-tests-")
+    # In memory where there is plenty: every commit and every image would wait for the disk.
+    _memory = Path("/dev/shm")
+    _is_large = _memory.is_dir() and shutil.disk_usage(_memory).free > 2 * 1024**3
+    _home = tempfile.mkdtemp(prefix="rexvqa-tests-", dir=_memory if _is_large else None)
     os.environ["REXVQA_HOME"] = _home
     atexit.register(shutil.rmtree, _home, ignore_errors=True)
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")

@@ -17,16 +17,18 @@ from readerstudy.statistics.bootstrap import Units, units_of
 from readerstudy.statistics.comparing import (
     ChiSquare,
     DifferenceInterval,
+    PairedTable,
     cluster_mcnemar_chi2,
     clustered_difference,
     cochran_q,
     difference,
+    differences,
     mcnemar_chi2,
     mcnemar_exact_p,
     mcnemar_midp,
     paired_table,
 )
-from readerstudy.statistics.group_intervals import group_statistics, mean_kappas
+from readerstudy.statistics.group_intervals import GroupStatistics, panel_agreement
 from readerstudy.statistics.groups import fleiss_kappa_se, gwet_ac1_se
 from readerstudy.statistics.pair_intervals import pair_statistics
 from readerstudy.statistics.pair_tables import outcome_tables, pair_tables
@@ -160,6 +162,7 @@ def _pairs(panel: Panel) -> list[dict[str, Any]]:
     found = pair_statistics(answers, correct, key, panel.scored.q, panel.units, **panel.chance)
     errors = cohen_kappa_se(pair_tables(answers, panel.scored.q)[:, 0]).tolist()
     outcomes = outcome_tables(answers, key)[:, 0]
+    tables = [paired_table(correct[one.first], correct[one.second]) for one in found]
     raters = [panel.arrays.raters[row] for row in order]
     return [
         {
@@ -169,31 +172,33 @@ def _pairs(panel: Panel) -> list[dict[str, Any]]:
             **with_fractions(one.results, one.bootstrap_undefined_fraction),
             "cohen_kappa_se": _error(error, one.results["cohen_kappa"]).as_json(),
             "same_wrong_option": same_wrong_option(outcome).as_json(),
-            **paired_results(panel, correct[one.first], correct[one.second]),
+            "table": asdict(table),
+            "difference": apart.as_json(),
+            **_tests(table),
+            **_by_cluster(panel, correct[one.first], correct[one.second]),
         }
-        for one, error, outcome in zip(found, errors, outcomes, strict=True)
+        for one, error, outcome, table, apart in zip(found, errors, outcomes, tables, differences(tables), strict=True)
     ]
 
 
-def paired_results(panel: Panel, first: NDArray[np.int8], second: NDArray[np.int8]) -> dict[str, Any]:
-    """The table of right and wrong of two raters, the difference of their accuracies, and the tests of it.
-
-    No pair is planned, so every p value is flagged ``post_hoc``.
-    """
-    table = paired_table(first, second)
-    entry: dict[str, Any] = {
-        "table": asdict(table),
-        "difference": difference(table).as_json(),
+def _tests(table: PairedTable) -> dict[str, Any]:
+    """No pair is planned, so every p value is flagged ``post_hoc``."""
+    return {
         "difference_newcombe": difference(table, DifferenceInterval.NEWCOMBE).as_json(),
         "mcnemar_exact_p": p_value(mcnemar_exact_p(table), table.n, "mcnemar_exact").as_json(),
         "mcnemar_midp": p_value(mcnemar_midp(table), table.n, "mcnemar_midp").as_json(),
         "mcnemar_chi2": chi_square(mcnemar_chi2(table), "mcnemar_chi2"),
     }
-    if panel.units.clustered:
-        cluster = panel.arrays.questions.cluster
-        entry["difference_cluster"] = clustered_difference(first, second, cluster).as_json()
-        entry["cluster_mcnemar_chi2"] = chi_square(cluster_mcnemar_chi2(first, second, cluster), "obuchowski_1998")
-    return entry
+
+
+def _by_cluster(panel: Panel, first: NDArray[np.int8], second: NDArray[np.int8]) -> dict[str, Any]:
+    if not panel.units.clustered:
+        return {}
+    cluster = panel.arrays.questions.cluster
+    return {
+        "difference_cluster": clustered_difference(first, second, cluster).as_json(),
+        "cluster_mcnemar_chi2": chi_square(cluster_mcnemar_chi2(first, second, cluster), "obuchowski_1998"),
+    }
 
 
 # --- groups ---------------------------------------------------------------------------------------
@@ -201,9 +206,9 @@ def _groups(panel: Panel) -> dict[str, dict[str, Any]]:
     """Readers, models and all raters among themselves; the mean kappas of their pairs are on one set of draws."""
     arrays, answers = panel.arrays, panel.scored.answers
     rows = {"readers": arrays.readers, "models": arrays.models, "all": np.arange(len(arrays.raters))}
-    groups = {name: _group(panel, of) for name, of in rows.items()}
     is_reader = np.array([rater.kind == READER for rater in arrays.raters], dtype=np.bool_)
-    means = mean_kappas(answers, is_reader, panel.scored.q, panel.units, **panel.chance)
+    found, means = panel_agreement(answers, is_reader, panel.scored.q, panel.units, **panel.chance)
+    groups = {name: _group(panel, of, found[name]) for name, of in rows.items()}
     shown = with_fractions(means.results, means.bootstrap_undefined_fraction)
     for name in rows:
         groups[name]["light_kappa"] = shown[f"light_kappa_{name}"]
@@ -213,10 +218,8 @@ def _groups(panel: Panel) -> dict[str, dict[str, Any]]:
     return groups
 
 
-def _group(panel: Panel, rows: NDArray[np.intp]) -> dict[str, Any]:
-    answers, q = panel.scored.answers[rows], panel.scored.q
-    found = group_statistics(answers, q, panel.units, **panel.chance)
-    counts = rating_counts(answers, q)
+def _group(panel: Panel, rows: NDArray[np.intp], found: GroupStatistics) -> dict[str, Any]:
+    counts = rating_counts(panel.scored.answers[rows], panel.scored.q)
     entry: dict[str, Any] = {
         "n_raters": len(rows),
         **with_fractions(found.results, found.bootstrap_undefined_fraction),

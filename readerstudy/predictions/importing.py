@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from django.db import transaction
@@ -42,7 +43,7 @@ class SentFile:
     form: PredictionForm | None = None  # None: found by its fields
     duplicates: str = ""  # which of several answers counts: "", "first", "last"
 
-    @property
+    @cached_property
     def sha256(self) -> str:
         return hashlib.sha256(self.content).hexdigest()
 

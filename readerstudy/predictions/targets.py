@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from annotation.models import QuestionBank, Revision
+from annotation.questionbank.known import keys_of_questions
 from readerstudy.design.naming import questions_named
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
@@ -40,11 +41,16 @@ class Questions:
     by_name: Mapping[str, KnownQuestion]
 
 
-def questions_of(target: Target, names: Collection[str]) -> Questions:
+def questions_of(target: Target, names: Set[str]) -> Questions:
     """The questions in the wording of the study, or in the current one of the bank."""
     by_id = _of_study(target.study) if target.study else _of_bank(target.bank)
-    named = questions_named(target.bank, names)
-    return Questions(by_id, {str(name): by_id[pk] for name, pk in named.items() if pk in by_id})
+    known: dict[str, int] = {}
+    if target.study is None and 2 * len(names) > len(by_id):  # one walk over all keys is less than so many look-ups
+        keys = keys_of_questions(target.bank.pk, by_id.keys())
+        known = {key: pk for pk, key in keys.items() if key in names}
+    named = questions_named(target.bank, names - known.keys())
+    known |= {str(name): pk for name, pk in named.items() if pk in by_id}
+    return Questions(by_id, {name: by_id[pk] for name, pk in known.items()})
 
 
 def _of_bank(bank: QuestionBank) -> dict[int, KnownQuestion]:

@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -99,22 +100,32 @@ def resampled_totals(columns: NDArray[Any], rng: np.random.Generator, draws: int
     -------
     float array, shape (draws, ...). Sums of whole numbers are exact; the draws depend on m and the generator only.
     """
-    m, shape = len(columns), columns.shape[1:]
+    return resampled_each([columns], rng, draws)[0]
+
+
+def resampled_each(parts: Sequence[NDArray[Any]], rng: np.random.Generator, draws: int = DRAWS) -> list[Floats]:
+    """``resampled_totals`` of several arrays about the same m units, all on the same draws."""
+    m, shapes = len(parts[0]), [part.shape[1:] for part in parts]
     if m == 0:
-        return np.zeros((draws, *shape))
-    flat = columns.reshape(m, -1)
-    kind: Kind = np.float64
-    if np.issubdtype(flat.dtype, np.integer):
-        kind = exact_kind(m, int(np.abs(flat).max(initial=0)))
-    elif flat.dtype == np.float32:
-        kind = np.float32
-    flat = flat.astype(kind, copy=False)
-    totals = np.empty((flat.shape[1], draws))
+        return [np.zeros((draws, *shape)) for shape in shapes]
+    flat = [_for_products(part.reshape(m, -1)) for part in parts]
+    totals = [np.empty((part.shape[1], draws)) for part in flat]
     step = max(1, CELLS_AT_ONCE // m)
     for start in range(0, draws, step):
-        counts = drawn_counts(m, rng, min(step, draws - start), kind)
-        totals[:, start : start + step] = flat.T @ counts.T
-    return _draws_inside(totals, shape)
+        counts = drawn_counts(m, rng, min(step, draws - start), np.float32)
+        for part, total in zip(flat, totals, strict=True):
+            total[:, start : start + step] = part.T @ counts.T.astype(part.dtype, copy=False)
+    return [_draws_inside(total, shape) for total, shape in zip(totals, shapes, strict=True)]
+
+
+def _for_products(flat: NDArray[Any]) -> NDArray[np.floating]:
+    """As floats of 32 bits where they are already, or where whole numbers add up exactly in them; else of 64."""
+    kind: Kind = np.float64
+    if np.issubdtype(flat.dtype, np.integer):
+        kind = exact_kind(len(flat), int(np.abs(flat).max(initial=0)))
+    elif flat.dtype == np.float32:
+        kind = np.float32
+    return flat.astype(kind, copy=False)
 
 
 def exact_kind(m: int, largest: int) -> Kind:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS
-from readerstudy.statistics.paired_intervals import newcombe, tango
+from readerstudy.statistics.paired_intervals import newcombe, tango, tango_limits
 from readerstudy.statistics.results import (
     FEW_CLUSTERS,
     NO_COMMON_QUESTIONS,
@@ -63,11 +63,24 @@ class DifferenceInterval(Enum):
 
 def difference(table: PairedTable, interval: DifferenceInterval = DifferenceInterval.TANGO) -> Result:
     """Accuracy of the first minus that of the second. Undefined without a common question, flagged below 10."""
+    limits = difference_limits(table, interval) if table.n else None
+    return _difference(table, limits, interval)
+
+
+def differences(tables: Sequence[PairedTable]) -> list[Result]:
+    """``difference`` of many tables, with Tango's limits, which are found for all of them at once."""
+    counted = [table for table in tables if table.n]
+    b, c, n = (np.array([getattr(one, name) for one in counted]) for name in ("first_only", "second_only", "n"))
+    low, high = tango_limits(b, c, n)
+    limits = iter(zip(low.tolist(), high.tolist(), strict=True))
+    return [_difference(table, next(limits) if table.n else None, DifferenceInterval.TANGO) for table in tables]
+
+
+def _difference(table: PairedTable, limits: Interval | None, interval: DifferenceInterval) -> Result:
     if table.n == 0:
         return undefined(NO_COMMON_QUESTIONS, n=0, method=interval.value)
     flags = (SMALL_N,) if table.n < FEWEST_TRIALS else ()
-    value = (table.first_only - table.second_only) / table.n
-    return Result(value, difference_limits(table, interval), table.n, interval.value, flags)
+    return Result((table.first_only - table.second_only) / table.n, limits, table.n, interval.value, flags)
 
 
 def difference_limits(table: PairedTable, interval: DifferenceInterval, confidence: float = 0.95) -> Interval:

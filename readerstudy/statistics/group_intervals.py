@@ -5,9 +5,10 @@ All of it is on the same draws of questions or clusters, so that groups and diff
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,19 @@ from readerstudy.statistics.bootstrap import (
     Units,
     generator,
     percentile_intervals,
+    resampled_each,
     resampled_totals,
 )
+from readerstudy.statistics.kappa_sums import KappaSums
 from readerstudy.statistics.pair_tables import Codes, pair_tables, rater_pairs
 from readerstudy.statistics.pairs import cohen_kappa
-from readerstudy.statistics.rating_sums import RatingSums, columns_of, common_denominator, rating_counts
+from readerstudy.statistics.rating_sums import (
+    RatingSums,
+    columns_of_counts,
+    columns_of_raters,
+    common_denominator,
+    rating_counts,
+)
 from readerstudy.statistics.results import (
     EXPECTED_AGREEMENT_IS_ONE,
     FEWEST_FOR_INTERVAL,
@@ -78,24 +87,9 @@ def group_statistics(
     ``krippendorff_alpha_nominal``; n is the questions with two ratings or more. Undefined: ``one_rater``,
     ``no_common_questions``, ``expected_agreement_is_one``, ``no_variation`` (alpha).
     """
-    whole = common_denominator(rating_counts(answers, n_options))
-    columns = units.sums(np.rint(columns_of(answers, n_options) * whole))
-    sums = RatingSums(columns.sum(axis=0) / whole, n_options)
-    n = int(sums.n_paired)
-    results: dict[str, Result] = {}
-    fractions: dict[str, float | None] = {}
-    if n == 0:
-        reason = ONE_RATER if len(answers) < 2 else NO_COMMON_QUESTIONS
-        results = {name: undefined(reason, n=0, method=units.method) for name in COEFFICIENTS}
-        return GroupStatistics(results, dict.fromkeys(COEFFICIENTS))
-    drawn = RatingSums(resampled_totals(columns, generator(seed, panel, GROUPS), draws) / whole, n_options)
-    n_clusters = int((columns[:, 1] > 0).sum()) if units.clustered else None
-    for name, coefficient in COEFFICIENTS.items():
-        interval = percentile_intervals(coefficient(drawn)[:, np.newaxis], n, n_clusters)[0]
-        reason = NO_VARIATION if name.startswith("krippendorff") else EXPECTED_AGREEMENT_IS_ONE
-        results[name] = agreement_result(float(coefficient(sums)), interval, n, units.method, reason)
-        fractions[name] = interval.bootstrap_undefined_fraction
-    return GroupStatistics(results, fractions)
+    group = _Group.of(answers, n_options, units)
+    drawn = resampled_each(group.parts, generator(seed, panel, GROUPS), draws)
+    return group.statistics(drawn, units)
 
 
 def mean_kappas(
@@ -123,11 +117,82 @@ def mean_kappas(
     the smallest number of questions that a pair of them has in common. Undefined when one of the pairs is, with the
     reason of that pair; ``one_rater`` without a pair.
     """
-    tables = pair_tables(answers, n_options, group=units.number, n_groups=units.m)
-    kappas = cohen_kappa(tables.sum(axis=1))
-    common = tables.sum(axis=(1, 2, 3))
-    n_clusters = tables.any(axis=(2, 3)).sum(axis=1) if units.clustered else None
-    drawn = cohen_kappa(resampled_totals(np.moveaxis(tables, 0, 1), generator(seed, panel, GROUPS), draws))
+    sums = KappaSums.of(answers, n_options)
+    columns = units.sums(sums.columns(answers))
+    drawn = resampled_totals(columns, generator(seed, panel, GROUPS), draws)
+    return _means(sums.kappas(drawn), answers, is_reader, n_options, units)
+
+
+def panel_agreement(
+    answers: Codes,
+    is_reader: NDArray[np.bool_],
+    n_options: int,
+    units: Units,
+    *,
+    seed: int,
+    panel: str,
+    draws: int = DRAWS,
+) -> tuple[dict[str, GroupStatistics], GroupStatistics]:
+    """``group_statistics`` of "readers", "models" and "all", and ``mean_kappas``: the same numbers, drawn once."""
+    sums = KappaSums.of(answers, n_options)
+    chosen = {"readers": is_reader, "models": ~is_reader, "all": np.ones_like(is_reader)}
+    of = {name: _Group.of(answers[rows], n_options, units) for name, rows in chosen.items()}
+    parts = [units.sums(sums.columns(answers)), *(part for group in of.values() for part in group.parts)]
+    first, *rest = resampled_each(parts, generator(seed, panel, GROUPS), draws)
+    found = {
+        name: group.statistics(rest[2 * place : 2 * place + 2], units) for place, (name, group) in enumerate(of.items())
+    }
+    return found, _means(sums.kappas(first), answers, is_reader, n_options, units)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """What units add to the sums of one group, in whole numbers: of questions, times ``whole``; options of raters."""
+
+    parts: tuple[NDArray[np.int64], NDArray[np.int64]]
+    whole: int
+    n_raters: int
+    n_options: int
+
+    @classmethod
+    def of(cls, answers: Codes, n_options: int, units: Units) -> _Group:
+        counts = rating_counts(answers, n_options)
+        whole = common_denominator(counts)
+        of_question = np.rint(columns_of_counts(counts) * whole).astype(np.int64)
+        of_raters = columns_of_raters(answers, n_options)
+        return cls((units.sums(of_question), units.sums(of_raters)), whole, len(answers), n_options)
+
+    def sums(self, totals: Sequence[NDArray[Any]]) -> RatingSums:
+        """Of sums of the two parts, shape (..., columns); draws stay side by side in memory."""
+        joined = np.concatenate([totals[0].T / self.whole, totals[1].T])
+        return RatingSums(joined.T, self.n_options)
+
+    def statistics(self, drawn: Sequence[Values], units: Units) -> GroupStatistics:
+        """``drawn``: sums of the two parts, shape (draws, columns)."""
+        sums = self.sums([part.sum(axis=0) for part in self.parts])
+        n = int(sums.n_paired)
+        if n == 0:
+            reason = ONE_RATER if self.n_raters < 2 else NO_COMMON_QUESTIONS
+            results = {name: undefined(reason, n=0, method=units.method) for name in COEFFICIENTS}
+            return GroupStatistics(results, dict.fromkeys(COEFFICIENTS))
+        replicates = self.sums(drawn)
+        n_clusters = int((self.parts[0][:, 1] > 0).sum()) if units.clustered else None
+        found = GroupStatistics({}, {})
+        for name, coefficient in COEFFICIENTS.items():
+            interval = percentile_intervals(coefficient(replicates)[:, np.newaxis], n, n_clusters)[0]
+            reason = NO_VARIATION if name.startswith("krippendorff") else EXPECTED_AGREEMENT_IS_ONE
+            found.results[name] = agreement_result(float(coefficient(sums)), interval, n, units.method, reason)
+            found.bootstrap_undefined_fraction[name] = interval.bootstrap_undefined_fraction
+        return found
+
+
+def _means(
+    drawn: Values, answers: Codes, is_reader: NDArray[np.bool_], n_options: int, units: Units
+) -> GroupStatistics:
+    """``drawn``: kappas, shape (draws, pairs)."""
+    tables = pair_tables(answers, n_options)[:, 0]
+    kappas, common = cohen_kappa(tables), tables.sum(axis=(1, 2))
+    n_clusters = _clusters_in_common(answers, units) if units.clustered else None
     readers = np.array([int(is_reader[i]) + int(is_reader[j]) for i, j in rater_pairs(len(answers))], dtype=np.int64)
     found = GroupStatistics({}, {})
     for name, (plus, minus) in _contrasts(readers).items():
@@ -145,6 +210,12 @@ def mean_kappas(
         found.results[name] = agreement_result(float(value), interval, n, units.method, reason)
         found.bootstrap_undefined_fraction[name] = interval.bootstrap_undefined_fraction
     return found
+
+
+def _clusters_in_common(answers: Codes, units: Units) -> NDArray[np.int64]:
+    """Of each pair, the clusters that hold a question which both rated."""
+    both = [(answers[i] >= 0) & (answers[j] >= 0) for i, j in rater_pairs(len(answers))]
+    return np.array([np.count_nonzero(np.bincount(units.number[one], minlength=units.m)) for one in both])
 
 
 def _contrasts(readers: NDArray[np.int64]) -> dict[str, tuple[Chosen, Chosen | None]]:

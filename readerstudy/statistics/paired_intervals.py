@@ -31,9 +31,9 @@ def tango(first_only: int, second_only: int, n: int, confidence: float = 0.95) -
 
 
 def tango_limits(
-    first_only: NDArray[Any], second_only: NDArray[Any], n: int, confidence: float = 0.95
+    first_only: NDArray[Any], second_only: NDArray[Any], n: int | NDArray[Any], confidence: float = 0.95
 ) -> tuple[Floats, Floats]:
-    """The same of many tables of n questions at once: lower and upper limits, of the shape of ``first_only``."""
+    """The same of many tables at once, of n questions each: lower and upper limits, of the shape of ``first_only``."""
     high = _upper(first_only.astype(np.float64), second_only.astype(np.float64), n, confidence)
     low = -_upper(second_only.astype(np.float64), first_only.astype(np.float64), n, confidence)
     return low, high
@@ -56,7 +56,7 @@ def newcombe(both: int, first_only: int, second_only: int, neither: int, confide
     return low, high
 
 
-def _upper(b: Floats, c: Floats, n: int, confidence: float) -> Floats:
+def _upper(b: Floats, c: Floats, n: int | NDArray[Any], confidence: float) -> Floats:
     """Upper limits of (b - c)/n: where the score statistic falls to -z, by halving."""
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     low, high = (b - c) / n, np.ones_like(b)
@@ -67,7 +67,7 @@ def _upper(b: Floats, c: Floats, n: int, confidence: float) -> Floats:
     return np.asarray((low + high) / 2)
 
 
-def _variance(delta: Floats, b: Floats, c: Floats, n: int) -> Floats:
+def _variance(delta: Floats, b: Floats, c: Floats, n: int | NDArray[Any]) -> Floats:
     """Of b - c where the true difference is delta; the share of "second only" is its likeliest value there."""
     linear = (2 * n - b + c) * delta - b - c
     root = np.sqrt(np.maximum(0.0, linear**2 + 8 * n * c * delta * (1 - delta)))

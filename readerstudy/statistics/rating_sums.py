@@ -65,9 +65,15 @@ def columns_of_counts(counts: Codes) -> Floats:
 
 def columns_of(answers: Codes, n_options: int) -> Floats:
     """What each question adds, shape (questions, 3 + q + q*q + raters*q), with the answers of each rater last."""
+    counts = columns_of_counts(rating_counts(answers, n_options))
+    return np.concatenate([counts, columns_of_raters(answers, n_options)], axis=1)
+
+
+def columns_of_raters(answers: Codes, n_options: int) -> NDArray[np.int64]:
+    """The last columns alone, shape (questions, raters*q): 1 where the rater chose the option."""
     chosen = answers.T[:, :, np.newaxis] == np.arange(n_options)
-    each = chosen.reshape(answers.shape[1], len(answers) * n_options)
-    return np.concatenate([columns_of_counts(rating_counts(answers, n_options)), each], axis=1)
+    columns: NDArray[np.int64] = chosen.reshape(answers.shape[1], len(answers) * n_options).astype(np.int64)
+    return columns
 
 
 @dataclass(frozen=True)

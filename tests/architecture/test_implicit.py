@@ -5,9 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
-import pytest
-
-from tests.architecture.source import calls_of, imports_of, name_of, rooms, tree_of
+from tests.architecture.source import calls_of, imports_of, name_of, rooms, tree_of, where
 
 CLOCK = {"timezone.now", "datetime.now", "datetime.utcnow", "date.today", "datetime.datetime.now", "time.time"}
 CHANCE = {
@@ -29,17 +27,20 @@ def works_in_background(path: Path) -> bool:
     )
 
 
-@pytest.mark.parametrize("path", [p for p in rooms() if not works_in_background(p)], ids=name_of)
-def test_rooms_do_not_read_the_clock(path: Path) -> None:
-    bad = [(line, call) for line, call in calls_of(path) if call in CLOCK]
-    assert not bad, f"{name_of(path)}: the time is an argument: {bad}"
+def test_rooms_do_not_read_the_clock() -> None:
+    """The time is an argument."""
+    in_front = [path for path in rooms() if not works_in_background(path)]
+    assert where(in_front, lambda path: [(line, call) for line, call in calls_of(path) if call in CLOCK]) == {}
 
 
-@pytest.mark.parametrize("path", rooms(), ids=name_of)
-def test_rooms_are_not_random_without_a_seed(path: Path) -> None:
-    bad = [
-        (node.lineno, ast.unparse(node))
-        for node in ast.walk(tree_of(path))
-        if isinstance(node, ast.Call) and ast.unparse(node.func) in CHANCE and not node.args
-    ]
-    assert not bad, f"{name_of(path)}: the seed is an argument: {bad}"
+def test_rooms_are_not_random_without_a_seed() -> None:
+    """The seed is an argument."""
+
+    def by_chance(path: Path) -> list[tuple[int, str]]:
+        return [
+            (node.lineno, ast.unparse(node))
+            for node in ast.walk(tree_of(path))
+            if isinstance(node, ast.Call) and not node.args and ast.unparse(node.func) in CHANCE
+        ]
+
+    assert where(rooms(), by_chance) == {}
