@@ -26,6 +26,7 @@ FEWEST_CLUSTERS = 10
 MOST_UNDEFINED = 0.05
 SHARES = (0.025, 0.975)
 CELLS_AT_ONCE = 4_000_000  # of draws by units: a block stays within some 50 MB
+IN_CACHE = 50_000  # counts of a few draws, where there are few units
 EXACT_IN_SINGLE = 2**24  # whole numbers up to here add up exactly in 32-bit floats, in any order
 
 Floats = NDArray[np.float64]
@@ -144,8 +145,11 @@ def _draws_inside(totals: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
 def drawn_counts(m: int, rng: np.random.Generator, draws: int, kind: type[Number]) -> NDArray[Number]:
     """How often each of m units was drawn in m draws: Multinomial(m, 1/m), shape (draws, m), numbers of ``kind``."""
     counts = np.empty((draws, m), dtype=kind)
-    for row in counts:  # one by one: all at once would leave the cache of the processor
-        row[:] = np.bincount(rng.integers(m, size=m), minlength=m)
+    step = max(1, IN_CACHE // max(m, 1))
+    for start in range(0, draws, step):  # not all at once: that would leave the cache of the processor
+        block = counts[start : start + step]
+        drawn = rng.integers(m, size=block.shape) + np.arange(len(block))[:, np.newaxis] * m
+        block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
     return counts
 
 
