@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
     SentFile = UploadedFile
 
-MOST_BYTES = 2_000_000  # some 40,000 readings; what is larger would keep others waiting
+MOST_BYTES = 500_000  # some 10,000 readings; more in one step would keep others on SQLite waiting
 
 
 class ReadingsForm(DraftForm):

@@ -192,16 +192,11 @@ def _stored_answers(enrolments: Iterable[Enrolment]) -> dict[tuple[str, int], Co
     imported = {"reading__enrolment__in": [e for e in enrolments if e.reader_id is None]}
     said = Remark.objects.filter(**imported, kind=RemarkKind.CONFIDENCE).values_list("reading", "value")
     confidence = {reading: int(value) for reading, value in said}
-    responses = Response.objects.filter(**imported).select_related("reading__enrolment")
+    columns = ("reading__enrolment__pseudonym", "reading__case", "reading", "state", "option", "active_ms")
+    rows = Response.objects.filter(**imported).order_by().values_list(*columns, "reading__position")
     return {
-        (one.reading.enrolment.pseudonym, one.reading.case_id): (
-            one.state,
-            one.option,
-            confidence.get(one.reading_id),
-            one.active_ms,
-            one.reading.position,
-        )
-        for one in responses
+        (reader, case): (state, option, confidence.get(reading), active_ms, position)
+        for reader, case, reading, state, option, active_ms, position in rows.iterator(chunk_size=2000)
     }
 
 
