@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
+
+import msgspec
 
 from readerstudy.analysis.seeing import may_see_results
 from readerstudy.models import Analysis, ReaderStudy
@@ -19,5 +20,5 @@ def is_seen(study: ReaderStudy) -> bool:
 
 
 def stored_result(analysis: Analysis) -> dict[str, Any]:
-    result: dict[str, Any] = json.loads(analysis.result)
+    result: dict[str, Any] = msgspec.json.decode(analysis.result)
     return result

@@ -1,0 +1,42 @@
+"""The heatmap of agreement by mouse and by keyboard, down to the cases behind a cell."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from playwright.sync_api import Browser, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.enums import Role
+from tests.annotation.review.cases import NOON
+from tests.browser.server import leave
+from tests.conftest import make_person
+from tests.readerstudy.results.made import analysed_study
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_from_a_cell_to_the_cases_without_a_mouse(browser: Browser, live_server: LiveServer, client: Client) -> None:
+    client.force_login(make_person("Cora", Role.COORDINATOR))
+    analysis = analysed_study(unblinded_at=NOON)
+    context = browser.new_context(base_url=live_server.url)
+    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
+    context.add_cookies([cookie])  # type: ignore[list-item]
+    page = context.new_page()
+    page.goto(reverse("study-agreement", args=["trial", analysis.public_id]))
+    title = page.locator("#card h2")
+    page.locator("#heatmap a").nth(5).hover()
+    expect(title).to_have_text("R2 · Poor")
+    expect(page.locator("#heatmap a[tabindex='0']")).to_have_count(1)
+    page.locator("#heatmap a").first.focus()  # R1 and R2, right of the diagonal
+    for key, pair in (("ArrowRight", "R1 · Good"), ("ArrowDown", "R2 · Good"), ("ArrowLeft", "R2 · R1")):
+        page.keyboard.press(key)
+        expect(title).to_have_text(pair)
+    page.keyboard.press("ArrowLeft")  # nothing lies further left
+    expect(title).to_have_text("R2 · R1")
+    expect(page.locator("#card [data-of=n]")).to_have_text("4")
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="1 case with another option")).to_be_visible()
+    expect(page.locator("#case-3")).to_be_visible()
+    leave(context, live_server)
