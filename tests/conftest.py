@@ -45,14 +45,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
     items.sort(key=rank)  # in each rank as they were
     if "TEST_DATABASE_URL" in os.environ:  # another database tells nothing new about tests that have none
-        config.hook.pytest_deselected(items=[item for item in items if not has_database(item)])
-        items[:] = filter(has_database, items)
+        config.hook.pytest_deselected(items=[item for item in items if not depends_on_database(item)])
+        items[:] = filter(depends_on_database, items)
 
 
-def has_database(item: pytest.Item) -> bool:
-    """pytest-django refuses the database to every other test."""
+def depends_on_database(item: pytest.Item) -> bool:
+    """pytest-django refuses the database to every other test; what names its database has one of its own."""
     asked = {"db", "transactional_db", "django_db_blocker"} & set(getattr(item, "fixturenames", ()))
-    return bool(asked or item.get_closest_marker("django_db"))
+    names_one = isinstance(item, pytest.Function) and hasattr(item, "callspec") and "sqlite" in item.callspec.id
+    return bool(asked or item.get_closest_marker("django_db")) and not names_one
 
 
 SHARED = (Path(__file__).resolve().parent.parent.parent / "shared").resolve()
