@@ -35,7 +35,6 @@ from readerstudy.models import (
     Response,
     Voiding,
 )
-from readerstudy.reading.committing import OtherAnswer
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.holding import NotArmed, NotOpened, NotYet, ReadingRefused
 from readerstudy.reading.opening import ReadingPaused
@@ -303,10 +302,8 @@ class Reader(RuleBasedStateMachine):
         answer: list[Response] = []
         try:
             self.done(lambda: answer.append(desk.commit(place, option, key=key, seconds=self.now)), killed)
-        except OtherAnswer:
-            self.refused.append((place.pk, key, "other_answer"))
         except ReadingRefused as refusal:
-            if self.reading(place) is not None:
+            if not killed:  # a process that died has refused nothing
                 self.refused.append((place.pk, key, refusal.reason.value))
         except REFUSALS:
             pass
