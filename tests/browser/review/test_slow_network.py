@@ -109,7 +109,7 @@ def test_a_review_shows_the_preview_first_and_full_depth_in_the_same_place(
         assert names.index(f"view {view} preview") < names.index(f"view {view} full")
     assert len(seen[0][1]) == 2, "the first look comes before the viewer"
     for place in (0, 1):
-        stood = {looks[place] for _, looks, _ in seen if looks}
+        stood: set[str | None] = {looks[place] for _, looks, _ in seen if looks}
         stood |= {places[place] for _, _, places in seen if places and places[place]}
         assert len(stood) == 1, "the picture jumped"
     expect(slow.locator(".viewer-first")).to_have_count(0)
