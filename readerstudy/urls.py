@@ -111,6 +111,11 @@ urlpatterns: list[URLPattern] = [
         results_pairs.study_pair,
         name="study-pair",
     ),
+    path(
+        "studies/<slug:slug>/results/<str:public_id>/categories/",
+        results_items.study_categories,
+        name="study-categories",
+    ),
     path("studies/<slug:slug>/results/<str:public_id>/cases/", results_items.study_items, name="study-items"),
     path("studies/<slug:slug>/results/<str:public_id>/times/", results_items.study_times, name="study-times"),
     path(

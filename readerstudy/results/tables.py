@@ -93,6 +93,26 @@ def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json]) -> AccuracyRo
 
 
 @dataclass(frozen=True)
+class Breakdown:
+    """Accuracy by a property of the questions: its values with the number of questions, and a row for each rater."""
+
+    values: list[tuple[str, int]]
+    rows: list[tuple[str, list[Json]]]
+
+
+GRADES = ("easy", "medium", "hard")
+
+
+def breakdown(result: Json, table: str, name: str) -> Breakdown:
+    """``table`` and ``name`` as in the JSON, such as categories and category; grades in their order, else as stored."""
+    found = result["tables"][table]
+    if all(one[name] in ("", *GRADES) for one in found):
+        found = sorted(found, key=lambda one: (*GRADES, "").index(one[name]))
+    rows = [(rater, [one["accuracy"][rater] for one in found]) for rater in order_of(result)]
+    return Breakdown([(one[name], one["n"]) for one in found], rows)
+
+
+@dataclass(frozen=True)
 class Variants:
     """Accuracy over all tasks under other rules, beside the primary result."""
 

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_safe
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.results.items import Which, items_table
 from readerstudy.results.stored import ALL_TASKS, has_times, order_of, panel_names
+from readerstudy.results.tables import breakdown
 from readerstudy.views.results_access import panel_named, seen_result
 
 ITEMS_A_PAGE = 200
@@ -58,6 +59,22 @@ def study_times(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
         "confidence": result["tables"]["confidence"],
     }
     return render(request, "readerstudy/results/times.html", context)
+
+
+@person_required
+@never_cache
+@require_safe
+def study_categories(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """Accuracy of every rater by category and by difficulty of the questions."""
+    analysis, result = seen_result(request.user, slug, public_id)
+    context: dict[str, Any] = {
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
+        "categories": breakdown(result, "categories", "category"),
+        "difficulties": breakdown(result, "difficulties", "difficulty"),
+    }
+    return render(request, "readerstudy/results/categories.html", context)
 
 
 def _query(panel: str, which: Which) -> str:

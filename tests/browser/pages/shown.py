@@ -215,7 +215,7 @@ FULL = [
     Shown("study-results", "cora", ("study closed",), note="without an analysis"),
     *(
         Shown(name, "cora", ("study results", "analysis"), act=unfold)
-        for name in ("study-analysed", "study-agreement", "study-items", "study-times")
+        for name in ("study-analysed", "study-agreement", "study-categories", "study-items", "study-times")
     ),
     Shown("study-agreement", "cora", ("study results", "analysis"), "?task=location&of=right"),
     Shown("study-items", "cora", ("study results", "analysis"), "?which=missed"),

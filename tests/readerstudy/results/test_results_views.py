@@ -41,9 +41,10 @@ def address(name: str, analysis: Analysis, *more: object) -> str:
 
 
 def every_page(analysis: Analysis) -> list[str]:
-    names = ("study-analysed", "study-agreement", "study-items", "study-times", "study-analysed-stands")
+    names = ("study-analysed", "study-agreement", "study-categories", "study-items", "study-times")
     figure = address("study-figure", analysis, "accuracy", "one", "svg")
-    return [*(address(name, analysis) for name in names), address("study-pair", analysis, 0, 2), figure]
+    stands = address("study-analysed-stands", analysis)
+    return [*(address(name, analysis) for name in names), stands, address("study-pair", analysis, 0, 2), figure]
 
 
 def test_the_first_look_is_a_button_that_unblinds(coordinator: Client, analysis: Analysis) -> None:
@@ -145,6 +146,7 @@ def test_an_analysis_whose_inputs_changed_is_called_stale(coordinator: Client, s
         ("study-analysed", (), 7),
         ("study-agreement", (), 6),
         ("study-pair", (0, 2), 11),
+        ("study-categories", (), 6),
         ("study-items", (), 6),
         ("study-times", (), 6),
     ],

@@ -11,7 +11,7 @@ from readerstudy.results.disagreeing import disagreements
 from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
 from readerstudy.results.items import Which, items_table
 from readerstudy.results.stored import ALL_TASKS, pair_between
-from readerstudy.results.tables import accuracy_table, planned_rows, variants_table
+from readerstudy.results.tables import accuracy_table, breakdown, planned_rows, variants_table
 from readerstudy.templatetags import results as written
 from tests.readerstudy.results.made import small_result
 
@@ -96,6 +96,20 @@ def test_the_accuracy_table_counts_failed_extractions(result: dict[str, Any]) ->
     assert table.tasks == [("presence", 3), ("location", 1)]
     assert (poor.name, poor.n_failed, poor.failed_share) == ("Poor", 1, 0.25)
     assert (poor.overall["value"], [one["n"] for one in poor.tasks]) == (0.25, [3, 1])
+
+
+def test_accuracy_by_category_keeps_the_order_of_the_raters(result: dict[str, Any]) -> None:
+    table = breakdown(result, "categories", "category")
+    assert table.values == [("Lungs", 4)]
+    assert [one["value"] for _, [one] in table.rows] == [0.75, 0.5, 1.0, 0.25]
+    assert "small_n" in table.rows[0][1][0]["flags"]
+
+
+def test_difficulty_goes_from_easy_to_hard(result: dict[str, Any]) -> None:
+    [row] = result["tables"]["categories"]
+    result["tables"]["difficulties"] = [{"difficulty": each, **row} for each in ("hard", "", "easy", "medium")]
+    values = breakdown(result, "difficulties", "difficulty").values
+    assert [value for value, _ in values] == ["easy", "medium", "hard", ""]
 
 
 def test_cases_missed_by_all_readers_are_found(result: dict[str, Any]) -> None:
