@@ -92,26 +92,28 @@ class Site:
     def victims(self) -> list[str]:
         return ["web", "web child", "worker", *(["database"] if self.database is not None else [])]
 
-    def kill(self, victim: str, chance: random.Random) -> None:
+    def kill(self, victim: str, chance: random.Random) -> bool:
         """With SIGKILL, by the ids of processes that this object started; whatever does not revive itself is started.
 
+        False when no such process lived: the web server has no child in the moments after it was started again.
         A killed child of the web server is started again by its parent, or the parent by keep().
         """
         if victim == "database":
             assert self.database is not None
             self.database.kill()
             self.database.start()
-        elif victim == "web child":
-            with self.lock:
-                if children := children_of(self.processes["web"].pid):
-                    _kill(chance.choice(children))
-        else:
-            with self.lock:
-                process = self.processes[victim]
-                for pid in (process.pid, *children_of(process.pid)):
-                    _kill(pid)
-                process.wait(timeout=PATIENCE)
-                self.start(victim)
+            return True
+        with self.lock:
+            process = self.processes[victim.removesuffix(" child")]
+            children = children_of(process.pid)
+            if victim == "web child":
+                return bool(children) and _kill(chance.choice(children))
+            struck = process.poll() is None
+            for pid in (process.pid, *children):
+                _kill(pid)
+            process.wait(timeout=PATIENCE)
+            self.start(victim)
+            return struck
 
     def wait_until_it_answers(self) -> None:
         deadline = time.monotonic() + PATIENCE
@@ -135,8 +137,10 @@ def children_of(pid: int) -> list[int]:
     return [int(child) for child in listed.stdout.split()]
 
 
-def _kill(pid: int) -> None:
+def _kill(pid: int) -> bool:
+    """Whether there was such a process."""
     try:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
-        return
+        return False
+    return True

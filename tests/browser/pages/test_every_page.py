@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 from django.test import Client
@@ -17,8 +20,21 @@ from tests.browser.pages.shown import EMPTY, FULL, Shown
 from tests.browser.server import leave
 
 SIZE: ViewportSize = {"width": 1366, "height": 768}
+LARGE: ViewportSize = {"width": 1920, "height": 1080}
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def photograph(page: Page, shown: Shown) -> None:
+    """Both sizes of the page, into the folder REXVQA_SCREENSHOTS where there is one: to be looked at by people."""
+    folder = os.environ.get("REXVQA_SCREENSHOTS")
+    if not folder:
+        return
+    for size in (LARGE, SIZE):
+        page.set_viewport_size(size)
+        page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        name = re.sub(r"[^a-z0-9]+", "-", shown.title.lower()).strip("-")
+        page.screenshot(path=Path(folder) / f"{name}-{size['width']}.png")
 
 
 class Visitor:
@@ -60,6 +76,7 @@ class Visitor:
             found.append(f"status {response.status}, not {shown.status}")
         if shown.act:
             shown.act(page)
+        photograph(page, shown)
         found += axe_problems(page) + self.complaints
         if found:
             self.problems[shown.title] = found
