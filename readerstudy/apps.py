@@ -18,6 +18,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
         from readerstudy.analysis.queueing import KIND
+        from readerstudy.comparing import queueing as comparing
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.diagram import study_states
         from readerstudy.design.overview import studies_under_way
@@ -45,6 +46,7 @@ class ReaderstudyConfig(AppConfig):
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.analysis.queueing.run_analysis")
+        register_handler(comparing.KIND, "readerstudy.comparing.queueing.run_comparison")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.watching.reminding.sweep_reminders")
         register_work("readerstudy.enrolling", waiting_studies)

@@ -7,6 +7,7 @@ from django.urls import URLPattern, path
 from readerstudy.views import (
     analyses,
     cases,
+    comparing,
     design_steps,
     dry_room,
     dry_run,
@@ -130,6 +131,9 @@ urlpatterns: list[URLPattern] = [
     # models and their predictions
     path("models/", models.models, name="models"),
     path("models/new/", models.model_new, name="model-new"),
+    path("models/compare/", comparing.models_compare, name="models-compare"),
+    path("models/compare/<slug:slug>/start/", comparing.models_compare_start, name="models-compare-start"),
+    path("models/compare/<slug:slug>.csv", comparing.models_compare_file, name="models-compare-file"),
     path("models/submissions/<slug:slug>/open/", models.submissions_open, name="submissions-open"),
     path("models/submissions/<slug:slug>/close/", models.submissions_close, name="submissions-close"),
     path("models/imports/<str:public_id>/", predictions.prediction_import, name="prediction-import"),

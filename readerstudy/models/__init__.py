@@ -1,6 +1,7 @@
 """The tables of reader studies."""
 
 from readerstudy.models.analysis import Analysis
+from readerstudy.models.comparison import ModelComparison
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase, StudyRole, Voiding
 from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
 from readerstudy.models.predictions import ModelEntry, Prediction, PredictionRun, SubmissionCall
@@ -18,6 +19,7 @@ __all__ = [
     "Arm",
     "CaseSet",
     "Enrolment",
+    "ModelComparison",
     "ModelEntry",
     "Prediction",
     "PredictionRun",

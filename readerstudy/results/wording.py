@@ -20,6 +20,7 @@ def _reason(code: str) -> str:
         "no_variation": _("undefined: only one answer was ever given"),
         "one_rater": _("undefined: one rater only"),
         "zero_trials": _("nothing to count"),
+        "hidden": _("not shown: too few questions"),
         "stratum_too_small": _("fewer than 2 questions of a task or stratum"),
     }.get(code, code)
 

@@ -8,6 +8,7 @@ from django.utils import timezone
 
 from annotation.enums import JobState
 from annotation.models import Job, Upload
+from readerstudy.comparing.storing import compare_models
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
@@ -38,6 +39,19 @@ def enter_models(place: Place) -> None:
     for name, entry in (("listed", listed), ("replaced", replaced), ("withdrawn", withdrawn), ("new", new)):
         place.things[f"model {name}"] = ModelEntry.objects.get(pk=entry.pk)
     _send(place, listed)
+    _compare(place, listed)
+
+
+def _compare(place: Place, *entries: ModelEntry) -> None:
+    """Two models on a whole bank, one with a failed answer."""
+    cora, now = place.people["cora"], timezone.now()
+    other = enter_model({"name": place.named("Second model")}, actor=cora, at=now)
+    bank = place.things["study draft"].bank
+    for entry, said in ((entries[0], "B"), (other, place.said("I cannot tell."))):
+        lines = "\n".join(json.dumps({"id": str(number), "pred_answer": said}) for number in range(1, 9))
+        file = SentFile(place.named("bank.jsonl"), lines.encode())
+        import_predictions(entry, Target(bank), file, actor=cora, at=now)
+    compare_models(bank, actor=cora, at=now)
 
 
 def _records(place: Place, said: str) -> list[dict[str, str]]:

@@ -223,6 +223,8 @@ FULL = [
     # models
     Shown("models", "cora"),
     Shown("models", "mona"),
+    Shown("models-compare", "cora", act=unfold),
+    Shown("models-compare", "mona", note="none of hers"),
     Shown("model-new", "mona", act=submit_empty, note="refused"),
     *(Shown("model", "cora", (f"model {state}",), act=unfold) for state in ("listed", "replaced", "withdrawn", "new")),
     Shown("model-edit", "cora", ("model listed",)),
@@ -246,6 +248,7 @@ FULL = [
 # What an address gives that shows no page of its own: an act, a file, a redirect, an answer for a script.
 NO_PAGE = {
     "quarantine-rendition": "a file",
+    "models-compare-file": "a file",
     "prediction-import-report": "a file",
     "question-import-report": "a file",
     "reading-consent-copy": "a file",

@@ -1,0 +1,92 @@
+"""From rows to arrays: the questions of a bank with their keys, and what the named run of each model answered."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+
+import numpy as np
+from django.db.models import QuerySet
+from numpy.typing import NDArray
+
+from annotation.enums import ImportState
+from annotation.models import AnswerKey, BankImport, QuestionBank, Revision
+from readerstudy.analysis.arrays import LETTERS, TASKS
+from readerstudy.comparing.arrays import FAILED, MISSING, BankArrays, Entrant
+from readerstudy.comparing.computing import RULE
+from readerstudy.design.protocol import canonical
+from readerstudy.enums import EntryState
+from readerstudy.models import Prediction, PredictionRun
+
+
+def named_runs(bank: QuestionBank) -> QuerySet[PredictionRun]:
+    """The run of each listed model that is named for this bank as a whole."""
+    runs = PredictionRun.objects.filter(bank=bank, study__isnull=True, is_named=True, entry__state=EntryState.LISTED)
+    return runs.select_related("entry").order_by("entry__name", "entry__version", "pk")
+
+
+def inputs_now(bank: QuestionBank) -> str:
+    """The hash of what a comparison would read now: two queries, since neither runs nor revisions ever change.
+
+    A run that is imported, named or withdrawn changes it, a model under another name, and a published import of
+    questions.
+    """
+    runs = [[run.public_id, run.entry.public_id, str(run.entry)] for run in named_runs(bank)]
+    imports = BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).order_by("pk")
+    read = {"rule": RULE, "bank": bank.name, "runs": runs, "imports": list(imports.values_list("public_id", flat=True))}
+    return hashlib.sha256(canonical(read).encode()).hexdigest()
+
+
+def gather(bank: QuestionBank) -> BankArrays:
+    """Three queries, and one for each model. An answer to a wording that no longer stands is missing."""
+    current = Revision.objects.in_bank(bank).current()
+    keys = dict(AnswerKey.objects.filter(revision__in=current.values("pk")).values_list("revision_id", "key"))
+    columns = ("pk", "task", "category", "question__exam__pseudonym", "question__exam__patient_pseudonym")
+    rows = list(current.order_by("question__number").values_list(*columns))
+    kept = [row for row in rows if row[0] in keys]
+    clusters: dict[str, int] = {}
+    cluster = [clusters.setdefault(patient or f"exam {exam}", len(clusters)) for *_about, exam, patient in kept]
+    known = {bool(row[4]) for row in kept}
+    column_of = {row[0]: column for column, row in enumerate(kept)}
+    runs = list(named_runs(bank))
+    option = np.full((len(runs), len(kept)), MISSING, dtype=np.int8)
+    entrants = [_entrant(run, _fill(option[row], run, column_of)) for row, run in enumerate(runs)]
+    return BankArrays(
+        bank=bank.name,
+        slug=bank.slug,
+        simulated=bank.simulated,
+        cluster_level="patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam",
+        n_without_key=len(rows) - len(kept),
+        entrants=tuple(entrants),
+        key=np.array([LETTERS.index(keys[row[0]]) for row in kept], dtype=np.int8),
+        task=np.array([TASKS.index(row[1]) for row in kept], dtype=np.int8),
+        category=tuple(row[2] for row in kept),
+        cluster=np.array(cluster, dtype=np.int32),
+        option=option,
+    )
+
+
+def _fill(option: NDArray[np.int8], run: PredictionRun, column_of: Mapping[int, int]) -> int:
+    """Fill one row in place; how many answers of the run are about another wording, or about a question without key."""
+    n_elsewhere = 0
+    found = Prediction.objects.filter(run=run).order_by().values_list("revision_id", "option")
+    for revision, letter in found.iterator(chunk_size=5000):
+        column = column_of.get(revision)
+        if column is None:
+            n_elsewhere += 1
+        else:
+            option[column] = LETTERS.index(letter) if letter else FAILED
+    return n_elsewhere
+
+
+def _entrant(run: PredictionRun, n_elsewhere: int) -> Entrant:
+    facts = {
+        "model": run.entry.public_id,
+        "version": run.entry.version,
+        "run": run.public_id,
+        "number": run.number,
+        "rule": run.rule,
+        "file_sha256": run.file_sha256,
+        "n_elsewhere": n_elsewhere,
+    }
+    return Entrant(str(run.entry), facts)
