@@ -56,6 +56,7 @@ def study_dry_room(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
     context = {
         "enrolment": {"public_id": f"dry-run-{study.slug}"},
         "study": study,
+        "is_dry_run": True,
         "rules": run.rules,
         "chances": CHANCES,
         "urls": {

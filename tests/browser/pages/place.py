@@ -275,7 +275,7 @@ def _hand_out_links(place: Place) -> None:
     known = invite(Role.REVIEWER, email="", name="", actor=ada, at=now, review_round=place.things["open"])
     old = invite(Role.REVIEWER, email="late@example.org", name="Late", actor=ada, at=now)
     Invitation.objects.filter(pk=old.invitation.pk).update(expires_at=now - timedelta(days=1))
-    rita = place.people["rita"]
+    lena = User.objects.create_user("lena@example.org", "forgotten-1234", name=place.named("Lena"))  # never logs in
     place.things |= {"link": fresh.token, "round link": known.token, "old link": old.token}
-    place.things["uid"] = urlsafe_base64_encode(force_bytes(rita.pk))
-    place.things["reset token"] = default_token_generator.make_token(rita)
+    place.things["uid"] = urlsafe_base64_encode(force_bytes(lena.pk))
+    place.things["reset token"] = default_token_generator.make_token(lena)
