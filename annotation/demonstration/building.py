@@ -58,7 +58,7 @@ def build_demonstration(
     reviewers = [person for person, role in people if role == Role.REVIEWER]
     bank = _fill_bank(exams, folder, coordinator=coordinator, at=at - timedelta(days=4), tell=tell, processes=processes)
     _rehearse(bank, reviewers, exams, coordinator=coordinator, at=at, tell=tell)
-    build_parts(bank, coordinator=coordinator, at=at)
+    build_parts(bank, exams=exams, folder=folder, coordinator=coordinator, at=at, tell=tell)
     with transaction.atomic():
         record(BUILT, actor=coordinator, at=at, subject=bank)
     return True

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
 
 from django.utils.module_loading import import_string
 
 from annotation.models import QuestionBank, User
 
+if TYPE_CHECKING:
+    from annotation.demonstration.exams import DemonstrationExam
+    from annotation.demonstration.exposing import Stage
+
 _parts: list[str] = []  # dotted names: nothing of a demonstration is loaded before one is built
 
 
 class Part(Protocol):
-    """Adds what is missing; safe to run again."""
+    """Adds what is missing; safe to run again. ``exams`` are what the bank shows, ``folder`` is for files meanwhile."""
 
-    def __call__(self, bank: QuestionBank, *, coordinator: User, at: datetime) -> None: ...
+    def __call__(
+        self,
+        bank: QuestionBank,
+        *,
+        exams: Sequence[DemonstrationExam],
+        folder: Path,
+        coordinator: User,
+        at: datetime,
+        tell: Stage,
+    ) -> None: ...
 
 
 def register(path: str) -> None:
@@ -24,7 +39,15 @@ def register(path: str) -> None:
         _parts.append(path)
 
 
-def build_parts(bank: QuestionBank, *, coordinator: User, at: datetime) -> None:
+def build_parts(
+    bank: QuestionBank,
+    *,
+    exams: Sequence[DemonstrationExam],
+    folder: Path,
+    coordinator: User,
+    at: datetime,
+    tell: Stage,
+) -> None:
     for path in _parts:
         part: Part = import_string(path)
-        part(bank, coordinator=coordinator, at=at)
+        part(bank, exams=exams, folder=folder, coordinator=coordinator, at=at, tell=tell)

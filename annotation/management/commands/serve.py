@@ -87,7 +87,7 @@ class Command(BaseCommand):
         if settings.DEMO:
             from annotation.demonstration.accounts import all_accounts
 
-            lines.append("  Demonstration accounts (images, questions, reviews and readings are simulated):")
+            lines.append("  Demonstration accounts (images, questions, reviews, readings, predictions are simulated):")
             lines += [f"    {account.role:<15} {account.email:<30} {account.password}" for account in all_accounts()]
         elif link := first_administrator_link(timezone.now()):
             lines += [

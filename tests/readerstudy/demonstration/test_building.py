@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import pytest
 from django.test import Client
 
+from annotation.demonstration.exams import EXAMS
 from annotation.enums import Role
 from annotation.models import Assignment, Image, QuestionBank, Review, User
+from readerstudy.demonstration import building
 from readerstudy.demonstration.accounts import ACCOUNTS
-from readerstudy.demonstration.building import CLOSED_STUDY, OPEN_STUDY, add_studies
+from readerstudy.demonstration.answering import MODELS, READERS, Asked, Predicted, Read, simulate
+from readerstudy.demonstration.building import OPEN_STUDY, add_studies
+from readerstudy.demonstration.finished import BANK, STUDY
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import ReaderStudy, Response
+from readerstudy.models import Analysis, PredictionRun, ReaderStudy, Response, Voiding
+from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.conftest import make_person
@@ -35,23 +43,78 @@ def bank(db: None, rita: User) -> QuestionBank:
     return bank
 
 
-def test_one_study_waits_for_its_readers_and_one_is_closed(bank: QuestionBank) -> None:
+def build(bank: QuestionBank, folder: Path, cora: User) -> None:
+    """With two chests, of which four small exams are made."""
+
+    def tell(words: str, done: int, total: int, /) -> None:
+        assert 0 <= done <= total
+
+    add_studies(bank, exams=EXAMS[:2], folder=folder, coordinator=cora, at=NOON, tell=tell)
+
+
+def test_one_study_waits_for_its_readers_and_one_is_finished(bank: QuestionBank, tmp_path: Path) -> None:
     cora = make_person("Cora", Role.COORDINATOR)
-    add_studies(bank, coordinator=cora, at=NOON)
-    waiting, closed = (ReaderStudy.objects.get(name=name) for name in (OPEN_STUDY, CLOSED_STUDY))
-    assert (waiting.state, closed.state) == (StudyState.OPEN, StudyState.CLOSED)
-    assert waiting.simulated
-    assert closed.simulated
+    build(bank, tmp_path / "files", cora)
+    waiting, finished = (ReaderStudy.objects.get(name=name) for name in (OPEN_STUDY, STUDY))
+    assert (waiting.state, finished.state) == (StudyState.OPEN, StudyState.ANALYSED)
     assert waiting.cases.filter(block=Block.MAIN).count() == 6
-    assert Response.objects.filter(reading__enrolment__study=closed).count() == 3 * 6
     assert {one.reader.email for one in waiting.enrolments.all() if one.reader} == {one.email for one in ACCOUNTS}
+    check_simulated(waiting, finished)
+    check_finished(finished)
 
-    add_studies(bank, coordinator=cora, at=NOON)
+    build(bank, tmp_path / "files", cora)
     assert ReaderStudy.objects.count() == 2
+    assert Analysis.objects.count() == 2
+    assert Voiding.objects.count() == 2
+    assert not (tmp_path / "files").exists()
 
 
-def test_a_reader_of_the_demonstration_begins_with_the_consent(bank: QuestionBank, client: Client) -> None:
-    add_studies(bank, coordinator=make_person("Cora", Role.COORDINATOR), at=NOON)
+def check_simulated(waiting: ReaderStudy, finished: ReaderStudy) -> None:
+    assert waiting.simulated
+    assert finished.simulated
+    assert finished.bank.simulated
+    assert finished.bank.name == BANK
+    images = Image.objects.filter(exam__bank=finished.bank)
+    assert {(image.simulated, image.attribution) for image in images} == {(True, "made by this program")}
+    names = [*READERS, *MODELS, *PredictionRun.objects.values_list("file_name", flat=True)]
+    assert all("imulated" in name for name in names)
+
+
+def check_finished(study: ReaderStudy) -> None:
+    """Read, predicted, one case voided before and one after the first look, analysed both times."""
+    assert Response.objects.filter(reading__enrolment__study=study).count() == 3 * 20
+    assert PredictionRun.objects.filter(study=study, is_named=True, n_missing=0, n_unknown=0).count() == len(MODELS)
+    newest, first = Analysis.objects.filter(study=study)
+    assert study.unblinded_at == first.created_at
+    result, before = stored_result(newest), stored_result(first)
+    assert [one["decided"] for one in before["excluded"]] == ["before_unblinding"]
+    assert sorted(one["decided"] for one in result["excluded"]) == ["after_unblinding", "before_unblinding"]
+    assert set(result["variants"]) == {"with_voided", "without_all_voided"}
+    assert result["order"][:3] == [*READERS]
+    assert len(result["time"]["readers"]) == len(READERS)
+
+
+def test_the_simulated_answers_have_a_plausible_shape_and_are_always_the_same() -> None:
+    cases = [Asked(number, "ABCD"[number % 4], ("easy", "medium", "hard")[number % 3]) for number in range(1, 201)]
+    readers, models = simulate(cases)
+    assert (readers, models) == simulate(cases)
+    assert all(0.6 < share_right(readers[name]) < 0.85 for name in READERS)
+    assert all(0.15 < share_right(models[name]) < 0.9 for name in MODELS)
+    assert sum(not one.option for answers in models.values() for one in answers) > 5
+    for answers in readers.values():
+        assert sorted(one.position for one in answers) == list(range(1, 201))
+        assert all((one.active_ms is None) == (one.option == "") for one in answers)
+
+
+def share_right(answers: Sequence[Read] | Sequence[Predicted]) -> float:
+    return sum(one.option == one.asked.key for one in answers) / len(answers)
+
+
+def test_a_reader_of_the_demonstration_begins_with_the_consent(
+    bank: QuestionBank, client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(building, "add_finished_study", lambda *_given, **_named: None)
+    build(bank, tmp_path / "files", make_person("Cora", Role.COORDINATOR))
     client.force_login(User.objects.get(email=ACCOUNTS[0].email))
     page = client.get("/read/reader-study/", follow=True)
     assert page.status_code == 200

@@ -1,0 +1,205 @@
+"""The finished study of the demonstration: three simulated readers and eight simulated models on simulated images.
+
+It has the shape of the paper's study, 200 questions over five tasks, and none of its answers. Made by the ordinary
+acts: questions and images imported, cases drawn and frozen, readings and predictions imported, a case voided before
+anybody saw a result and one afterwards, closed and analysed.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from itertools import cycle
+from pathlib import Path
+
+from annotation.demonstration.exams import DemonstrationExam
+from annotation.demonstration.exposing import Stage
+from annotation.enums import ImageState, RenditionKind
+from annotation.ingest import storage
+from annotation.ingest.crediting import credit_images
+from annotation.ingest.credits import Credit
+from annotation.ingest.exams import ingest_paths
+from annotation.ingest.searching import check_text
+from annotation.models import AnswerKey, Image, QuestionBank, Rendition, User
+from annotation.questionbank.importing import import_questions, locate
+from readerstudy.analysis.seeing import see_analysis
+from readerstudy.analysis.storing import analyse_study
+from readerstudy.demonstration.answering import Asked, Predicted, Read, simulate
+from readerstudy.demonstration.small_exams import VIEW, SmallExam, records_of_one_view, small_exams, small_picture
+from readerstudy.design.creating import create_study
+from readerstudy.design.freezing import freeze_study
+from readerstudy.design.plan import Plan
+from readerstudy.design.rules import AnalysisPlan, Rules
+from readerstudy.design.studies import close_study
+from readerstudy.design.voiding import void_case
+from readerstudy.enums import Block
+from readerstudy.models import ModelEntry, ReaderStudy, StudyCase
+from readerstudy.predictions.importing import SentFile, import_predictions
+from readerstudy.predictions.targets import Target
+from readerstudy.reading.importing import import_responses
+
+BANK = "Questions of the finished study (simulated)"
+STUDY = "Finished reader study (simulated)"
+N_CASES = 200
+ATTRIBUTION = "made by this program"
+UNREVIEWED = "Simulated: the key follows from what the simulated chest shows. No radiologist reviewed the question."
+BEFORE = "Simulated reason: two options are right."
+AFTERWARDS = "Simulated reason: the key is disputed."
+
+
+class FinishedStudyRefused(Exception):
+    """An ordinary act refused a part of the finished study; the text says which."""
+
+
+def add_finished_study(
+    bank: QuestionBank,
+    exams: Sequence[DemonstrationExam],
+    folder: Path,
+    *,
+    coordinator: User,
+    at: datetime,
+    tell: Stage,
+) -> ReaderStudy:
+    """Add what is missing of bank and study, dated some days before ``at``. Raises FinishedStudyRefused.
+
+    ``bank`` is the one whose images come again as small pictures, and ``exams`` what they show, in its order;
+    ``folder`` holds the files for as long as this takes.
+    """
+    begun = at - timedelta(days=6)
+    source = _fill_bank(bank, small_exams(exams), folder, coordinator=coordinator, at=begun, tell=tell)
+    study = ReaderStudy.objects.filter(name=STUDY).first()
+    if study is None:
+        study = _frozen(source, coordinator=coordinator, at=begun + timedelta(hours=1))
+    _read_and_predicted(study, coordinator=coordinator, at=begun + timedelta(days=3), tell=tell)
+    _analysed(study, coordinator=coordinator, at=begun + timedelta(days=4))
+    return study
+
+
+# --- questions and images -------------------------------------------------------------------------
+def _fill_bank(
+    bank: QuestionBank, exams: Sequence[SmallExam], folder: Path, *, coordinator: User, at: datetime, tell: Stage
+) -> QuestionBank:
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        file = folder / "questions.json"
+        file.write_text(json.dumps(records_of_one_view(exams), ensure_ascii=False))
+        result = import_questions(locate(file), bank_name=BANK, actor=coordinator, clock=lambda: at, simulated=True)
+        if not result.stored:
+            raise FinishedStudyRefused(f"The questions were refused: {result.as_json()['errors'][:3]}")
+        found = QuestionBank.objects.get(name=BANK)
+        if Image.objects.filter(exam__bank=found, state=ImageState.PENDING).exists():
+            _draw_small(bank, exams, folder)
+            taken = ingest_paths(
+                [folder / "images"],
+                bank=found,
+                actor=coordinator,
+                at=at,
+                simulated=True,
+                watch=lambda done, total: tell("Taking in the images of the finished study", done, total),
+                search_text=lambda image: check_text(image, at=at),
+            )
+            if taken.refusals:
+                raise FinishedStudyRefused(f"An image was refused: {taken.refusals[0].as_json()['message']}")
+            rows = [Credit(n, exam.path_of(VIEW), ATTRIBUTION, "", None) for n, exam in enumerate(exams, 2)]
+            credit_images(rows, bank=found, actor=coordinator, at=at)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+    return found
+
+
+def _draw_small(bank: QuestionBank, exams: Sequence[SmallExam], folder: Path) -> None:
+    """The files of ``exams``: the frontal views of the bank, in its order and then again."""
+    frontal: dict[int, str] = {}
+    shown = Rendition.objects.filter(kind=RenditionKind.PREVIEW, image__exam__bank=bank)
+    for exam_id, name in shown.order_by("image__exam", "image").values_list("image__exam", "name"):
+        frontal.setdefault(exam_id, name)
+    for exam, name in zip(exams, cycle(frontal.values()), strict=False):
+        path = folder / exam.path_of(VIEW)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(small_picture(storage.load(name), seed=exam.number))
+
+
+# --- the study ------------------------------------------------------------------------------------
+def _frozen(bank: QuestionBank, *, coordinator: User, at: datetime) -> ReaderStudy:
+    """Drawn in proportion from the whole bank: 200 cases of the 210 questions of 42 exams."""
+    plan = Plan(
+        name=STUDY,
+        bank=bank.name,
+        seed=7,
+        draw={"n": min(N_CASES, bank.questions.count()), "accepted_because": UNREVIEWED},
+        rules=Rules(confidence=True, several_per_patient=True),
+        analysis=AnalysisPlan(margin=0.1),
+        instructions="Everything here is simulated: images, questions, readers, models and their answers.",
+        contact=coordinator.email,
+    )
+    return freeze_study(create_study(plan, actor=coordinator, at=at), actor=coordinator, at=at)
+
+
+def _read_and_predicted(study: ReaderStudy, *, coordinator: User, at: datetime, tell: Stage) -> None:
+    """Readings and predictions from files, as a study that was made elsewhere would bring them."""
+    readers, models = simulate(_asked(study))
+    words, done, total = "Simulating a finished reader study", 0, 1 + len(models)
+    tell(words, done, total)
+    sheet = _responses_csv(readers).encode()
+    read = import_responses(study, name="simulated_readings.csv", content=sheet, actor=coordinator, at=at)
+    if not read.stored:
+        raise FinishedStudyRefused(f"The simulated readings were refused: {read.problems[:1]}")
+    for done, (name, answers) in enumerate(models.items(), 1):
+        tell(words, done, total)
+        file = SentFile(f"{name.lower().replace(' ', '_')}.jsonl", _predictions_jsonl(name, answers).encode())
+        entry = ModelEntry.objects.filter(name=name).first() or ModelEntry(name=name)
+        taken = import_predictions(entry, Target.of_study(study), file, actor=coordinator, at=at)
+        if taken.is_refused:
+            raise FinishedStudyRefused(f"The simulated predictions were refused: {taken.problems[:1]}")
+    tell(words, total, total)
+
+
+def _asked(study: ReaderStudy) -> list[Asked]:
+    cases = _main_cases(study)
+    keys = AnswerKey.objects.in_bulk([case.revision_id for case in cases])
+    return [
+        Asked(case.revision.question.number, keys[case.revision_id].key, case.revision.difficulty) for case in cases
+    ]
+
+
+def _main_cases(study: ReaderStudy) -> list[StudyCase]:
+    return list(study.cases.filter(block=Block.MAIN).select_related("revision__question").order_by("number"))
+
+
+def _responses_csv(readers: dict[str, list[Read]]) -> str:
+    table = io.StringIO()
+    writer = csv.writer(table)
+    writer.writerow(("reader", "case", "option", "state", "position", "confidence", "active_ms"))
+    for reader, answers in readers.items():
+        for one in answers:
+            state = "answered" if one.option else "missing"
+            writer.writerow(
+                (reader, one.asked.question, one.option, state, one.position, one.confidence, one.active_ms)
+            )
+    return table.getvalue()
+
+
+def _predictions_jsonl(name: str, answers: list[Predicted]) -> str:
+    lines = [
+        {"id": str(one.asked.question), "pred_answer": one.raw, "explanation": f"Simulated explanation of {name}."}
+        for one in answers
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)
+
+
+def _analysed(study: ReaderStudy, *, coordinator: User, at: datetime) -> None:
+    """One case voided, closed, analysed and looked at; then another one voided, and analysed again."""
+    study.refresh_from_db()
+    cases = [case for case in _main_cases(study) if not hasattr(case, "voiding")]
+    if study.closed_at is None:
+        void_case(cases[len(cases) // 8], BEFORE, actor=coordinator, at=at)
+        close_study(study, actor=coordinator, at=at)
+    if study.unblinded_at is None:
+        see_analysis(analyse_study(study, actor=coordinator, at=at), actor=coordinator, at=at)
+        void_case(cases[len(cases) // 2], AFTERWARDS, actor=coordinator, at=at + timedelta(hours=1))
+    analyse_study(study, actor=coordinator, at=at + timedelta(hours=1))
