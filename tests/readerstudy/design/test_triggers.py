@@ -1,4 +1,4 @@
-"""The database itself refuses to change what was frozen, and lets through what a frozen study still needs."""
+"""The database itself refuses to change what was frozen or analysed, and lets through what a study still needs."""
 
 from __future__ import annotations
 
@@ -76,6 +76,38 @@ delete(draft, actor=None, at=NOON)
 print("what is needed went through")
 """
 
+ANALYSED = """
+from django.db import DatabaseError, transaction
+from readerstudy.design.copying import copy_study
+from readerstudy.design.studies import delete
+from readerstudy.models import Analysis
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.results.made import analysed_study
+analysis = analysed_study(state="frozen")
+rows = Analysis.objects.filter(pk=analysis.pk)
+ATTEMPTS = {
+    "change the result": lambda: rows.update(result="{}"),
+    "change its date": lambda: rows.update(created_at=NOON.replace(year=2020)),
+    "save it again": analysis.save,
+    "delete it": analysis.delete,
+    "delete it by hand": lambda: rows._raw_delete("default"),
+}
+for name, change in ATTEMPTS.items():
+    try:
+        with transaction.atomic():
+            change()
+        print("WENT THROUGH", name)
+    except DatabaseError as error:
+        if "insert-only" not in str(error):
+            print("OTHER ERROR", name, error)
+print("tried", len(ATTEMPTS))
+analysis.pk = analysis.public_id = None
+analysis.public_id, analysis.result_sha256 = "another", "1" * 64
+analysis.save(force_insert=True)
+delete(copy_study(analysis.study, actor=None, at=NOON), actor=None, at=NOON)
+print("what is needed went through")
+"""
+
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
 def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
@@ -102,3 +134,11 @@ def test_the_database_refuses_to_change_what_was_frozen(migrated: dict[str, str]
     assert manage("migrate", "readerstudy", "-v0", env=migrated).returncode == 0
     done = manage("shell", "-v0", "-c", TAMPER, env=migrated)
     assert done.stdout.splitlines() == ["tried 22", "what is needed went through"], done.stderr
+
+
+def test_the_database_refuses_to_change_a_stored_analysis(migrated: dict[str, str]) -> None:
+    """A further one is stored, and a draft of the same design is deleted as before."""
+    assert manage("migrate", "readerstudy", "0007", "-v0", env=migrated).returncode == 0
+    assert manage("migrate", "readerstudy", "-v0", env=migrated).returncode == 0
+    done = manage("shell", "-v0", "-c", ANALYSED, env=migrated)
+    assert done.stdout.splitlines() == ["tried 5", "what is needed went through"], done.stderr
