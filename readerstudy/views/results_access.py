@@ -21,7 +21,8 @@ def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
     study = coordinated_study(person, slug)
     if not is_seen(study):
         raise PermissionDenied(_("The results of this study have not been looked at yet. Begin at its page “Results”."))
-    analysis = get_object_or_404(Analysis.objects.select_related("created_by"), study=study, public_id=public_id)
+    known = Analysis.objects.select_related("created_by").defer("result")
+    analysis = get_object_or_404(known, study=study, public_id=public_id)
     analysis.study = study
     return analysis
 
