@@ -13,6 +13,7 @@ from readerstudy.models.reading import (
     Response,
     TimingEvent,
 )
+from readerstudy.models.sharing import ResultsLink
 
 __all__ = [
     "Analysis",
@@ -31,6 +32,7 @@ __all__ = [
     "RefusedAnswer",
     "Remark",
     "Response",
+    "ResultsLink",
     "StudyCase",
     "StudyInvitation",
     "StudyRole",

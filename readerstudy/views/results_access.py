@@ -13,6 +13,7 @@ from annotation.models import User
 from readerstudy.models import Analysis
 from readerstudy.results.looking import is_seen, stored_result
 from readerstudy.results.stored import order_of, panel_names
+from readerstudy.results.way import Seen, inside
 from readerstudy.views.access import coordinated_study
 
 
@@ -27,9 +28,9 @@ def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
     return analysis
 
 
-def seen_result(person: User, slug: str, public_id: str) -> tuple[Analysis, dict[str, Any]]:
+def seen_result(person: User, slug: str, public_id: str) -> Seen:
     analysis = seen_analysis(person, slug, public_id)
-    return analysis, stored_result(analysis)
+    return Seen(inside(analysis), analysis, stored_result(analysis))
 
 
 def panel_named(result: dict[str, Any], wanted: str) -> str:

@@ -41,7 +41,7 @@ def address(name: str, analysis: Analysis, *more: object) -> str:
 
 
 def every_page(analysis: Analysis) -> list[str]:
-    names = ("study-analysed", "study-agreement", "study-categories", "study-items", "study-times")
+    names = ("study-analysed", "study-agreement", "study-categories", "study-items", "study-times", "study-share")
     figure = address("study-figure", analysis, "accuracy", "one", "svg")
     stands = address("study-analysed-stands", analysis)
     return [*(address(name, analysis) for name in names), stands, address("study-pair", analysis, 0, 2), figure]
