@@ -32,6 +32,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.predictions.waiting import models_of_submitter
         from readerstudy.reading.diagram import place_states
         from readerstudy.reading.images import shows_images
+        from readerstudy.report.queueing import KIND as REPORT
 
         diagram.register("study", study_states)
         diagram.register("place", place_states)
@@ -47,6 +48,7 @@ class ReaderstudyConfig(AppConfig):
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.analysis.queueing.run_analysis")
         register_handler(comparing.KIND, "readerstudy.comparing.queueing.run_comparison")
+        register_handler(REPORT, "readerstudy.report.queueing.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.watching.reminding.sweep_reminders")
         register_work("readerstudy.enrolling", waiting_studies)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
+from enum import StrEnum
 from threading import Lock
 
 import matplotlib
@@ -16,11 +17,15 @@ from matplotlib.figure import Figure
 from readerstudy.figures.accuracy import accuracy_figure
 from readerstudy.figures.agreement import agreement_figure, error_consistency_figure
 from readerstudy.figures.difference import difference_figure
-from readerstudy.figures.forms import FigureForm as FigureForm
-from readerstudy.figures.forms import Width
 from readerstudy.figures.reading_time import time_figure
-from readerstudy.figures.style import RC, use_font
+from readerstudy.figures.style import RC, Width, use_font
 from readerstudy.results.stored import Json, has_times, planned_comparisons
+
+
+class FigureForm(StrEnum):
+    SVG = "svg"
+    PDF = "pdf"
+    PNG = "png"
 
 
 @dataclass(frozen=True)
@@ -58,12 +63,18 @@ def figures_of(result: Json) -> list[str]:
 
 def render(name: str, result: Json, form: FigureForm, width: Width) -> bytes:
     """Raises KeyError for a figure that there is not."""
-    drawing, stream = FIGURES[name], io.BytesIO()
+    drawing = FIGURES[name]
+    return rendered(lambda: drawing.draw(result, width), form)
+
+
+def rendered(draw: Callable[[], Figure], form: FigureForm) -> bytes:
+    """Any figure as a file, in the style of all of them."""
+    stream = io.BytesIO()
     with _one_at_a_time, matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(RC)
         use_font()
-        figure = drawing.draw(result, width)
+        figure = draw()
         CANVAS[form](figure)
         figure.savefig(stream, format=form.value, metadata=WITHOUT_DATE[form])
     return stream.getvalue()

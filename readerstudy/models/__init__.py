@@ -13,10 +13,11 @@ from readerstudy.models.reading import (
     Response,
     TimingEvent,
 )
-from readerstudy.models.sharing import ResultsLink
+from readerstudy.models.reports import AnalysisReport
 
 __all__ = [
     "Analysis",
+    "AnalysisReport",
     "Arm",
     "CaseSet",
     "Enrolment",
@@ -32,7 +33,6 @@ __all__ = [
     "RefusedAnswer",
     "Remark",
     "Response",
-    "ResultsLink",
     "StudyCase",
     "StudyInvitation",
     "StudyRole",

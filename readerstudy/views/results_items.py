@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -15,7 +15,6 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.results.items import Which, items_table
 from readerstudy.results.stored import ALL_TASKS, has_times, order_of, panel_names
 from readerstudy.results.tables import breakdown
-from readerstudy.results.way import Seen
 from readerstudy.views.results_access import panel_named, seen_result
 
 ITEMS_A_PAGE = 200
@@ -25,14 +24,15 @@ ITEMS_A_PAGE = 200
 @never_cache
 @require_safe
 def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    seen = seen_result(request.user, slug, public_id)
-    result = seen.result
+    analysis, result = seen_result(request.user, slug, public_id)
     panel = panel_named(result, request.GET.get("task", ""))
     asked = request.GET.get("which", "")
     which = Which(asked) if asked in set(Which) else Which.ALL
     items = items_table(result, panel, which)
     context: dict[str, Any] = {
-        **seen.context(),
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
         "names": order_of(result),
         "which": which,
         "tabs": [(one, result["panels"][one]["n"], _query(one, which), one == panel) for one in panel_names(result)],
@@ -47,14 +47,12 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
 @never_cache
 @require_safe
 def study_times(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    return times_page(request, seen_result(request.user, slug, public_id))
-
-
-def times_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Time per case, its change along the order, and accuracy by place in the order and by stated confidence."""
-    result = seen.result
+    analysis, result = seen_result(request.user, slug, public_id)
     context: dict[str, Any] = {
-        **seen.context(),
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
         "has_times": has_times(result),
         "time": result["time"],
         "positions": result["tables"]["positions"],
@@ -67,14 +65,12 @@ def times_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 @never_cache
 @require_safe
 def study_categories(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    return categories_page(request, seen_result(request.user, slug, public_id))
-
-
-def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Accuracy of every rater by category and by difficulty of the questions."""
-    result = seen.result
+    analysis, result = seen_result(request.user, slug, public_id)
     context: dict[str, Any] = {
-        **seen.context(),
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
         "categories": breakdown(result, "categories", "category"),
         "difficulties": breakdown(result, "difficulties", "difficulty"),
     }

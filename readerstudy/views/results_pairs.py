@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -16,7 +16,6 @@ from readerstudy.results.cases import cases_shown
 from readerstudy.results.disagreeing import disagreements
 from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
 from readerstudy.results.stored import ALL_TASKS, pair_between, panel_names, runs_of
-from readerstudy.results.way import Seen
 from readerstudy.views.results_access import panel_named, rater_at, seen_result
 
 CASES_A_PAGE = 10
@@ -27,16 +26,14 @@ DIFFERENCES = ("difference", "difference_newcombe", "difference_cluster")
 @never_cache
 @require_safe
 def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    return agreement_page(request, seen_result(request.user, slug, public_id))
-
-
-def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """One panel of the heatmap; which one, and what counts as agreeing, stands in the address."""
-    result = seen.result
+    analysis, result = seen_result(request.user, slug, public_id)
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
     rows = heatmap_rows(result, panel, agree)
     context: dict[str, Any] = {
-        **seen.context(),
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
         "panel": result["panels"][panel],
         "panel_name": panel,
         "tabs": _tabs(result, panel, agree),
@@ -54,8 +51,7 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_safe
 def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: int, second: int) -> HttpResponse:
     """Two raters by their places in the order of the analysis."""
-    seen = seen_result(request.user, slug, public_id)
-    result = seen.result
+    analysis, result = seen_result(request.user, slug, public_id)
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
     if first == second:
         raise Http404
@@ -64,7 +60,9 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
     page = Paginator(said, CASES_A_PAGE).get_page(request.GET.get("page"))
     names = (pair.first, pair.second)
     context: dict[str, Any] = {
-        **seen.context(),
+        "study": analysis.study,
+        "analysis": analysis,
+        "result": result,
         "panel": result["panels"][panel],
         "panel_name": panel,
         "tabs": _tabs(result, panel, agree),
@@ -76,12 +74,12 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
         "differences": [pair.entry[name] for name in DIFFERENCES if name in pair.entry],
         "n_table": sum(pair.entry["table"].values()),
         "page": page,
-        "cases": cases_shown(seen.analysis.study, names, runs_of(result), list(page.object_list)),
+        "cases": cases_shown(analysis.study, names, runs_of(result), list(page.object_list)),
     }
     return render(request, "readerstudy/results/pair.html", context)
 
 
-def _agree(request: HttpRequest) -> Agree:
+def _agree(request: AuthenticatedRequest) -> Agree:
     return Agree.RIGHT if request.GET.get("of") == Agree.RIGHT else Agree.OPTION
 
 

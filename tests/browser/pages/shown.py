@@ -11,7 +11,6 @@ from tests.browser.pages.acts import (
     ask_back,
     break_glass,
     learn,
-    make_link,
     narrow,
     press,
     preview,
@@ -218,18 +217,10 @@ FULL = [
         Shown(name, "cora", ("study results", "analysis"), act=unfold)
         for name in ("study-analysed", "study-agreement", "study-categories", "study-items", "study-times")
     ),
+    Shown("study-report", "cora", ("study results", "analysis"), note="none so far"),
     Shown("study-agreement", "cora", ("study results", "analysis"), "?task=location&of=right"),
     Shown("study-items", "cora", ("study results", "analysis"), "?which=missed"),
     Shown("study-pair", "cora", ("study results", "analysis", "0", "2"), act=unfold),
-    # results by a link
-    Shown("study-share", "cora", ("study results", "analysis"), act=unfold),
-    Shown("study-share", "cora", ("study results", "analysis"), act=make_link, note="made"),
-    *(
-        Shown(name, person, ("results link",))
-        for name in ("shared-analysed", "shared-agreement", "shared-categories", "shared-times")
-        for person in ("", "cora")
-    ),
-    Shown("shared-analysed", "", ("study link",), status=404, note="no such link"),
     # models
     Shown("models", "cora"),
     Shown("models", "mona"),
@@ -267,7 +258,6 @@ NO_PAGE = {
     "round-export": "a file",
     "study-codebook": "a file",
     "study-figure": "a file",
-    "shared-figure": "a file",
     "study-analysed-stands": "a part of a page",
     "study-protocol": "a file",
     "study-dry-state": "for a script",

@@ -1,0 +1,140 @@
+"""From rows to facts: what the database knows of a study beside its analysis."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from django.db.models import Count, Q
+
+from annotation.enums import ImportState, Word
+from annotation.models import Revision
+from readerstudy.design.rules import read_rules
+from readerstudy.enrolling.facts import DisplayUsed, Exposure, Training
+from readerstudy.enums import Aid, Block
+from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
+from readerstudy.report.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts
+from readerstudy.results.stored import READER, Json, kinds_of, runs_of
+from readerstudy.watching.unblinding import looks_before_closing
+
+NOT_SAID = "not said"
+
+
+def facts_of(analysis: Analysis, result: Json) -> StudyFacts:
+    """Ten queries or so, however large the study."""
+    study = analysis.study
+    arm = study.arms.get()
+    orders = study.orders.values_list("rule", flat=True)
+    return StudyFacts(
+        name=study.name,
+        simulated=study.simulated,
+        protocol_sha256=study.protocol_sha256,
+        information=arm.get_information_display(),
+        aid=arm.get_aid_display(),
+        unaided=arm.aid == Aid.NONE,
+        rules=read_rules(study.rules),
+        n_orders=study.n_orders,
+        order_rule=orders.first() or "",
+        frozen_at=study.frozen_at,
+        opened_at=study.opened_at,
+        closed_at=study.closed_at,
+        looked_before_closing=bool(looks_before_closing(study)),
+        cases=_cases(study),
+        flow=_flow(study, result),
+        readers=_readers(study, [name for name, kind in kinds_of(result).items() if kind == READER]),
+        models=_models(study, result),
+        software=analysis.software,
+    )
+
+
+def _cases(study: ReaderStudy) -> CaseFacts:
+    blocks = dict(study.cases.values_list("block").annotate(n=Count("pk")).order_by())
+    draw = study.draw
+    return CaseFacts(
+        bank=study.bank.name,
+        n_bank=_n_bank(study),
+        n_pool=draw.get("n_pool"),
+        pool_reason=str(draw.get("accepted_because") or ""),
+        n_quotas=len(draw.get("quotas") or []),
+        n_main=blocks.get(Block.MAIN, 0),
+        n_practice=blocks.get(Block.PRACTICE, 0),
+        n_sets=study.sets.count(),
+        seed=study.seed,
+    )
+
+
+def _n_bank(study: ReaderStudy) -> int | None:
+    """Questions that were in the bank when the study was frozen; a later import does not change that."""
+    if study.frozen_at is None:
+        return None
+    there = Q(bank_import__state=ImportState.PUBLISHED, bank_import__finished_at__lte=study.frozen_at)
+    return Revision.objects.filter(there, bank=study.bank_id, number=1).order_by().count() or None
+
+
+def _flow(study: ReaderStudy, result: Json) -> ReaderFlow:
+    """Whoever was replaced after withdrawing counts as withdrawn, as in the list of what the analysis leaves out."""
+    left = Counter(one["reason"] for one in result["excluded"] if one["kind"] == "reader")
+    counts = study.enrolments.aggregate(here=Count("pk", Q(reader__isnull=False)), n=Count("pk"))
+    return ReaderFlow(
+        n_planned=study.n_readers,
+        n_invited=study.invitations.count(),
+        n_enrolled=counts["here"],
+        n_imported=counts["n"] - counts["here"],
+        n_withdrawn=left["withdrawn"],
+        n_replaced=left["replaced"],
+        n_without_answers=left["no answers"],
+        n_analysed=sum(kind == READER for kind in kinds_of(result).values()),
+    )
+
+
+def _readers(study: ReaderStudy, pseudonyms: Iterable[str]) -> ReaderFacts:
+    rows = Enrolment.objects.filter(study=study, pseudonym__in=list(pseudonyms)).order_by("pk")
+    said: list[Mapping[str, Any]] = list(rows.values_list("facts", flat=True))
+    return ReaderFacts(
+        training=_words(Training, said, "training"),
+        years=sorted(one["years"] for one in said if one.get("years") is not None),
+        films_per_week=sorted(one["films_per_week"] for one in said if one.get("films_per_week") is not None),
+        n_chest_fellowship=sum(bool(one.get("chest_fellowship")) for one in said),
+        displays=_words(DisplayUsed, said, "display"),
+        exposure=_words(Exposure, said, "exposure"),
+        n_said=sum(bool(one) for one in said),
+    )
+
+
+def _words(kind: type[Word], said: Iterable[Mapping[str, Any]], name: str) -> dict[str, int]:
+    """How often each word was said, in the order of the vocabulary."""
+    counts = Counter(str(one.get(name) or "") for one in said)
+    found = {word.label: counts[word.value] for word in kind if counts[word.value]}
+    return {**found, **({NOT_SAID: counts[""]} if counts[""] else {})}
+
+
+def _models(study: ReaderStudy, result: Json) -> list[ModelFacts]:
+    """The models of the analysis by the runs that it names."""
+    named = {run: name for name, run in runs_of(result).items()}
+    runs = PredictionRun.objects.filter(public_id__in=list(named)).select_related("entry").order_by("pk")
+    live = PredictionRun.objects.filter(study=study, withdrawn_at__isnull=True).order_by()
+    n_runs = dict(live.values_list("entry").annotate(n=Count("pk")))
+    place = {name: row for row, name in enumerate(named.values())}
+    return sorted((_model(run, named[run.public_id], n_runs) for run in runs), key=lambda one: place[one.name])
+
+
+def _model(run: PredictionRun, name: str, n_runs: Mapping[int, int]) -> ModelFacts:
+    entry = run.entry
+    return ModelFacts(
+        name=name,
+        entry=str(entry),
+        dated_on=entry.dated_on.isoformat() if entry.dated_on else "",
+        prompt=entry.prompt,
+        decoding=entry.decoding,
+        link=entry.link,
+        run=run.public_id,
+        run_number=run.number,
+        n_runs=n_runs.get(entry.pk, 1),
+        named_before_unblinding=run.named_before_unblinding,
+        extraction=run.rule,
+        duplicates=run.duplicates,
+        n_read=run.n_read,
+        n_failed=run.n_failed,
+        n_missing=run.n_missing,
+    )

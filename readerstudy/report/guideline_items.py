@@ -1,0 +1,148 @@
+"""The items of three reporting guidelines by number, each with its topic in a few words of ours. Pure.
+
+The wording that counts is that of the guidelines; numbers and topics were compared with published copies of them.
+
+- GRRAS: J. Kottner et al., J. Clin. Epidemiol. 64 (2011) 96-106, table 1.
+- CLAIM: A. S. Tejani et al., Checklist for AI in Medical Imaging, 2024 update, Radiol. Artif. Intell. 6 (2024) e240300.
+- STARD-AI: V. Sounderajah et al., Nat. Med. 31 (2025) 3283-3289, table 2.
+
+The last word of a line names the facts that readerstudy.report.checklists fills in; "-": the program knows none.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Item(NamedTuple):
+    guideline: str
+    number: str
+    topic: str
+    fact: str  # "-": none
+
+
+GRRAS = """
+1 | title or abstract: reliability or agreement was investigated | -
+2 | the measurement of interest | measurement
+3 | population of subjects | -
+4 | population of raters | experience
+5 | what is known already, rationale | -
+6 | sample size: how chosen; raters, subjects, repeated ratings | size
+7 | sampling method | cases
+8 | rating process: intervals, clinical information, blinding | reading
+9 | independence of ratings | independence
+10 | statistical analysis | statistics
+11 | raters and subjects included, repeated ratings made | included
+12 | characteristics of raters and subjects | experience
+13 | estimates of agreement with their uncertainty | agreement
+14 | practical relevance of the results | -
+15 | detailed results, where possible | detailed
+"""
+CLAIM = """
+1 | AI methodology named in title or abstract | -
+2 | structured summary | -
+3 | background, intended use and role | -
+4 | aims, objectives, hypotheses | primary
+5 | prospective or retrospective | -
+6 | goal of the study | primary
+7 | data sources | bank
+8 | inclusion and exclusion criteria | cases
+9 | preprocessing of data | -
+10 | selection of subsets of data | cases
+11 | de-identification | -
+12 | missing data | missing
+13 | image acquisition protocol | -
+14 | definition of the reference standard | reference
+15 | rationale of the reference standard | -
+16 | source of the reference annotations, qualification of annotators | -
+17 | annotation of the test set | -
+18 | variability of annotators | -
+19 | assignment of data to partitions | -
+20 | level at which partitions are disjoint | -
+21 | intended sample size | size
+22 | description of the model | models
+23 | software, libraries and packages | software
+24 | initialisation of parameters | -
+25 | training | -
+26 | choice of the final model | models
+27 | ensembling | -
+28 | metrics of performance | statistics
+29 | uncertainty and significance | statistics
+30 | robustness or sensitivity | sensitivity
+31 | explainability | -
+32 | testing on internal data | -
+33 | testing on external data | -
+34 | registration of a clinical trial | -
+35 | numbers included and excluded, with a flow chart | included
+36 | demographic and clinical characteristics of each partition | -
+37 | performance, also in subgroups | accuracy
+38 | estimates of diagnostic performance with their precision | accuracy
+39 | analysis of failures | failures
+40 | limitations | -
+41 | implications for practice | -
+42 | full protocol | protocol
+43 | availability of software, model and data | detailed
+44 | funding | -
+"""
+STARD_AI = """
+1 | AI-centred diagnostic accuracy and a measure of it in title or abstract | -
+2 | structured summary | -
+3 | background, intended use, place in the workflow | -
+4 | objectives and hypotheses | primary
+5 | data collected before or after the tests | -
+6 | ethics approval | -
+7 | eligibility of participants and data | cases
+8 | how eligible participants were identified | -
+9 | setting, location, dates | dates
+10 | consecutive, random or convenience series | cases
+11 | source of the data | bank
+12 | annotation of the dataset | -
+13 | devices and software of data capture | -
+14 | acquisition and preprocessing | -
+15a | index test | models
+15b | development of the index test | -
+15c | result categories of the index test | categories
+15d | end user and expertise | -
+16a | reference standard | reference
+16b | rationale of the reference standard | -
+16c | result categories of the reference standard | categories
+17a | what performers and readers of the index test knew | independence
+17b | what assessors of the reference standard knew | -
+18 | estimating and comparing accuracy | statistics
+19 | indeterminate results | indeterminate
+20 | missing data | missing
+21 | analyses of variability, planned or exploratory | statistics
+22 | intended sample size | size
+23 | analysis of errors and of fairness | failures
+24 | flow diagram | included
+25 | characteristics of training, validation and test sets | mix
+26a | severity of the target condition | -
+26b | alternative diagnoses | -
+27 | interval between index test and reference standard | -
+28 | whether the data represent the intended use | -
+29 | external evaluation: differences between datasets | -
+30 | cross-tabulation with the reference standard | crosstab
+31 | estimates of accuracy with their precision | accuracy
+32 | adverse events | -
+33 | limitations | -
+34 | implications for practice | -
+35 | ethical considerations and fairness | -
+36 | registration | -
+37 | where the protocol can be found | protocol
+38 | funding | -
+39 | commercial interests | -
+40a | availability of data and code | detailed
+40b | whether outputs are stored and can be audited | audit
+"""
+
+
+def _items(guideline: str, text: str) -> list[Item]:
+    rows = (line.split(" | ") for line in text.strip().splitlines())
+    return [Item(guideline, number, topic, fact) for number, topic, fact in rows]
+
+
+ITEMS: tuple[Item, ...] = (
+    *_items("GRRAS 2011", GRRAS),
+    *_items("CLAIM 2024", CLAIM),
+    *_items("STARD-AI 2025", STARD_AI),
+)

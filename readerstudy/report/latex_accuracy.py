@@ -1,0 +1,104 @@
+"""Accuracy for print: by task with every rule named, by category and difficulty, and under other rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from readerstudy.report.latex import TexTable, escaped, limits, marked, percent, stacked
+from readerstudy.report.latex_words import Rows, caption, failed_rule, layout, quotes, with_n
+from readerstudy.results.stored import ALL_TASKS, Json, task_label
+from readerstudy.results.tables import AccuracyRow, accuracy_table, breakdown, variants_table
+from readerstudy.results.wording import caution
+
+AT_ONCE, MOST_AT_ONCE = 6, 8  # columns of shares beside each other; of the table of tasks
+SMALL = r"\textdagger{} n below 10."
+
+
+def accuracy_tex(result: Json) -> TexTable:
+    table = accuracy_table(result)
+    heads = [("Over questions", table.n), *((task_label(task), n) for task, n in table.tasks)]
+    heads += [("Mean of tasks", table.n), *([("Mix of the bank", table.n)] if table.has_bank_mix else [])]
+    shares = [_shares_of(row, has_bank_mix=table.has_bank_mix) for row in table.rows]
+    names = [escaped(row.name) for row in table.rows]
+    parts = list(_blocks(names, heads, shares, MOST_AT_ONCE))
+    states = [_states_of(row) for row in table.rows]
+    n_columns = max(3, min(MOST_AT_ONCE, len(heads)))
+    head = ["Rater", "Failed extraction", "No option", "Missing"]
+    parts.append(([*head, *[""] * (n_columns - 3)], [[*row, *[""] * (n_columns - 3)] for row in states]))
+    text = (
+        r"Accuracy in percent with 95\,\% intervals (Wilson) over the scored questions that the rater did not miss; n "
+        r"in the head, and with a share where it is another. “Over questions” counts every question once, “mean "
+        r"of tasks” every task once, “mix of the bank” weights the strata of the draw as in the bank. No option: "
+        f"declined, time ended without a choice, or too late; counted wrong. Failed extractions {failed_rule(result)}. "
+        + SMALL
+    )
+    return TexTable("accuracy", caption(result, quotes(text)), layout(n_columns), parts)
+
+
+def _shares_of(row: AccuracyRow, *, has_bank_mix: bool) -> list[Json | None]:
+    more = [row.task_mean, *([row.bank_mix] if has_bank_mix else [])]
+    return [row.overall, *row.tasks, *more]
+
+
+def _states_of(row: AccuracyRow) -> list[str]:
+    share = "" if not row.n_failed or row.failed_share is None else rf" ({percent(row.failed_share)}\,\%)"
+    return [escaped(row.name), f"{row.n_failed}{share}", str(row.n_no_option), str(row.n_missing)]
+
+
+def _blocks(
+    names: Sequence[str],
+    heads: Sequence[tuple[str, int]],
+    shares: Sequence[Sequence[Json | None]],
+    at_once: int = AT_ONCE,
+) -> Iterator[tuple[list[str], Rows]]:
+    """Columns with their questions, so many beside each other; each rater has a line of values and one of intervals."""
+    width = min(at_once, len(heads))
+    for start in range(0, len(heads), at_once):
+        chosen = heads[start : start + at_once]
+        empty = [""] * (width - len(chosen))
+        rows: Rows = []
+        for name, row in zip(names, shares, strict=True):
+            here = list(zip(row[start : start + at_once], (n for _, n in chosen), strict=True))
+            rows.append([name, *("" if one is None else marked(percent(one["value"]), one) for one, _ in here), *empty])
+            rows.append(["", *(_below(one, n) for one, n in here), *empty])
+        yield ["Rater", *(stacked(with_n(head, n)) for head, n in chosen), *empty], rows
+
+
+def _below(one: Json | None, n: int) -> str:
+    """The interval, and n where it is not that of the column; or why there is no value."""
+    if one is None:
+        return ""
+    if one["value"] is None:
+        return escaped(caution(one))
+    other_n = "" if one["n"] == n else f"n = {one['n']}"
+    return ", ".join(filter(None, [limits(one, 2, 100) or "no interval", other_n]))
+
+
+def breakdowns_tex(result: Json) -> Iterator[TexTable]:
+    for name, key in (("categories", "category"), ("difficulties", "difficulty")):
+        table = breakdown(result, name, key)
+        heads = [(value or "not known", n) for value, n in table.values]
+        if not heads:
+            continue
+        parts = list(_blocks([escaped(rater) for rater, _ in table.rows], heads, [row for _, row in table.rows]))
+        text = (
+            rf"Accuracy by {key} in percent with 95\,\% intervals (Wilson) over the scored questions that the rater "
+            "did not miss; n in the head, and with a share where it is another. Failed extractions "
+            f"{failed_rule(result)}. Nothing here was tested. {SMALL}"
+        )
+        yield TexTable(name, caption(result, text), layout(min(AT_ONCE, len(heads))), parts, is_long=len(parts) > 1)
+
+
+def variants_tex(result: Json) -> Iterator[TexTable]:
+    table = variants_table(result)
+    if table is None:
+        return
+    n = result["panels"][ALL_TASKS]["n"]
+    heads = [("Primary result", n), *((f"Variant {place}", n) for place, (_, n) in enumerate(table.names, 1))]
+    rows = [[primary, *others] for _, primary, others in table.rows]
+    labels = "; ".join(f"variant {place}: {escaped(label)}" for place, (label, _) in enumerate(table.names, 1))
+    text = (
+        rf"Accuracy over all tasks in percent with 95\,\% intervals (Wilson) under other rules. {labels.capitalize()}."
+    )
+    parts = list(_blocks([escaped(name) for name, _, _ in table.rows], heads, rows))
+    yield TexTable("variants", caption(result, text), layout(len(heads)), parts)

@@ -1,0 +1,119 @@
+"""Agreement for print: mean kappas, every pair, every pair by task, and groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, stacked
+from readerstudy.report.latex_words import INTERVAL, Rows, bootstrap_rule, caption, layout, with_n
+from readerstudy.results.stored import ALL_TASKS, Json, task_label
+from readerstudy.results.tables import mean_kappas
+from readerstudy.results.wording import caution
+
+SMALL_PAIRS = r"\textdagger{} fewer than 30 questions that both answered."
+
+
+def mean_kappas_tex(result: Json) -> TexTable:
+    found = mean_kappas(result)
+    names = {"readers": "Readers among themselves", "mixed": "Readers with models", "difference": "Difference"}
+    rows = [
+        [label, *_kappa(found[key]), str(found[key]["n"]), escaped(caution(found[key]))] for key, label in names.items()
+    ]
+    text = (
+        f"Mean of Cohen's kappa over pairs of raters, same option, all tasks, on shared draws. {bootstrap_rule(result)}"
+    )
+    head = ["Pairs", "Mean kappa", INTERVAL, "n", "Caution"]
+    return TexTable("mean_kappas", caption(result, text), "lrrrl", [(head, rows)])
+
+
+def _kappa(one: Json) -> list[str]:
+    return [marked(fixed(one["value"], 3), one), limits(one, 3)]
+
+
+def pairs_tex(result: Json) -> Iterator[TexTable]:
+    pairs = result["panels"][ALL_TASKS]["pairs"]
+    if not pairs:
+        return
+    rows: Rows = []
+    for one in pairs:
+        rows.append([f"{escaped(one['first'])}, {escaped(one['second'])}", str(one["cohen_kappa"]["n"]), *_pair(one)])
+    head = ["Pair", "n", *map(stacked, ("Same option, %", "Expected, %"))]
+    for name in ("Cohen's kappa", "Brennan–Prediger", "Excess, points", "Error consistency"):
+        head += [stacked(name, 18), ""]
+    text = (
+        "Agreement of every pair of raters over all tasks: n questions that both answered with an option; same option "
+        "and agreement expected by chance in percent; kappas; agreement beyond that of two independent raters of the "
+        "same accuracies in percentage points; error consistency is Cohen's kappa of right and wrong. Of a model and a "
+        f"reader the model stands first. {bootstrap_rule(result)} {SMALL_PAIRS}"
+    )
+    yield TexTable("pairs", caption(result, text), "lrrrrlrlrlrl", [(head, rows)], is_long=True)
+    yield _kappas_by_task(result)
+
+
+def _pair(one: Json) -> list[str]:
+    excess = one["excess_agreement"]
+    return [
+        percent(one["percent_agreement"]["value"]),
+        percent(one["expected_agreement"]["value"]),
+        *_kappa(one["cohen_kappa"]),
+        *_kappa(one["brennan_prediger"]),
+        percent(excess["value"], signed=True),
+        limits(excess, 2, 100, signed=True),
+        *_kappa(one["error_consistency"]),
+    ]
+
+
+def _kappas_by_task(result: Json) -> TexTable:
+    panels: Mapping[str, Json] = result["panels"]
+    found = [(panel["n"], [pair["cohen_kappa"] for pair in panel["pairs"]]) for panel in panels.values()]
+    rows: Rows = []
+    for place, pair in enumerate(panels[ALL_TASKS]["pairs"]):
+        rows.append(
+            [f"{escaped(pair['first'])}, {escaped(pair['second'])}", *(_kappa(one[place])[0] for _, one in found)]
+        )
+        rows.append(["", *(_below_kappa(one[place], n) for n, one in found)])
+    head = ["Pair", *(stacked(with_n(task_label(name), panel["n"])) for name, panel in panels.items())]
+    text = (
+        "Cohen's kappa of every pair of raters, same option, over all tasks and by task; n questions that both "
+        f"answered with an option, in the head or where it is another below the kappa. {bootstrap_rule(result)} "
+        f"Below n = 10 no interval is given. {SMALL_PAIRS}"
+    )
+    return TexTable("kappas_by_task", caption(result, text), layout(len(panels)), [(head, rows)], is_long=True)
+
+
+def _below_kappa(one: Json, n: int) -> str:
+    return ", ".join(filter(None, [limits(one, 3), f"n = {one['n']}" if one["n"] != n else ""]))
+
+
+GROUP_STATISTICS = {
+    "percent_agreement": "Percent agreement",
+    "fleiss_kappa": "Fleiss' kappa",
+    "conger_kappa": "Conger's kappa",
+    "gwet_ac1": "Gwet's AC1",
+    "brennan_prediger": "Brennan--Prediger",
+    "krippendorff_alpha_nominal": "Krippendorff's alpha",
+    "light_kappa": "Light's kappa",
+}
+
+
+def groups_tex(result: Json) -> TexTable:
+    groups = result["panels"][ALL_TASKS]["groups"]
+    rows: Rows = []
+    for name, label in GROUP_STATISTICS.items():
+        cells = [_as_group(name, groups[group][name]) for group in ("readers", "models", "all")]
+        rows.append([label, *(cell for pair in cells for cell in pair)])
+    head = ["Statistic"]
+    for group in ("readers", "models", "all"):
+        head += [f"{group.capitalize()} ({groups[group]['n_raters']})", r"95\,\% interval, n"]
+    text = (
+        "Agreement within groups of raters over all tasks, on the chosen option; percent agreement in percent. "
+        f"{bootstrap_rule(result)}"
+    )
+    return TexTable("groups", caption(result, text), "lrlrlrl", [(head, rows)])
+
+
+def _as_group(name: str, one: Json) -> list[str]:
+    is_share = name == "percent_agreement"
+    value = percent(one["value"]) if is_share else fixed(one["value"], 3)
+    interval = limits(one, 2, 100) if is_share else limits(one, 3)
+    return [marked(value, one), ", ".join(filter(None, [interval, f"n = {one['n']}"]))]

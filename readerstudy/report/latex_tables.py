@@ -1,0 +1,89 @@
+"""The tables of the report for print, each with a caption that says n, interval and rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from readerstudy.report.latex import TexTable, escaped, fixed, limits, p_value, percent, stacked
+from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, variants_tex
+from readerstudy.report.latex_agreement import groups_tex, mean_kappas_tex, pairs_tex
+from readerstudy.report.latex_words import INTERVAL, Rows, caption
+from readerstudy.results.stored import Json
+from readerstudy.results.tables import planned_rows
+from readerstudy.results.wording import method
+
+
+def tex_tables(result: Json) -> list[TexTable]:
+    """Tables that would be empty are left out."""
+    tables = [accuracy_tex(result), *breakdowns_tex(result), *_comparison(result), mean_kappas_tex(result)]
+    return [*tables, *pairs_tex(result), groups_tex(result), *_time(result), *variants_tex(result)]
+
+
+def _comparison(result: Json) -> Iterator[TexTable]:
+    planned = planned_rows(result)
+    if not planned:
+        return
+    rows: Rows = []
+    for one in planned:
+        for place, (name, value) in enumerate(one.inferences):
+            first = place == 0
+            points = percent(one.row["difference"]["value"], signed=True)
+            rows.append(
+                [
+                    escaped(one.row["first"]) if first else "",
+                    points if first else "",
+                    escaped(method(name)),
+                    limits(value, 2, 100, signed=True) or "n/a",
+                    p_value(value["p"]),
+                    p_value(one.row["p_holm"]["value"]) if first else "",
+                    str(one.row["difference"]["n"]) if first else "",
+                ]
+            )
+    mean = result["mrmc"]["readers"]
+    kind = "Planned comparison" if result["plan"]["is_planned"] else "Post hoc comparison (the plan names another one)"
+    margin = result["plan"]["margin"]
+    text = (
+        f"{kind}: accuracy of each model minus the mean of the readers in percentage points, multi-reader multi-case "
+        rf"analysis over n questions that count for every rater concerned; 95\,\% intervals (t) and two-sided p by "
+        "three inferences, that of the plan first; p adjusted by Holm over the models for that one. Mean of the "
+        rf"{mean['n_readers']} readers: {percent(mean['value'])}\,\% {limits(mean, 2, 100)}, "
+        f"n = {mean['n_questions']}. "
+        + (f"Margin of the plan: {fixed(100 * margin, 2)} points." if margin else "The plan names no margin.")
+    )
+    head = ["Model", "Difference", "Inference", INTERVAL, "p", "p, Holm", "n"]
+    yield TexTable("comparison", caption(result, text), "lrlrrrr", [(head, rows)], is_long=len(rows) > 24)
+
+
+def _time(result: Json) -> Iterator[TexTable]:
+    time = result["time"]
+    if not time["all"]["median"]["n"]:
+        return
+    lines = time["sensitivity"]
+    named: list[tuple[str, Json]] = [(escaped(one["name"]), one) for one in time["readers"]]
+    named += [("All readers", time["all"]), ("All, longest times cut", lines["winsorised"])]
+    named += [("All, without silence or lost focus", lines["without_quiet_or_blurred"])]
+    rows = [[name, *_times_of(one)] for name, one in named]
+    head = ["Reader", "n", stacked("Cut at limit"), "Median", "Quartiles", stacked("Geometric mean"), INTERVAL]
+    head += [stacked("Change per ten cases, %"), INTERVAL]
+    text = (
+        f"Seconds per case: {escaped(time['rule'])}; n cases. Geometric mean with t interval on logs; change along the "
+        "order by least squares on log seconds, for all readers with reader and case as fixed factors."
+    )
+    yield TexTable("time", caption(result, text), "lrrrlrlrl", [(head, rows)])
+
+
+def _times_of(one: Json) -> list[str]:
+    change = one.get("percent_per_ten")
+    quartiles = (
+        "" if one["q1"]["value"] is None else f"{fixed(one['q1']['value'], 1)} to {fixed(one['q3']['value'], 1)}"
+    )
+    return [
+        str(one["median"]["n"]),
+        str(one.get("n_censored", "")),
+        fixed(one["median"]["value"], 1),
+        quartiles,
+        fixed(one["geometric_mean"]["value"], 1),
+        limits(one["geometric_mean"], 1),
+        fixed(change["value"], 2, signed=True) if change else "",
+        limits(change, 2, signed=True) if change else "",
+    ]

@@ -1,0 +1,41 @@
+"""The statistical analysis in words, from the stored plan and settings. Pure."""
+
+from __future__ import annotations
+
+from readerstudy.report.facts import StudyFacts
+from readerstudy.results.stored import ALL_TASKS, INFERENCES, Json
+
+FAILED_IN_ACCURACY = {"wrong": "counted as wrong", "exclude": "left out of accuracy"}
+FAILED_IN_AGREEMENT = {"no_rating": "were no rating in agreement", "own_category": "were an option of their own"}
+
+
+def statistics_text(result: Json, facts: StudyFacts) -> str:
+    settings, plan, whole = result["settings"], result["plan"], result["panels"][ALL_TASKS]
+    drawn = "clusters" if whole["unit"] == "cluster" else "questions"
+    margin = plan["margin"]
+    accuracy = settings["accuracy"].replace("wilson", "95 % intervals by Wilson")
+    text = [
+        f"Accuracy: {accuracy}. Declined, timed-out and late answers counted as wrong; options saved but "
+        f"not confirmed at the limit counted as chosen; missing answers did not count. Failed extractions were "
+        f"{FAILED_IN_ACCURACY[settings['failed_in_accuracy']]} and "
+        f"{FAILED_IN_AGREEMENT[settings['failed_in_agreement']]}.",
+        f"The plan names as primary comparison: {plan['primary'].rstrip('.')}; inference: {plan['inference']}; "
+        f"multiplicity: {plan['family'].rstrip('.')}; "
+        + (f"margin {100 * margin:g} percentage points." if margin else "no margin."),
+        "It is the comparison computed here." if plan["is_planned"] else
+        "It is another comparison than the one computed here, so that every test is post hoc.",
+        f"Each model minus the mean of the readers was analysed as multi-reader multi-case data "
+        f"({INFERENCES[settings['inference']]}; t with degrees of freedom after Hillis 2007), questions with a missing "
+        f"answer left out; both other inferences are reported beside it. Tests by task are another, exploratory "
+        f"family; tests of pairs are post hoc.",
+        f"Agreement: {settings['agreement']}; Cohen’s kappa beside Brennan-Prediger, percent agreement and the "
+        f"agreement of independent raters of the same accuracies. Its 95 % intervals are {settings['interval']} "
+        f"({settings['draws']:,} draws of {drawn}, seed {settings['seed']}), raters fixed.",
+        f"Differences of pairs have {settings['difference'].capitalize()} intervals. Small n: {settings['small_n']}.",
+    ]  # fmt: skip
+    if result["time"]["all"]["median"]["n"]:
+        text.append(f"Time per case: {result['time']['rule']}; geometric means with t intervals on logs.")
+    if plan["notes"]:
+        text.append(f"Notes of the plan: {plan['notes'].strip().rstrip('.')}.")
+    versions = ", ".join(f"{name} {version}" for name, version in facts.software.items())
+    return " ".join([*text, f"Computed with: {versions}."])

@@ -1,0 +1,199 @@
+"""The methods of a study in words, from its plan, its settings and its data; what is not known is said so. Pure."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+
+from readerstudy.report.facts import ModelFacts, ReaderFacts, StudyFacts
+from readerstudy.report.method_statistics import statistics_text
+from readerstudy.results.stored import ALL_TASKS, Json, panel_names, task_label
+
+WIDTH = 110
+NOT_KNOWN = (
+    "the approval of an ethics committee",
+    "who funded the study, and interests",
+    "where the images come from, and how they were acquired",
+    "who wrote the questions, and with which tools, where the bank does not say so",
+    "a calculation of the sample size, unless it is in the notes of the plan",
+)
+
+
+def methods_text(result: Json, facts: StudyFacts) -> str:
+    """Paragraphs for the methods section of a paper, to be read and shortened by its authors."""
+    parts = [f"{name}. {text}" for name, text in paragraphs_of(result, facts).items() if text]
+    parts.append(f"Not known to the program, to be added by the authors: {'; '.join(NOT_KNOWN)}.")
+    first = "SIMULATED DATA: readings and answers of this study were made up.\n\n" if facts.simulated else ""
+    wrapped = (textwrap.fill(" ".join(part.split()), WIDTH, break_long_words=False) for part in parts)
+    return first + "\n\n".join(wrapped) + "\n"
+
+
+def paragraphs_of(result: Json, facts: StudyFacts) -> dict[str, str]:
+    """By their headings; empty where there is nothing to say."""
+    return {
+        "Design": _design(result, facts),
+        "Cases": _cases(result, facts),
+        "Readers": _readers(facts),
+        "Reading": _reading(facts),
+        "Models": _models(facts.models),
+        "Reference standard": _reference(),
+        "Statistical analysis": statistics_text(result, facts),
+    }
+
+
+def counted(n: int, one: str, many: str = "") -> str:
+    return f"{n} {one if n == 1 else many or one + 's'}"
+
+
+def listed(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{word} {n}" for word, n in counts.items())
+
+
+def _design(result: Json, facts: StudyFacts) -> str:
+    simulated = "simulated " if facts.simulated else ""
+    kinds = [one["kind"] for one in result["raters"]]
+    who = [counted(kinds.count("reader"), "reader"), counted(kinds.count("model"), "model")]
+    text = [
+        f"In this {simulated}multi-reader multi-case study (“{facts.name}”), {' and '.join(who)} answered "
+        f"multiple-choice questions with four options about images; the answers of "
+        f"{counted(result['questions']['n_scored'], 'question')} are scored.",
+        f"Design, orders and analysis plan were frozen{_on(facts)} before reading; the protocol has the SHA-256 "
+        f"{facts.protocol_sha256}."
+        if facts.frozen_at
+        else "The design was not frozen.",
+    ]
+    if facts.looked_before_closing:
+        text.append("Results were seen before the study was closed; the reasons are kept in the audit log.")
+    return " ".join(text)
+
+
+def _on(facts: StudyFacts) -> str:
+    return f" on {facts.frozen_at.date().isoformat()}" if facts.frozen_at else ""
+
+
+def _cases(result: Json, facts: StudyFacts) -> str:
+    cases, asked = facts.cases, result["questions"]
+    bank = f"the bank “{cases.bank}”"
+    bank += f" ({cases.n_bank:,} questions when the study was frozen)" if cases.n_bank else ""
+    if cases.n_pool is None:
+        text = [f"The {counted(cases.n_main, 'case')} were listed by the coordinators from {bank}; nothing was drawn."]
+    else:
+        pool = "every question of the bank" if cases.pool_reason else "questions that every review accepts"
+        quotas = f", with {counted(cases.n_quotas, 'quota')}" if cases.n_quotas else ""
+        text = [
+            f"From {bank}, {counted(cases.n_main, 'case')} were drawn at random (seed {cases.seed}) out of a pool of "
+            f"{cases.n_pool:,} ({pool}), stratified by task and difficulty{quotas}."
+        ]
+    tasks = {task_label(name): result["panels"][name]["n"] for name in panel_names(result) if name != ALL_TASKS}
+    whole = result["panels"][ALL_TASKS]
+    text.append(f"Scored questions by task: {listed(tasks)}.")
+    text.append(
+        f"They belong to {counted(whole['n_clusters'], 'cluster')} (level: {result['settings']['cluster']})."
+        if whole["n_clusters"] != whole["n"]
+        else f"No two of them share a cluster (level: {result['settings']['cluster']})."
+    )
+    text += [
+        f"Left out before anybody had seen a result: {counted(asked['n_voided_before_unblinding'], 'case')}; voided "
+        f"afterwards and kept in the primary result: {counted(asked['n_voided_after_unblinding'], 'case')}."
+    ]
+    text += [_why(result)] if asked["n_voided_before_unblinding"] + asked["n_voided_after_unblinding"] else []
+    if cases.n_practice:
+        text.append(f"Practice cases with feedback, read first and in no result: {cases.n_practice}.")
+    if cases.n_sets > 1:
+        text.append(f"The cases were split into {cases.n_sets} sets.")
+    return " ".join(text)
+
+
+def _why(result: Json) -> str:
+    cases = [one for one in result["excluded"] if one["kind"] == "case"]
+    return "Reasons: " + "; ".join(f"case {one['case']}: {one['reason'].rstrip('.')}" for one in cases) + "."
+
+
+def _readers(facts: StudyFacts) -> str:
+    flow, said = facts.flow, facts.readers
+    came = []
+    if flow.n_invited:
+        came.append(f"{counted(flow.n_invited, 'invitation')} sent")
+    if flow.n_enrolled:
+        came.append(f"{counted(flow.n_enrolled, 'reader')} enrolled")
+    if flow.n_imported:
+        came.append(f"readings of {counted(flow.n_imported, 'reader')} made elsewhere and imported")
+    gone = {
+        "withdrew": flow.n_withdrawn,
+        "were replaced": flow.n_replaced,
+        "answered nothing": flow.n_without_answers,
+    }
+    left = ", ".join(f"{n} {what}" for what, n in gone.items() if n)
+    text = [f"{flow.n_planned} planned; {', '.join(came) or 'none came'}; {flow.n_analysed} analysed."]
+    text += [f"Not analysed: {left}."] if left else []
+    return " ".join([*text, _experience(said, flow.n_analysed)])
+
+
+def _experience(said: ReaderFacts, n_analysed: int) -> str:
+    if not said.n_said:
+        return "Training and experience of the analysed readers are not known to the program."
+    text = [f"Training, as the analysed readers said (n = {n_analysed}): {listed(said.training)}."]
+    if said.years:
+        text.append(f"Years of reading chest radiographs: {_middle(said.years)}.")
+    if said.films_per_week:
+        text.append(f"Chest radiographs in a usual week: {_middle(said.films_per_week)}.")
+    text.append(f"Fellowship in chest imaging: {said.n_chest_fellowship}.")
+    text.append(f"Display: {listed(said.displays)}.")
+    text.append(f"Had seen questions or images of the bank before: {listed(said.exposure)}.")
+    return " ".join(text)
+
+
+def _middle(values: Sequence[int]) -> str:
+    return f"median {median(values):g} (range {min(values)} to {max(values)}, n = {len(values)})"
+
+
+def _reading(facts: StudyFacts) -> str:
+    if not facts.flow.n_enrolled:
+        return "The readings were made elsewhere; how is not known to the program."
+    rules = facts.rules
+    models = ", answers of models" if facts.unaided else ""
+    text = [
+        "Readers read independently, each in an order of their own drawn before the study was opened"
+        + (f" (rule {facts.order_rule}, seed {facts.cases.seed})" if facts.order_rule else "")
+        + f"; keys, explanations{models} and answers of other readers were not shown.",
+        f"Beside images and question the page showed: {facts.information}; aid: {facts.aid}.",
+        f"Options were {'shuffled for each reader' if rules.shuffle_options else 'in the order of the bank'}.",
+        f"Time limit per case: {rules.time_limit_s} s." if rules.time_limit_s else "There was no time limit.",
+        "“Cannot tell” could be answered." if rules.cannot_tell else "An option had to be chosen.",
+        f"Pauses were {'possible' if rules.may_pause else 'not possible'}"
+        + (f"; a break was offered every {rules.break_every} cases." if rules.break_every else "."),
+    ]
+    if rules.confidence:
+        text.append("After the answer readers stated their chance of being right.")
+    if rules.hidden_tools:
+        text.append(f"Hidden tools of the viewer: {', '.join(rules.hidden_tools)}.")
+    if facts.opened_at and facts.closed_at:
+        text.append(f"Reading was open from {facts.opened_at.date()} to {facts.closed_at.date()}.")
+    return " ".join(text)
+
+
+def _models(models: Sequence[ModelFacts]) -> str:
+    return " ".join(_model(one) for one in models)
+
+
+def _model(one: ModelFacts) -> str:
+    known: Iterable[tuple[str, str]] = (
+        ("version of", one.dated_on),
+        ("decoding", one.decoding),
+        ("link", one.link),
+    )
+    said = "; ".join(f"{name}: {text.strip().rstrip('.') or 'not known'}" for name, text in known)
+    named = "before" if one.named_before_unblinding else "after"
+    return (
+        f"{one.entry}: {said}; prompt: {'in data/models.csv' if one.prompt else 'not known'}; run {one.run_number} of "
+        f"{one.n_runs} was named for the analysis {named} unblinding; options taken by rule {one.extraction}, "
+        f"{one.n_failed} of {one.n_read} answers without one, {one.n_missing} missing."
+    )
+
+
+def _reference() -> str:
+    return (
+        "The reference standard is the key of each question as it stood when the study was frozen; readers did not see "
+        "it. How the key was set is not known to the program beyond the reviews of the bank."
+    )

@@ -1,0 +1,84 @@
+"""Times, the cases one by one, and what was left out, as sheets. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from annotation.exports.tables import Cell, Column
+from readerstudy.report.sheets import REAL, STATISTIC, TEXT, VALUE, WHOLE, YES_NO, Sheet, value_cells, values_of
+from readerstudy.results.stored import Json
+
+COMPONENTS = ("reader", "question", "residual")
+
+
+def other_sheets(result: Json) -> list[Sheet]:
+    return [
+        Sheet(
+            "time",
+            "seconds per case of each reader and of all, their change along the order, and the sensitivity lines",
+            (
+                Column("of", TEXT, "Pseudonym of the reader; or all readers; or a sensitivity line over all readers."),
+                STATISTIC,
+                *VALUE,
+                Column("n_censored", WHOLE, "Times that ended at a limit and are left out; of single readers."),
+            ),
+            list(_time_rows(result["time"])),
+        ),
+        Sheet("cases", "the cases one by one: key, who was right, discrimination", CASES, list(_case_rows(result))),
+        Sheet("excluded", "cases and readers that are left out, each with the reason", EXCLUDED, _excluded(result)),
+    ]
+
+
+def _time_rows(time: Json) -> Iterator[Sequence[Cell]]:
+    of: dict[str, Json] = {one["name"]: one for one in time["readers"]}
+    lines = {f"all readers, {name}": one for name, one in time["sensitivity"].items()}
+    for name, entry in [*of.items(), ("all readers", time["all"]), *lines.items()]:
+        for statistic, one in values_of(entry).items():
+            yield [name, statistic, *value_cells(one), entry.get("n_censored")]
+    parts: Mapping[str, float | int | str] = time["all"]["log_time_variance_components"] or {}
+    for part in COMPONENTS if parts else ():
+        cells: list[Cell] = [parts[part], None, None, parts["n"], parts["method"], "", ""]
+        yield ["all readers", f"log_time_variance_{part}", *cells, None]
+
+
+CASES = (
+    Column("case", WHOLE, "Number of the case in the study."),
+    Column("case_id", TEXT, "Random id of the case in the study."),
+    Column("question", WHOLE, "Number of the question in its bank."),
+    Column("task", TEXT, "Task of the question."),
+    Column("category", TEXT, "Category of the question as imported."),
+    Column("difficulty", TEXT, "Difficulty stated by the bank; empty: not known."),
+    Column("key", TEXT, "The right option.", "A, B, C, D"),
+    Column("voided", TEXT, "Whether the case was voided, before or after unblinding.", "before, after"),
+    Column("n_right", WHOLE, "Raters who were right."),
+    Column("n_counted", WHOLE, "Raters whose answer counts."),
+    Column("discrimination", REAL, "Correlation of being right here with being right elsewhere; missing: undefined."),
+    Column("missed_by_all", YES_NO, "Whether nobody who counts was right."),
+)
+
+
+def _case_rows(result: Json) -> Iterator[Sequence[Cell]]:
+    items = result["items"]
+    missed = set(items["missed_by_all"])
+    plain = [column.name for column in CASES[:-1]]
+    for place in range(len(items["key"])):
+        yield [*(items[name][place] for name in plain), place in missed]
+
+
+EXCLUDED = (
+    Column("kind", TEXT, "What is left out.", "case, reader"),
+    Column("case", WHOLE, "Number of the case in the study."),
+    Column("case_id", TEXT, "Random id of the case in the study."),
+    Column("question", WHOLE, "Number of the question in its bank."),
+    Column("task", TEXT, "Task of the question."),
+    Column("reader", TEXT, "Pseudonym of the reader."),
+    Column("decided", TEXT, "When; after unblinding the case stays in the primary result."),
+    Column("reason", TEXT, "Why, as it was written down."),
+)
+
+
+def _excluded(result: Json) -> list[Sequence[Cell]]:
+    kinds = {column.name: column.kind for column in EXCLUDED}
+    return [
+        [one.get(name, None if kind == WHOLE else "") for name, kind in kinds.items()] for one in result["excluded"]
+    ]

@@ -1,0 +1,70 @@
+"""The report of a stored analysis as a folder. The same analysis of the same study gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.utils import translation
+from django.utils.translation import gettext as _
+
+from annotation.exports.files import whole_file
+from readerstudy.analysis.arrays import StudyArrays
+from readerstudy.analysis.gathering import gather
+from readerstudy.analysis.settings import read_settings
+from readerstudy.design.studies import StudyRefused
+from readerstudy.models import Analysis
+from readerstudy.report.contents import SUMS, Source, contents_of
+from readerstudy.report.fact_finding import facts_of
+from readerstudy.results.looking import stored_result
+
+Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
+
+
+class AnalysisStale(StudyRefused):
+    """What the analysis was computed from is not what stands in the tables now."""
+
+
+@dataclass(frozen=True)
+class WrittenFile:
+    name: str  # with folders
+    n_bytes: int
+    sha256: str
+
+
+def fresh_inputs(analysis: Analysis) -> StudyArrays:
+    """What the analysis was computed from. Raises AnalysisStale: data beside an analysis must be those that made it."""
+    arrays = gather(analysis.study)
+    if arrays.sha256() != analysis.inputs_sha256:
+        raise AnalysisStale(_("The analysis is stale: an input has changed. Analyse again, then make the report."))
+    return arrays
+
+
+def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> list[WrittenFile]:
+    """Write every file into ``folder``; files of the same name are replaced. Raises AnalysisStale."""
+    arrays = fresh_inputs(analysis)
+    folder.mkdir(exist_ok=True)
+    with translation.override("en"):  # tables and captions say the same wherever they are made
+        result = stored_result(analysis)
+        settings = read_settings(analysis.settings)
+        contents = contents_of(Source(analysis, result, arrays, settings, facts_of(analysis, result)))
+        n_files, written = len(contents) + 1, []
+        for place, content in enumerate(contents):
+            if tell is not None:
+                tell(place, n_files, content.name)
+            written.append(_write(folder, content.name, content.make()))
+    sums = "".join(f"{one.sha256}  {one.name}\n" for one in sorted(written, key=lambda one: one.name))
+    written.append(_write(folder, SUMS, sums.encode()))
+    if tell is not None:
+        tell(n_files, n_files, "")
+    return sorted(written, key=lambda one: one.name)
+
+
+def _write(folder: Path, name: str, content: bytes) -> WrittenFile:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with whole_file(path) as file:
+        file.write(content)
+    return WrittenFile(name, len(content), hashlib.sha256(content).hexdigest())

@@ -1,0 +1,35 @@
+"""A closed study that was read in all ways, with its analysis; one model has a name that wants to be a formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from annotation.models import User
+from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.storing import analyse_study
+from readerstudy.enums import StudyState
+from readerstudy.models import Analysis, ReaderStudy
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.test_gathering import predict
+from tests.readerstudy.exports.read_study import read_study, void
+
+QUICK = Settings(seed=1, draws=100)
+HOSTILE = "=cmd|'/C calc'!A1 & {100%}_\\~^$#"
+
+
+def reported_study(rita: User, remo: User, **fields: Any) -> ReaderStudy:
+    """Rita has read eight cases, Remo has left; one case is voided before unblinding and one after."""
+    study = read_study(rita, remo, **{"state": StudyState.CLOSED, **fields})
+    predict(study, "Alpha", "BBxBBBB.", NOON)
+    predict(study, "Alpha", "AAAAAAAA", NOON, is_named=False)
+    predict(study, HOSTILE, "CCCCBBBB", NOON)
+    first, second = study.cases.filter(block="main").order_by("number")[:2]
+    void(first, reason="two options are right")
+    void(second, before_unblinding=False, reason="+1 image is cut")
+    return study
+
+
+def reported_analysis(rita: User, remo: User, **fields: Any) -> Analysis:
+    analysis = analyse_study(reported_study(rita, remo, **fields), actor=None, at=NOON, settings=QUICK)
+    analysis.study.refresh_from_db()
+    return analysis

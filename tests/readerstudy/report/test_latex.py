@@ -1,0 +1,131 @@
+"""Tables for print: text that cannot break out, numbers of the analysis rounded once, captions that say the rule."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from readerstudy.analysis.arrays import Times, Voided
+from readerstudy.analysis.computing import compute
+from readerstudy.report.latex import escaped, fixed, stacked, whole_document
+from readerstudy.report.latex_tables import tex_tables
+from readerstudy.results.stored import ALL_TASKS
+from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.report.made import HOSTILE
+from tests.readerstudy.results.made import QUICK, TASKS, small_result
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    return small_result()
+
+
+@pytest.fixture(scope="module")
+def tables(result: dict[str, Any]) -> dict[str, str]:
+    return {one.name: one.tex() for one in tex_tables(result)}
+
+
+def test_nothing_in_a_name_is_a_command() -> None:
+    assert escaped(r"\input{x}") == r"\textbackslash{}input\{x\}"
+    assert escaped("50% & $1_000 #2 ~^") == r"50\% \& \$1\_000 \#2 \textasciitilde{}\textasciicircum{}"
+    assert escaped("a\nb\x00c\u202ed") == "a b c d"
+    assert escaped("--[x]*") == "{-}{-}{[}x{]}{*}"  # no dash, and no optional argument after the end of a row
+    assert escaped("Müller − „é“") == "Müller $-$ „é``"
+
+
+def test_numbers_are_rounded_once() -> None:
+    assert [fixed(value, 2) for value in (0.125, -0.001, -1.005, None)] == ["0.12", "0.00", "$-$1.00", "n/a"]
+    assert [fixed(value, 1, signed=True) for value in (2.04, -2.04, 0.0)] == ["+2.0", "$-$2.0", "0.0"]
+
+
+def test_heads_are_short_lines() -> None:
+    assert stacked("Presence") == "Presence"
+    assert stacked("Location and distribution") == r"\shortstack[r]{Location and\\distribution}"
+
+
+def test_the_tables_and_their_numbers(result: dict[str, Any], tables: dict[str, str]) -> None:
+    assert list(tables) == [
+        *("accuracy", "categories", "difficulties", "comparison", "mean_kappas"),
+        *("pairs", "kappas_by_task", "groups"),
+    ]
+    for rater in result["panels"][ALL_TASKS]["raters"]:
+        assert f"{100 * rater['accuracy']['value']:.2f}" in tables["accuracy"]
+        low, high = rater["accuracy"]["ci95"]
+        assert f"({100 * low:.2f} to {100 * high:.2f})" in tables["accuracy"]
+    for pair in result["panels"][ALL_TASKS]["pairs"]:
+        assert f"{pair['first']}, {pair['second']} & {pair['cohen_kappa']['n']} & " in tables["pairs"]
+        assert fixed(pair["cohen_kappa"]["value"], 3) in tables["pairs"]
+    for one in result["comparisons"]:
+        if one["family"] == "primary":
+            assert fixed(100 * one["difference"]["value"], 2, signed=True) in tables["comparison"]
+
+
+def test_failed_extractions_stand_beside_the_ways_of_saying_overall(tables: dict[str, str]) -> None:
+    accuracy = tables["accuracy"]
+    for head in ("Over questions", "Mean of tasks", "Failed extraction", "No option", "Missing"):
+        assert head in accuracy.replace(r"\\", " ")
+    assert r"Poor & 1 (25.00\,\%) & 0 & 0" in accuracy
+
+
+def test_every_caption_says_n_rule_and_that_data_are_simulated(tables: dict[str, str]) -> None:
+    for tex in tables.values():
+        (caption,) = re.findall(r"\\caption\{(.*)\}", tex)
+        assert "Study: Trial." in caption
+        assert "Simulated data." in caption
+        assert r"95\,\% interval" in caption or "percentile bootstrap" in caption
+    real = {one.name: one.tex() for one in tex_tables(small_result(simulated=False))}
+    assert not any("imulated" in tex for tex in real.values())
+    assert "100 draws, seed 7" in tables["pairs"]
+    assert "n in the head" in tables["accuracy"]
+
+
+def test_rows_have_as_many_cells_as_the_table_has_columns(tables: dict[str, str]) -> None:
+    for tex in tables.values():
+        (columns,) = re.findall(r"\\begin\{(?:tabular|longtable)\}\{@\{\}(\w+)@\{\}\}", tex)
+        rows = [line for line in tex.splitlines() if line.endswith(r" \\")]
+        assert rows
+        assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {len(columns) - 1}
+
+
+def awkward() -> dict[str, Any]:
+    """Hostile names, times, a voided case: every table is there."""
+    names = {HOSTILE: "CxBA", r"\end{document}": "BBBB", "]*[-- «é» −": "BBCA"}
+    active = np.full((5, 4), np.nan)
+    active[:2] = [[1000, 2000, 3000, 4000], [2000, 2500, 1500, 1000]]
+    empty = np.zeros((5, 4), dtype=bool)
+    return compute(
+        make_arrays(
+            {"R&1": "BBBA", "R_2": "BB?A"},
+            names,
+            "BBBB",
+            tasks=TASKS,
+            voided={1: Voided.AFTER_UNBLINDING},
+            times=Times(active, empty, empty),
+            study=HOSTILE,
+        ),
+        QUICK,
+    )
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not on this machine")
+def test_all_of_it_compiles_whatever_the_names(tmp_path: Path) -> None:
+    tables = tex_tables(awkward())
+    assert {"time", "variants"} <= {one.name for one in tables}
+    for table in tables:
+        (tmp_path / f"{table.name}.tex").write_text(table.tex(), encoding="utf-8")
+    (tmp_path / "all_tables.tex").write_text(whole_document(tables, escaped(HOSTILE)), encoding="utf-8")
+    run = subprocess.run(
+        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape", "all_tables.tex"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout[-2000:]
+    assert (tmp_path / "all_tables.pdf").stat().st_size > 10_000

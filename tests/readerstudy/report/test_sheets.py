@@ -1,0 +1,131 @@
+"""The sheets of a report hold the numbers of the analysis, all of them, in full precision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from annotation.exports.tables import Cell
+from readerstudy.analysis.arrays import Voided
+from readerstudy.report.accuracy_sheets import accuracy_sheets
+from readerstudy.report.agreement_sheets import agreement_sheets
+from readerstudy.report.other_sheets import other_sheets
+from readerstudy.report.sheets import Sheet
+from readerstudy.results.stored import INFERENCES
+from tests.readerstudy.results.made import small_result
+
+Row = dict[str, Cell]
+
+
+@pytest.fixture(scope="module")
+def result() -> dict[str, Any]:
+    return small_result(
+        voided={2: Voided.AFTER_UNBLINDING}, excluded=({"kind": "reader", "reader": "R9", "reason": "x"},)
+    )
+
+
+@pytest.fixture(scope="module")
+def sheets(result: dict[str, Any]) -> dict[str, Sheet]:
+    return {one.name: one for one in [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]}
+
+
+def rows_of(sheet: Sheet) -> list[Row]:
+    names = [column.name for column in sheet.columns]
+    return [dict(zip(names, row, strict=True)) for row in sheet.rows]
+
+
+def same(row: Row, one: dict[str, Any]) -> None:
+    low, high = one["ci95"] or (None, None)
+    assert (row["value"], row["low"], row["high"]) == (one["value"], low, high)
+    assert (row["n"], row["method"], row["reason"]) == (one["n"], one["method"], one["reason"] or "")
+    assert row["flags"] == "|".join(one["flags"])
+
+
+def test_accuracy_of_every_rater_in_every_panel(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+    rows = rows_of(sheets["accuracy"])
+    seen = 0
+    for panel, found in result["panels"].items():
+        for rater in found["raters"]:
+            mine = {row["measure"]: row for row in rows if (row["panel"], row["rater"]) == (panel, rater["name"])}
+            for measure, row in mine.items():
+                same(row, rater[str(measure)])
+                assert row["n_failed"] == rater["n_failed"]
+                seen += 1
+            assert "accuracy" in mine
+            assert ("accuracy_task_mean" in mine) == (panel == "All tasks")
+    assert seen == len(rows)
+
+
+@pytest.mark.parametrize(("name", "key"), [("categories", "category"), ("difficulties", "difficulty")])
+def test_breakdowns(result: dict[str, Any], sheets: dict[str, Sheet], name: str, key: str) -> None:
+    rows = rows_of(sheets[name])
+    for one in result["tables"][name]:
+        for rater, share in one["accuracy"].items():
+            (row,) = (row for row in rows if (row[key], row["rater"]) == (one[key], rater))
+            same(row, share)
+            assert row["n_questions"] == one["n"]
+
+
+def test_every_statistic_of_every_pair(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+    rows = rows_of(sheets["pairs"])
+    for panel, found in result["panels"].items():
+        for pair in found["pairs"]:
+            who = (panel, pair["first"], pair["second"])
+            mine = {row["statistic"]: row for row in rows if (row["panel"], row["first"], row["second"]) == who}
+            named = {name for name, one in pair.items() if isinstance(one, dict) and "value" in one}
+            assert set(mine) == named | {f"table_{cell}" for cell in pair["table"]}
+            for name in named:
+                same(mine[name], pair[name])
+                assert mine[name]["p"] == pair[name].get("p")
+            assert {cell: mine[f"table_{cell}"]["value"] for cell in pair["table"]} == pair["table"]
+
+
+def test_every_statistic_of_every_group(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+    rows = rows_of(sheets["groups"])
+    n = 0
+    for panel, found in result["panels"].items():
+        for group, entry in found["groups"].items():
+            for name, one in entry.items():
+                if name == "n_raters":
+                    continue
+                (row,) = (r for r in rows if (r["panel"], r["group"], r["statistic"]) == (panel, group, name))
+                same(row, one)
+                assert (row["se"], row["n_raters"]) == (one.get("se"), entry["n_raters"])
+                n += 1
+    assert n == len(rows)
+
+
+def test_comparisons_by_three_inferences(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+    rows = rows_of(sheets["comparison"])
+    mean = [row for row in rows if row["first"] == "mean of the readers"]
+    assert len(mean) == 3 * len(result["panels"])
+    for one in result["comparisons"]:
+        mine = [row for row in rows if (row["panel"], row["first"]) == (one["panel"], one["first"])]
+        assert [row["inference"] for row in mine] == list(INFERENCES)
+        (primary,) = (row for row in mine if row["primary"])
+        same(primary, one["difference"] | {"reason": primary["reason"]})
+        assert primary["p"] == one["p"]["value"]
+        assert primary["p_holm"] == one["p_holm"]["value"]
+        assert (primary["planned"], primary["superior"]) == (one["planned"], one["superior"])
+        assert all(row["p_holm"] is None for row in mine if not row["primary"])
+
+
+def test_times_cases_variants_and_what_is_left_out(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+    times = rows_of(sheets["time"])
+    assert {row["of"] for row in times} >= {"R1", "R2", "all readers", "all readers, winsorised"}
+    same(
+        next(r for r in times if (r["of"], r["statistic"]) == ("R1", "median")), result["time"]["readers"][0]["median"]
+    )
+    cases = rows_of(sheets["cases"])
+    assert [row["n_right"] for row in cases] == result["items"]["n_right"]
+    assert [row["voided"] for row in cases] == ["", "", "after", ""]
+    variants = rows_of(sheets["variants"])
+    assert {row["variant"] for row in variants} == {"primary", "without_all_voided"}
+    assert rows_of(sheets["excluded"])[0]["reader"] == "R9"
+
+
+def test_every_row_has_a_cell_for_every_column(sheets: dict[str, Sheet]) -> None:
+    for sheet in sheets.values():
+        assert {len(row) for row in sheet.rows} <= {len(sheet.columns)}
+        assert all(column.meaning for column in sheet.columns)

@@ -1,0 +1,130 @@
+"""Methods, checklists and flow diagram: what the data say, and "not known" for what they do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from annotation.models import User
+from readerstudy.figures.flow import flow_figure
+from readerstudy.figures.rendering import FigureForm, rendered
+from readerstudy.figures.style import Width
+from readerstudy.models import ModelEntry
+from readerstudy.report.checklists import NOT_KNOWN, checklist_rows, facts_for_items
+from readerstudy.report.fact_finding import facts_of
+from readerstudy.report.facts import StudyFacts
+from readerstudy.report.flowing import flow_of
+from readerstudy.report.guideline_items import ITEMS
+from readerstudy.report.methods import methods_text
+from readerstudy.results.looking import stored_result
+from tests.readerstudy.report.made import HOSTILE, reported_analysis
+
+Said = tuple[dict[str, Any], StudyFacts]
+
+
+@pytest.fixture
+def said(rita: User, remo: User) -> Said:
+    analysis = reported_analysis(rita, remo)
+    ModelEntry.objects.filter(name="Alpha").update(decoding="temperature 0", prompt="Which option?")
+    result = stored_result(analysis)
+    return result, facts_of(analysis, result)
+
+
+def flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_methods_say_what_the_data_say(said: Said) -> None:
+    text = flat(methods_text(*said))
+    for words in (
+        "1 reader and 2 models answered",
+        "the answers of 7 questions are scored",
+        "Reasons: case 1: two options are right; case 2: +1 image is cut.",
+        "3 planned; 2 readers enrolled; 1 analysed. Not analysed: 1 withdrew.",
+        "radiologist, training completed 1",
+        "There was no time limit.",
+        "Alpha: version of: not known; decoding: temperature 0",
+        "prompt: in data/models.csv",
+        "100 draws of questions, seed 1",
+        "It is the comparison computed here.",
+        "Not known to the program, to be added by the authors: the approval of an ethics committee",
+    ):
+        assert words in text, words
+    assert "imulated" not in text
+
+
+def test_methods_say_that_data_are_simulated(said: Said) -> None:
+    result, facts = said
+    text = methods_text({**result, "simulated": True}, replace(facts, simulated=True))
+    assert text.startswith("SIMULATED DATA")
+    assert "simulated multi-reader" in flat(text)
+
+
+def test_methods_of_readings_made_elsewhere_invent_nothing(said: Said) -> None:
+    result, facts = said
+    flow = replace(facts.flow, n_enrolled=0, n_imported=2)
+    readers = replace(facts.readers, n_said=0, training={}, displays={}, exposure={})
+    text = flat(methods_text(result, replace(facts, flow=flow, readers=readers)))
+    assert "The readings were made elsewhere; how is not known to the program." in text
+    assert "Training and experience of the analysed readers are not known to the program." in text
+    assert "independently" not in text
+
+
+def test_a_plan_of_its_own_makes_everything_post_hoc(said: Said) -> None:
+    result, facts = said
+    text = flat(methods_text({**result, "plan": {**result["plan"], "is_planned": False, "margin": 0.05}}, facts))
+    assert "every test is post hoc" in text
+    assert "margin 5 percentage points" in text
+
+
+def test_the_items_of_the_guidelines_stand_once() -> None:
+    numbers = [(one.guideline, one.number) for one in ITEMS]
+    assert len(numbers) == len(set(numbers))
+    counts = {name: sum(one.guideline == name for one in ITEMS) for name in {one.guideline for one in ITEMS}}
+    assert counts == {"GRRAS 2011": 15, "CLAIM 2024": 44, "STARD-AI 2025": 48}
+
+
+def test_checklists_say_what_is_known_and_what_is_not(said: Said) -> None:
+    rows = {(str(row[0]), str(row[1])): row for row in checklist_rows(*said)}
+    assert rows["CLAIM 2024", "44"][3:] == [False, NOT_KNOWN]
+    assert rows["STARD-AI 2025", "6"][3:] == [False, NOT_KNOWN]
+    assert "7 questions of 8 scored" in str(rows["GRRAS 2011", "11"][4])
+    assert rows["STARD-AI 2025", "37"][3] is True
+    names = {one.fact for one in ITEMS} - {"-"}
+    assert names >= set(facts_for_items(*said))
+    assert names - set(facts_for_items(*said)) == {"dates"}  # of a study whose closing has no time
+
+
+def test_the_flow_holds_the_numbers(said: Said) -> None:
+    flow = flow_of(*said)
+    boxes = dict(flow.columns)
+    assert [box.text for box in boxes["Cases"]] == [
+        "Listed for the study: 8",
+        "Scored: 7 (of these voided after unblinding, kept: 1)",
+    ]
+    assert boxes["Cases"][0].left_out == ["Voided before unblinding: 1", "1: two options are right"]
+    assert boxes["Readers"][0].left_out == ["Withdrawn: 1"]
+    assert boxes["Readers"][1].text.startswith("Analysed: 1; 2 answered")
+    assert boxes["Models"][-1].text == "Analysed: 2; 12 answered, 1 no option extracted, 1 missing"
+    assert flow.end == "Analysed: 7 questions, 1 reader, 2 models"
+
+
+def test_a_draw_is_told_as_one(said: Said) -> None:
+    result, facts = said
+    cases = replace(facts.cases, n_bank=41_007, n_pool=30_000, n_quotas=2, n_sets=2)
+    drawn = replace(facts, cases=cases)
+    assert "8 cases were drawn at random (seed 1) out of a pool of 30,000" in flat(methods_text(result, drawn))
+    boxes = dict(flow_of(result, drawn).columns)["Cases"]
+    assert boxes[0].text == "Question bank: 41,007"
+    assert boxes[1].text == "Pool of the draw: 30,000 (accepted by every review)"
+
+
+@pytest.mark.parametrize("width", list(Width))
+def test_the_flow_is_drawn_with_the_same_bytes_and_hostile_words(said: Said, width: Width) -> None:
+    result, facts = said
+    result["excluded"].append({"kind": "case", "case": 3, "decided": "before_unblinding", "reason": HOSTILE})
+    flow = flow_of(result, facts)
+    first = rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)
+    assert first == rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)

@@ -1,0 +1,130 @@
+"""The folder of a report: what is in it, what the study says of it, and the same bytes for the same study."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import zipfile
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from annotation.models import User
+from readerstudy.models import Analysis, Enrolment
+from readerstudy.report.contents import SCRIPT
+from readerstudy.report.writing import AnalysisStale, write_report
+from readerstudy.report.zipping import zip_folder
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.exports.read_study import void
+from tests.readerstudy.report.made import HOSTILE, reported_analysis
+
+pytestmark = pytest.mark.usefixtures("few_figures")
+
+
+@pytest.fixture
+def analysis(rita: User, remo: User) -> Analysis:
+    return reported_analysis(rita, remo, simulated=True, protocol='{"study":"Trial"}', keys_salt="salt")
+
+
+@pytest.fixture
+def folder(analysis: Analysis, tmp_path: Path) -> Path:
+    write_report(analysis, tmp_path)
+    return tmp_path
+
+
+def table(folder: Path, name: str) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((folder / name).read_text(encoding="utf-8"), newline="")))
+
+
+def test_every_file_is_named_in_the_readme_and_in_the_sums(folder: Path) -> None:
+    names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    lines = (line.partition("  ") for line in (folder / "SHA256SUMS").read_text().splitlines())
+    sums = {name: said for said, _space, name in lines}
+    assert sorted([*sums, "SHA256SUMS"]) == names
+    for name, said in sums.items():
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == said
+    readme = (folder / "README.txt").read_text()
+    for name in names:
+        if name.endswith((".codebook.csv", "README.txt")) or name.startswith(("flow.", "figures/")):
+            continue
+        assert name in readme or name.endswith(".tex"), name
+    assert ("recompute.py" in names) == SCRIPT.is_file()
+
+
+def test_the_analysis_and_the_protocol_are_there_byte_for_byte(folder: Path, analysis: Analysis) -> None:
+    stored = (folder / "analysis.json").read_bytes()
+    assert stored.decode() == analysis.result
+    assert hashlib.sha256(stored).hexdigest() == analysis.result_sha256
+    assert (folder / "protocol.json").read_text() == '{"study":"Trial"}'
+    assert (folder / "protocol.sha256").read_text() == f"{analysis.study.protocol_sha256}  protocol.json\n"
+    assert json.loads((folder / "protocol_opening.json").read_text())["salt"] == "salt"
+
+
+def test_data_hold_pseudonyms_and_no_names(folder: Path, rita: User) -> None:
+    everything = b"".join(path.read_bytes() for path in folder.rglob("*.*") if path.suffix in (".csv", ".txt", ".tex"))
+    assert b"Rita" not in everything
+    assert rita.email.encode() not in everything
+    assert {row["reader"] for row in table(folder, "data/responses.csv")} == {"R1", "R2"}
+
+
+def test_predictions_of_every_run_and_case(folder: Path) -> None:
+    rows = table(folder, "data/predictions.csv")
+    assert len(rows) == 3 * 8
+    first = [row for row in rows if (row["model"], row["run"]) == ("Alpha", "1")]
+    assert [row["state"] for row in first] == ["answered", "answered", "failed", *["answered"] * 4, "missing"]
+    assert [row["correct"] for row in first] == ["true", "true", "false", *["true"] * 4, ""]
+    assert {row["is_named"] for row in first} == {"true"}
+    runs = table(folder, "data/models.csv")
+    assert [(row["model"], row["run"], row["is_named"]) for row in runs][1:] == [
+        ("Alpha", "1", "true"),
+        ("Alpha", "2", "false"),
+    ]
+
+
+def test_no_cell_of_any_table_is_a_formula(folder: Path) -> None:
+    for path in folder.rglob("*.csv"):
+        for row in csv.reader(io.StringIO(path.read_text(encoding="utf-8"), newline="")):
+            for cell in row:
+                assert not cell.startswith(("=", "+", "@", "\t")), (path.name, cell)
+                assert not cell.startswith("-") or float(cell) < 0, (path.name, cell)
+    assert {row["rater"] for row in table(folder, "data/ratings.csv")} == {"R1", "Alpha", f"'{HOSTILE}"}
+    assert "'+1 image is cut" in {row["reason"] for row in table(folder, "data/voidings.csv")}
+
+
+def test_simulated_data_say_so(folder: Path) -> None:
+    for name in ("README.txt", "methods.txt"):
+        assert "SIMULATED DATA" in (folder / name).read_text()
+    assert "Simulated data." in (folder / "data/study.imrmc").read_text()
+    assert all("Simulated data." in path.read_text() for path in (folder / "tables").glob("*[!s].tex"))
+
+
+def test_the_same_study_gives_the_same_bytes(analysis: Analysis, tmp_path: Path) -> None:
+    packed = []
+    for place in ("first", "second"):
+        folder = tmp_path / place
+        folder.mkdir()
+        write_report(analysis, folder)
+        zip_folder(folder, tmp_path / f"{place}.zip", "trial-report")
+        packed.append((tmp_path / f"{place}.zip").read_bytes())
+        Enrolment.objects.update(reminded_at=NOON + timedelta(days=1))  # says nothing about answers
+    assert packed[0] == packed[1]
+    entries = zipfile.ZipFile(io.BytesIO(packed[0])).infolist()
+    assert {entry.date_time for entry in entries} == {(1980, 1, 1, 0, 0, 0)}
+    assert all(entry.filename.startswith("trial-report/") for entry in entries)
+
+
+def test_an_analysis_whose_inputs_changed_has_no_report(analysis: Analysis, tmp_path: Path) -> None:
+    void(analysis.study.cases.get(block="main", number=4))
+    with pytest.raises(AnalysisStale, match="Analyse again"):
+        write_report(analysis, tmp_path)
+    assert not any(tmp_path.iterdir())
+
+
+def test_progress_is_told_for_every_file(analysis: Analysis, tmp_path: Path) -> None:
+    told: list[tuple[int, int, str]] = []
+    written = write_report(analysis, tmp_path, lambda done, total, name: told.append((done, total, name)))
+    assert told[0] == (0, len(written), "README.txt")
+    assert told[-1] == (len(written), len(written), "")
