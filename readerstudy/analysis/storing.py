@@ -17,7 +17,7 @@ from annotation.models import User
 from annotation.version import VERSION
 from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.computing import RULE, compute
-from readerstudy.analysis.gathering import gather
+from readerstudy.analysis.marking import gathered
 from readerstudy.analysis.settings import DRAWS, Settings
 from readerstudy.design.protocol import sha256_of
 from readerstudy.design.studies import StudyRefused, hold_study
@@ -37,10 +37,9 @@ def analyse_study(
     if study.state == StudyState.DRAFT:
         raise StudyRefused(_("The study is a draft: there is nothing to analyse."))
     chosen = settings or default_settings(study)
-    arrays = gather(study)
+    arrays, inputs = gathered(study)
     check_readings(arrays)
     software = software_versions()
-    inputs = arrays.sha256()
     text = as_text(compute(arrays, chosen) | {"inputs_sha256": inputs, "software": software})
     return _store(study, text, chosen, software, inputs, actor=actor, at=at)
 

@@ -1,6 +1,6 @@
 """The tables of reader studies."""
 
-from readerstudy.models.analysis import Analysis
+from readerstudy.models.analysis import Analysis, InputsMark
 from readerstudy.models.comparison import ModelComparison
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase, StudyRole, Voiding
 from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
@@ -21,6 +21,7 @@ __all__ = [
     "Arm",
     "CaseSet",
     "Enrolment",
+    "InputsMark",
     "ModelComparison",
     "ModelEntry",
     "Prediction",

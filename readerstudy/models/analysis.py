@@ -34,3 +34,17 @@ class Analysis(models.Model):
 
     def __str__(self) -> str:
         return f"analysis {self.public_id}"
+
+
+class InputsMark(models.Model):
+    """What the inputs of a study hashed to when its tables stood at this mark: spares reading them all again.
+
+    Made from the tables and never an input of anything: a row that is deleted is made again.
+    """
+
+    study = models.OneToOneField(ReaderStudy, on_delete=models.CASCADE, related_name="+")
+    mark_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.marking
+    inputs_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.arrays.StudyArrays.sha256
+
+    def __str__(self) -> str:
+        return f"mark of the inputs of study {self.study_id}"

@@ -94,6 +94,6 @@ def test_queries_do_not_grow_with_the_analyses(
     for seed in range(n):
         analyse_study(study, actor=None, at=noon, settings=Settings(seed=seed, draws=100))
     assert Analysis.objects.count() == n
-    # 13 of the page, 1 for the list, 9 that read what an analysis would read, 1 for the job
-    with django_assert_num_queries(24):
+    # 14 of the page, 1 for the list, 7 that tell whether an input has changed, 1 for the job
+    with django_assert_num_queries(23):
         coordinator.get(PAGE)
