@@ -24,6 +24,8 @@ from readerstudy.views import (
     results_items,
     results_pairs,
     results_report,
+    shared,
+    sharing,
     studies,
     study_acts,
     study_exports,
@@ -125,6 +127,14 @@ urlpatterns: list[URLPattern] = [
         results.study_figure,
         name="study-figure",
     ),
+    # results by a link
+    path("studies/<slug:slug>/results/<str:public_id>/share/", sharing.study_share, name="study-share"),
+    path("studies/<slug:slug>/links/<int:pk>/revoke/", sharing.study_share_revoke, name="study-share-revoke"),
+    path("shared/<str:token>/", shared.shared_analysed, name="shared-analysed"),
+    path("shared/<str:token>/agreement/", shared.shared_agreement, name="shared-agreement"),
+    path("shared/<str:token>/categories/", shared.shared_categories, name="shared-categories"),
+    path("shared/<str:token>/times/", shared.shared_times, name="shared-times"),
+    path("shared/<str:token>/figures/<slug:name>/<slug:width>.<slug:form>", shared.shared_figure, name="shared-figure"),
     path("studies/<slug:slug>/results/<str:public_id>/report/", results_report.study_report, name="study-report"),
     path(
         "studies/<slug:slug>/results/<str:public_id>/report/make/",

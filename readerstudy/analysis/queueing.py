@@ -22,14 +22,17 @@ def ask_for_analysis(study: ReaderStudy, *, actor: User | None, at: datetime) ->
 
 
 def run_analysis(progress: Progress, params: Params) -> Result:
-    """The handler. Run twice it stores once; nobody sees a result by it."""
+    """The handler: computes, then draws what pages show. Run twice it stores once; nobody sees a result by it."""
     from readerstudy.analysis.storing import analyse_study
+    from readerstudy.results.figure_files import prepare_figures
 
     study = ReaderStudy.objects.get(pk=params["study"])
-    progress.report(0, 1)
+    progress.report(0, 2)
     actor = User.objects.filter(pk=params["actor"]).first()
     analysis = analyse_study(study, actor=actor, at=timezone.now())
-    progress.report(1, 1)
+    progress.report(1, 2)
+    prepare_figures(analysis)
+    progress.report(2, 2)
     return {"study": study.slug, "analysis": analysis.public_id, "inputs_sha256": analysis.inputs_sha256}
 
 

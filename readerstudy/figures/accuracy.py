@@ -9,10 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from readerstudy.figures.forms import Width
 from readerstudy.figures.style import (
     QUIET,
     READER_COLOUR,
-    Width,
     mark_of,
     new_figure,
     note,

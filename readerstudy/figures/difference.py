@@ -8,7 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from readerstudy.figures.style import INK, QUIET, Width, new_figure, note, rows_of_names
+from readerstudy.figures.forms import Width
+from readerstudy.figures.style import INK, QUIET, new_figure, note, rows_of_names
 from readerstudy.results.stored import INFERENCES, Json, planned_comparisons
 
 OFFSET = {0: 0.0, 1: 0.26, 2: 0.46}  # rows below the name, the primary inference first

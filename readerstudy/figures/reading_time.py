@@ -6,7 +6,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from readerstudy.figures.style import INK, QUIET, READER_COLOUR, Width, new_figure, note, rows_of_names
+from readerstudy.figures.forms import Width
+from readerstudy.figures.style import INK, QUIET, READER_COLOUR, new_figure, note, rows_of_names
 from readerstudy.results.stored import Json
 
 ALL = "all readers"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from threading import Lock
 
 import matplotlib
@@ -17,15 +16,11 @@ from matplotlib.figure import Figure
 from readerstudy.figures.accuracy import accuracy_figure
 from readerstudy.figures.agreement import agreement_figure, error_consistency_figure
 from readerstudy.figures.difference import difference_figure
+from readerstudy.figures.forms import FigureForm as FigureForm
+from readerstudy.figures.forms import Width
 from readerstudy.figures.reading_time import time_figure
-from readerstudy.figures.style import RC, Width, use_font
+from readerstudy.figures.style import RC, use_font
 from readerstudy.results.stored import Json, has_times, planned_comparisons
-
-
-class FigureForm(StrEnum):
-    SVG = "svg"
-    PDF = "pdf"
-    PNG = "png"
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from readerstudy.figures.forms import Width as Width
 from readerstudy.results.stored import Json
 
 FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"  # comes with matplotlib: same everywhere
@@ -18,13 +18,6 @@ INK, QUIET, RULE = "#1c2126", "#56606a", "#c9ced4"
 READER_COLOUR, MODEL_COLOUR = "#0b3c6f", "#d9822b"  # dark blue and orange: apart in grey and for all colour vision
 READER_MARK, MODEL_MARK = "o", "D"
 LONGEST_NAME = 22
-
-
-class Width(StrEnum):
-    """Columns of a journal: 85 mm and 178 mm."""
-
-    ONE = "one"
-    TWO = "two"
 
 
 INCHES = {Width.ONE: 3.35, Width.TWO: 7.0}

@@ -14,6 +14,7 @@ from readerstudy.models.reading import (
     TimingEvent,
 )
 from readerstudy.models.reports import AnalysisReport
+from readerstudy.models.sharing import ResultsLink
 
 __all__ = [
     "Analysis",
@@ -34,6 +35,7 @@ __all__ = [
     "RefusedAnswer",
     "Remark",
     "Response",
+    "ResultsLink",
     "StudyCase",
     "StudyInvitation",
     "StudyRole",

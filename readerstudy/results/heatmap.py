@@ -37,6 +37,11 @@ class Cell:
         return f"{colour} dotted" if self.is_small and self.shown["value"] is not None else colour
 
     @property
+    def anchor(self) -> str:
+        """The same for both cells of a pair: the id of its row in the table without colour."""
+        return f"pair-{min(self.row, self.column)}-{max(self.row, self.column)}"
+
+    @property
     def is_small(self) -> bool:
         return "small_n" in self.shown["flags"]
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import overload
 
 from readerstudy.results.stored import ALL_TASKS, READER, Json, kinds_of, order_of
 
@@ -40,16 +42,35 @@ class Item:
         return bool(self.n_counted) and self.n_right == 0
 
 
-def items_table(result: Json, panel: str, which: Which) -> list[Item]:
-    """In the order of the case numbers."""
-    items, names, kinds = result["items"], order_of(result), kinds_of(result)
-    rows = []
-    for place, key in enumerate(items["key"]):
-        if panel not in (ALL_TASKS, items["task"][place]):
-            continue
-        signs = [items["answers"][name][place] for name in names]
-        by_readers = [sign for name, sign in zip(names, signs, strict=True) if kinds[name] == READER]
-        item = Item(
+def items_table(result: Json, panel: str, which: Which) -> Sequence[Item]:
+    """In the order of the case numbers. An item is made when it is asked for: a page shows few of many."""
+    tasks, is_wanted = result["items"]["task"], _wanted(result, which)
+    places = [n for n, task in enumerate(tasks) if panel in (ALL_TASKS, task) and is_wanted(n)]
+    return _Items(result, places)
+
+
+class _Items(Sequence[Item]):
+    def __init__(self, result: Json, places: list[int]) -> None:
+        self._result, self._places = result, places
+        self._names, self._readers = order_of(result), _readers(result)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> Item: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Item]: ...
+    def __getitem__(self, at: int | slice) -> Item | list[Item]:
+        if isinstance(at, slice):
+            return [self._item(place) for place in self._places[at]]
+        return self._item(self._places[at])
+
+    def _item(self, place: int) -> Item:
+        items = self._result["items"]
+        key = items["key"][place]
+        signs = [items["answers"][name][place] for name in self._names]
+        return Item(
             case=items["case"][place],
             question=items["question"][place],
             task=items["task"][place],
@@ -59,19 +80,26 @@ def items_table(result: Json, panel: str, which: Which) -> list[Item]:
             n_right=items["n_right"][place],
             n_counted=items["n_counted"][place],
             answers=[Answer(sign.strip() or "–", sign != key and sign not in NOT_COUNTED) for sign in signs],
-            is_missed_by_readers=_is_missed(by_readers, key),
+            is_missed_by_readers=_is_missed_by_readers(items, self._readers, place),
         )
-        if _is_wanted(item, which):
-            rows.append(item)
-    return rows
 
 
-def _is_missed(signs: list[str], key: str) -> bool:
-    counted = [sign for sign in signs if sign not in NOT_COUNTED]
-    return bool(counted) and key not in counted
+def _readers(result: Json) -> list[str]:
+    kinds = kinds_of(result)
+    return [name for name in order_of(result) if kinds[name] == READER]
 
 
-def _is_wanted(item: Item, which: Which) -> bool:
+def _wanted(result: Json, which: Which) -> Callable[[int], bool]:
+    items, readers = result["items"], _readers(result)
+    n_right, n_counted = items["n_right"], items["n_counted"]
     if which == Which.MISSED:
-        return item.is_missed
-    return item.is_missed_by_readers if which == Which.READERS_MISSED else True
+        return lambda place: n_counted[place] > 0 and n_right[place] == 0
+    if which == Which.READERS_MISSED:
+        return lambda place: _is_missed_by_readers(items, readers, place)
+    return lambda place: True
+
+
+def _is_missed_by_readers(items: Json, readers: list[str], place: int) -> bool:
+    signs = [items["answers"][name][place] for name in readers]
+    counted = [sign for sign in signs if sign not in NOT_COUNTED]
+    return bool(counted) and items["key"][place] not in counted

@@ -8,18 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from decimal import Decimal
+from typing import Any
 
 from django import template
+from django.template import Context
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from annotation.templatetags.estimates import percent
 from readerstudy.results import wording
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
+from readerstudy.results.way import inside
 
 register = template.Library()
 MINUS = "\N{MINUS SIGN}"
 Text = Callable[[float], str]
+
+
+@register.simple_tag(takes_context=True)
+def results_url(context: Context, page: str, *more: Any) -> str:
+    """A results page on the way on which this one was reached; inside where a page names none."""
+    way = context.get("way") or inside(context["analysis"])
+    return way.to(page, *more)
 
 
 @register.filter

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
+from django.utils.cache import get_conditional_response
 from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
@@ -15,9 +16,13 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.queueing import job_under_way
 from readerstudy.analysis.seeing import ResultsHidden, may_see_results, see_analysis
 from readerstudy.analysis.staleness import is_stale
-from readerstudy.results.looking import is_seen, newest_analysis, stored_result
+from readerstudy.figures.forms import FigureForm, Width
+from readerstudy.models import Analysis
+from readerstudy.results.figure_files import NoSuchFigure, figure_file, figure_tag
+from readerstudy.results.looking import is_seen, newest_analysis
 from readerstudy.results.stored import has_times
 from readerstudy.results.tables import accuracy_table, mean_kappas, planned_rows, variants_table
+from readerstudy.results.way import Seen
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.results_access import seen_analysis, seen_result
 from readerstudy.watching.unblinding import looks_before_closing
@@ -51,18 +56,21 @@ def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @never_cache
 @require_safe
 def study_analysed(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    analysis, result = seen_result(request.user, slug, public_id)
+    return analysed_page(request, seen_result(request.user, slug, public_id))
+
+
+def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """Who looked before closing is told inside only."""
+    result = seen.result
     context: dict[str, Any] = {
-        "study": analysis.study,
-        "analysis": analysis,
-        "result": result,
+        **seen.context(),
         "planned": planned_rows(result),
         "readers_mean": result["mrmc"]["readers"],
         "kappas": mean_kappas(result),
         "accuracy": accuracy_table(result),
         "variants": variants_table(result),
         "has_times": has_times(result),
-        "looks": looks_before_closing(analysis.study),
+        "looks": [] if seen.way.is_shared else looks_before_closing(seen.analysis.study),
     }
     return render(request, "readerstudy/results/results.html", context)
 
@@ -78,24 +86,29 @@ def study_analysed_stands(request: AuthenticatedRequest, slug: str, public_id: s
 
 
 @person_required
-@cache_control(private=True, max_age=A_DAY)
+@cache_control(private=True, max_age=A_DAY, immutable=True)
 @require_safe
 def study_figure(
     request: AuthenticatedRequest, slug: str, public_id: str, name: str, width: str, form: str
 ) -> HttpResponse:
-    """One figure, the same file as render_figures writes. An SVG carries its own styles and nothing else."""
-    from readerstudy.figures.rendering import FigureForm, figures_of
-    from readerstudy.figures.rendering import render as draw  # draws with matplotlib, slow to load
-    from readerstudy.figures.style import Width
+    return figure_response(request, seen_analysis(request.user, slug, public_id), name, width, form)
 
+
+def figure_response(request: HttpRequest, analysis: Analysis, name: str, width: str, form: str) -> HttpResponse:
+    """One figure, the same file as render_figures writes. An SVG carries its own styles and nothing else."""
     if width not in set(Width) or form not in set(FigureForm):
         raise Http404
-    analysis = seen_analysis(request.user, slug, public_id)
-    result = stored_result(analysis)
-    if name not in figures_of(result):
-        raise Http404
-    file = draw(name, result, FigureForm(form), Width(width))
+    figure = (analysis, name, FigureForm(form), Width(width))
+    tag = figure_tag(*figure)
+    unchanged = get_conditional_response(request, etag=tag)
+    if unchanged is not None:
+        return unchanged
+    try:
+        file = figure_file(*figure)
+    except NoSuchFigure:
+        raise Http404 from None
     response = HttpResponse(file, content_type=CONTENT_TYPES[form])
+    response["ETag"] = tag
     response["Content-Security-Policy"] = OWN_STYLES
-    response["Content-Disposition"] = f'inline; filename="{slug}-{name}-{width}.{form}"'
+    response["Content-Disposition"] = f'inline; filename="{analysis.study.slug}-{name}-{width}.{form}"'
     return response

@@ -13,6 +13,7 @@ from annotation.models import User
 from readerstudy.models import Analysis
 from readerstudy.results.looking import is_seen, stored_result
 from readerstudy.results.stored import order_of, panel_names
+from readerstudy.results.way import Seen, inside
 from readerstudy.views.access import coordinated_study
 
 
@@ -21,14 +22,15 @@ def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
     study = coordinated_study(person, slug)
     if not is_seen(study):
         raise PermissionDenied(_("The results of this study have not been looked at yet. Begin at its page “Results”."))
-    analysis = get_object_or_404(Analysis.objects.select_related("created_by"), study=study, public_id=public_id)
+    known = Analysis.objects.select_related("created_by").defer("result")
+    analysis = get_object_or_404(known, study=study, public_id=public_id)
     analysis.study = study
     return analysis
 
 
-def seen_result(person: User, slug: str, public_id: str) -> tuple[Analysis, dict[str, Any]]:
+def seen_result(person: User, slug: str, public_id: str) -> Seen:
     analysis = seen_analysis(person, slug, public_id)
-    return analysis, stored_result(analysis)
+    return Seen(inside(analysis), analysis, stored_result(analysis))
 
 
 def panel_named(result: dict[str, Any], wanted: str) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -15,6 +15,7 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.results.items import Which, items_table
 from readerstudy.results.stored import ALL_TASKS, has_times, order_of, panel_names
 from readerstudy.results.tables import breakdown
+from readerstudy.results.way import Seen
 from readerstudy.views.results_access import panel_named, seen_result
 
 ITEMS_A_PAGE = 200
@@ -24,15 +25,14 @@ ITEMS_A_PAGE = 200
 @never_cache
 @require_safe
 def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    analysis, result = seen_result(request.user, slug, public_id)
+    seen = seen_result(request.user, slug, public_id)
+    result = seen.result
     panel = panel_named(result, request.GET.get("task", ""))
     asked = request.GET.get("which", "")
     which = Which(asked) if asked in set(Which) else Which.ALL
     items = items_table(result, panel, which)
     context: dict[str, Any] = {
-        "study": analysis.study,
-        "analysis": analysis,
-        "result": result,
+        **seen.context(),
         "names": order_of(result),
         "which": which,
         "tabs": [(one, result["panels"][one]["n"], _query(one, which), one == panel) for one in panel_names(result)],
@@ -47,12 +47,14 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
 @never_cache
 @require_safe
 def study_times(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    return times_page(request, seen_result(request.user, slug, public_id))
+
+
+def times_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Time per case, its change along the order, and accuracy by place in the order and by stated confidence."""
-    analysis, result = seen_result(request.user, slug, public_id)
+    result = seen.result
     context: dict[str, Any] = {
-        "study": analysis.study,
-        "analysis": analysis,
-        "result": result,
+        **seen.context(),
         "has_times": has_times(result),
         "time": result["time"],
         "positions": result["tables"]["positions"],
@@ -65,12 +67,14 @@ def study_times(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
 @never_cache
 @require_safe
 def study_categories(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    return categories_page(request, seen_result(request.user, slug, public_id))
+
+
+def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Accuracy of every rater by category and by difficulty of the questions."""
-    analysis, result = seen_result(request.user, slug, public_id)
+    result = seen.result
     context: dict[str, Any] = {
-        "study": analysis.study,
-        "analysis": analysis,
-        "result": result,
+        **seen.context(),
         "categories": breakdown(result, "categories", "category"),
         "difficulties": breakdown(result, "difficulties", "difficulty"),
     }

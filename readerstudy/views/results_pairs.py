@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.core.paginator import Paginator
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
@@ -16,6 +16,7 @@ from readerstudy.results.cases import cases_shown
 from readerstudy.results.disagreeing import disagreements
 from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
 from readerstudy.results.stored import ALL_TASKS, pair_between, panel_names, runs_of
+from readerstudy.results.way import Seen
 from readerstudy.views.results_access import panel_named, rater_at, seen_result
 
 CASES_A_PAGE = 10
@@ -26,14 +27,16 @@ DIFFERENCES = ("difference", "difference_newcombe", "difference_cluster")
 @never_cache
 @require_safe
 def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    return agreement_page(request, seen_result(request.user, slug, public_id))
+
+
+def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """One panel of the heatmap; which one, and what counts as agreeing, stands in the address."""
-    analysis, result = seen_result(request.user, slug, public_id)
+    result = seen.result
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
     rows = heatmap_rows(result, panel, agree)
     context: dict[str, Any] = {
-        "study": analysis.study,
-        "analysis": analysis,
-        "result": result,
+        **seen.context(),
         "panel": result["panels"][panel],
         "panel_name": panel,
         "tabs": _tabs(result, panel, agree),
@@ -51,7 +54,8 @@ def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) ->
 @require_safe
 def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: int, second: int) -> HttpResponse:
     """Two raters by their places in the order of the analysis."""
-    analysis, result = seen_result(request.user, slug, public_id)
+    seen = seen_result(request.user, slug, public_id)
+    result = seen.result
     panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
     if first == second:
         raise Http404
@@ -60,9 +64,7 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
     page = Paginator(said, CASES_A_PAGE).get_page(request.GET.get("page"))
     names = (pair.first, pair.second)
     context: dict[str, Any] = {
-        "study": analysis.study,
-        "analysis": analysis,
-        "result": result,
+        **seen.context(),
         "panel": result["panels"][panel],
         "panel_name": panel,
         "tabs": _tabs(result, panel, agree),
@@ -74,12 +76,12 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
         "differences": [pair.entry[name] for name in DIFFERENCES if name in pair.entry],
         "n_table": sum(pair.entry["table"].values()),
         "page": page,
-        "cases": cases_shown(analysis.study, names, runs_of(result), list(page.object_list)),
+        "cases": cases_shown(seen.analysis.study, names, runs_of(result), list(page.object_list)),
     }
     return render(request, "readerstudy/results/pair.html", context)
 
 
-def _agree(request: AuthenticatedRequest) -> Agree:
+def _agree(request: HttpRequest) -> Agree:
     return Agree.RIGHT if request.GET.get("of") == Agree.RIGHT else Agree.OPTION
 
 

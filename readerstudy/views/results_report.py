@@ -60,8 +60,8 @@ def _folders(report: AnalysisReport) -> list[tuple[str, list[tuple[str, int]]]]:
 @require_safe
 @vary_on_headers("HX-Request")
 def study_report(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    analysis, result = seen_result(request.user, slug, public_id)
-    context = {"study": analysis.study, "analysis": analysis, "result": result, "state": report_state(analysis)}
+    seen = seen_result(request.user, slug, public_id)
+    context = {**seen.context(), "state": report_state(seen.analysis)}
     is_part = bool(request.headers.get("HX-Request"))
     return render(request, f"readerstudy/results/{'_report' if is_part else 'report'}.html", context)
 

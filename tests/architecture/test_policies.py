@@ -19,6 +19,11 @@ OPEN = {  # what people see who are not logged in
     "password-reset-confirm",
     "invitation",
     "study-invitation",
+    "shared-analysed",
+    "shared-agreement",
+    "shared-categories",
+    "shared-figure",
+    "shared-times",
     "healthz",
 }
 

@@ -11,7 +11,9 @@ from django.utils import timezone
 from annotation.exports.files import whole_file
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.design.studies import StudyRefused
+from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.management.commands.export_responses import find_study
+from readerstudy.results.figure_files import figure_file
 from readerstudy.results.looking import newest_analysis, stored_result
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
 
@@ -31,9 +33,10 @@ class Command(BaseCommand):
             help=f"figures of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
         )
 
+        parser.add_argument("--afresh", action="store_true", help="draw again what the site has kept")
+
     def handle(self, *args: Any, **options: Any) -> None:
-        from readerstudy.figures.rendering import FigureForm, figures_of, render
-        from readerstudy.figures.style import Width
+        from readerstudy.figures.rendering import figures_of  # with matplotlib, slow to load
 
         study, folder = find_study(options["study"]), options["output"]
         if (folder.exists() and not folder.is_dir()) or not folder.parent.is_dir():
@@ -52,7 +55,7 @@ class Command(BaseCommand):
                 for width in Width:
                     for form in FigureForm:
                         with whole_file(folder / f"{name}-{width.value}.{form.value}") as file:
-                            file.write(render(name, result, form, width))
+                            file.write(figure_file(analysis, name, form, width, afresh=options["afresh"]))
                 self.stdout.write(f"{name}: one and two columns as SVG, PDF and PNG")
         except OSError as failure:
             raise CommandError(f"{folder} could not be written: {failure.strerror}.", returncode=2) from failure

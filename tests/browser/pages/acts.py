@@ -68,6 +68,12 @@ def submit_empty(page: Page) -> None:
     expect(page.locator("main .error, main .errorlist").first).to_be_visible(timeout=PATIENCE)
 
 
+def make_link(page: Page) -> None:
+    """The page that shows a link once."""
+    page.get_by_role("main").get_by_role("button", name="Make the link", exact=True).click()
+    expect(page.locator("#one-time-link")).to_be_visible(timeout=PATIENCE)
+
+
 def ask_back(label: str) -> Act:
     """The page that an act answers with before it does anything."""
 

@@ -11,6 +11,7 @@ from tests.browser.pages.acts import (
     ask_back,
     break_glass,
     learn,
+    make_link,
     narrow,
     press,
     preview,
@@ -221,6 +222,15 @@ FULL = [
     Shown("study-agreement", "cora", ("study results", "analysis"), "?task=location&of=right"),
     Shown("study-items", "cora", ("study results", "analysis"), "?which=missed"),
     Shown("study-pair", "cora", ("study results", "analysis", "0", "2"), act=unfold),
+    # results by a link
+    Shown("study-share", "cora", ("study results", "analysis"), act=unfold),
+    Shown("study-share", "cora", ("study results", "analysis"), act=make_link, note="made"),
+    *(
+        Shown(name, person, ("results link",))
+        for name in ("shared-analysed", "shared-agreement", "shared-categories", "shared-times")
+        for person in ("", "cora")
+    ),
+    Shown("shared-analysed", "", ("study link",), status=404, note="no such link"),
     # models
     Shown("models", "cora"),
     Shown("models", "mona"),
@@ -258,6 +268,7 @@ NO_PAGE = {
     "round-export": "a file",
     "study-codebook": "a file",
     "study-figure": "a file",
+    "shared-figure": "a file",
     "study-analysed-stands": "a part of a page",
     "study-protocol": "a file",
     "study-dry-state": "for a script",

@@ -11,6 +11,7 @@ from readerstudy.design.drawn import request_document
 from readerstudy.design.plan import Plan
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
+from readerstudy.sharing.linking import share_results
 from tests.annotation.review.cases import OPTIONS, make_revision
 from tests.browser.pages.place import Place
 from tests.readerstudy.design.made import make_questions
@@ -39,6 +40,8 @@ def hold_studies(place: Place) -> None:
             enrol(study, place.people["remo"])
     analysis = analysed_study("Resultsstudy", unblinded_at=timezone.now())
     place.things |= {"analysis": analysis, "study results": analysis.study}
+    note, cora = place.said("the journal"), place.people["cora"]
+    place.things["results link"] = share_results(analysis, days=7, note=note, actor=cora, at=timezone.now()).token
 
 
 def _draft(place: Place, bank: QuestionBank) -> ReaderStudy:

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from readerstudy.figures.agreement import agreement_figure
-from readerstudy.figures.rendering import FigureForm, figures_of, render
+from readerstudy.figures.forms import FigureForm, Width
+from readerstudy.figures.rendering import figures_of, render
 from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
-from readerstudy.figures.style import Width
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.results.made import small_result

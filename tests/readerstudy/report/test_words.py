@@ -124,7 +124,8 @@ def test_a_draw_is_told_as_one(said: Said) -> None:
 @pytest.mark.parametrize("width", list(Width))
 def test_the_flow_is_drawn_with_the_same_bytes_and_hostile_words(said: Said, width: Width) -> None:
     result, facts = said
-    result["excluded"].append({"kind": "case", "case": 3, "decided": "before_unblinding", "reason": HOSTILE})
+    hostile = {"kind": "case", "case": 3, "decided": "before_unblinding", "reason": HOSTILE}
+    result = {**result, "excluded": [*result["excluded"], hostile]}
     flow = flow_of(result, facts)
     first = rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)
     assert first == rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)

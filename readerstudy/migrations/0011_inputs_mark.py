@@ -5,7 +5,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("readerstudy", "0008_analyses_insert_only")]
+    dependencies = [("readerstudy", "0010_reports")]
     operations = [
         migrations.CreateModel(
             name="InputsMark",

@@ -9,7 +9,7 @@ import annotation.models.fields
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("readerstudy", "0008_analyses_insert_only"),
+        ("readerstudy", "0009_results_link"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
 

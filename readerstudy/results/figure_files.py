@@ -1,0 +1,100 @@
+"""The files of the figures of an analysis: drawn once and kept in the home of the site.
+
+An analysis never changes, so a file is named by the hash of its result and by the version of what draws it. The folder
+``cache/figures`` may be deleted at any time: what is asked for is drawn again. Backups leave it out.
+"""
+
+from __future__ import annotations
+
+import shutil
+from contextlib import suppress
+from functools import cache
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from django.conf import settings
+
+from readerstudy import figures
+from readerstudy.figures.forms import FigureForm, Width
+from readerstudy.models import Analysis
+from readerstudy.results import stored
+from readerstudy.results.looking import stored_result
+
+SHOWN = (  # on pages; the others are links
+    ("difference", Width.ONE),
+    ("accuracy", Width.TWO),
+    ("time", Width.TWO),
+)
+
+
+class NoSuchFigure(LookupError):
+    """The analysis holds nothing that this figure shows."""
+
+
+def figure_file(analysis: Analysis, name: str, form: FigureForm, width: Width, *, afresh: bool = False) -> bytes:
+    """The file as it was kept, or drawn now and kept. Raises NoSuchFigure."""
+    path = _folder() / analysis.result_sha256 / f"{name}-{width.value}.{form.value}"
+    if not afresh:
+        with suppress(FileNotFoundError):
+            return path.read_bytes()
+    file = _drawn(analysis, name, form, width)
+    with suppress(OSError):  # what cannot be kept is shown all the same
+        _keep(path, file)
+    return file
+
+
+def figure_tag(analysis: Analysis, name: str, form: FigureForm, width: Width) -> str:
+    """What a browser calls the file (ETag): another one for another drawing."""
+    named = f"{analysis.result_sha256}/{name}-{width.value}.{form.value}/{drawing_version()}"
+    return f'"{sha256(named.encode()).hexdigest()[:32]}"'
+
+
+def prepare_figures(analysis: Analysis) -> int:
+    """Draw what the pages show, and delete what earlier versions of the program drew; how many figures there are."""
+    from readerstudy.figures.rendering import figures_of
+
+    keep = _folder()
+    for folder in keep.parent.glob("*"):
+        if folder != keep:
+            shutil.rmtree(folder, ignore_errors=True)
+    there = figures_of(stored_result(analysis))
+    shown = [(name, width) for name, width in SHOWN if name in there]
+    for name, width in shown:
+        figure_file(analysis, name, FigureForm.SVG, width)
+    return len(shown)
+
+
+def _drawn(analysis: Analysis, name: str, form: FigureForm, width: Width) -> bytes:
+    from readerstudy.figures.rendering import figures_of, render
+
+    result = stored_result(analysis)
+    if name not in figures_of(result):
+        raise NoSuchFigure(name)
+    return render(name, result, form, width)
+
+
+def _keep(path: Path, file: bytes) -> None:
+    """Under its name only when all of it is written, whoever else writes it at the same time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with NamedTemporaryFile(dir=path.parent, prefix=".", suffix=".part", delete=False) as part:
+        try:
+            part.write(file)
+            part.close()
+            Path(part.name).replace(path)
+        finally:
+            Path(part.name).unlink(missing_ok=True)
+
+
+def _folder() -> Path:
+    return Path(settings.HOME) / "cache" / "figures" / drawing_version()
+
+
+@cache
+def drawing_version() -> str:
+    """Of the modules that draw and of matplotlib: another one as soon as a picture could look different."""
+    digest = sha256(version("matplotlib").encode())
+    for module in [*sorted(Path(figures.__path__[0]).glob("*.py")), Path(stored.__file__)]:
+        digest.update(module.read_bytes())
+    return digest.hexdigest()[:16]

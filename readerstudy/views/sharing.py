@@ -1,0 +1,47 @@
+"""Links to the results of a study, for its coordinators: made, listed, revoked."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.forms.sharing import ShareForm
+from readerstudy.sharing.linking import links_of, revoke_link, share_results
+from readerstudy.views.access import coordinated_study
+from readerstudy.views.results_access import seen_result
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_share(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """All links to results of the study, and a new one to this analysis, which is shown once."""
+    seen = seen_result(request.user, slug, public_id)
+    now = timezone.now()
+    form = ShareForm(request.POST or None)
+    context = seen.context()
+    if request.method == "POST" and form.is_valid():
+        asked = form.cleaned_data
+        issued = share_results(seen.analysis, days=asked["days"], note=asked["note"], actor=request.user, at=now)
+        address = f"{settings.PUBLIC_URL}{reverse('shared-analysed', args=[issued.token])}"
+        return render(request, "readerstudy/sharing/made.html", {**context, "issued": issued.link, "link": address})
+    context |= {"form": form, "links": [(one, one.is_open(now)) for one in links_of(seen.analysis.study)]}
+    return render(request, "readerstudy/sharing/share.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_POST
+def study_share_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    study = coordinated_study(request.user, slug)
+    link = get_object_or_404(links_of(study), pk=pk)
+    revoke_link(link, actor=request.user, at=timezone.now())
+    messages.success(request, _("The link does not work any more."))
+    return redirect("study-share", slug, link.analysis.public_id)

@@ -1,0 +1,106 @@
+"""Files of figures are drawn once for an analysis, and asked for by those who may see it."""
+
+from __future__ import annotations
+
+import pytest
+from django.conf import settings
+from django.test import Client
+from django.urls import reverse
+
+from annotation.models import User
+from readerstudy.figures import rendering
+from readerstudy.figures.forms import FigureForm, Width
+from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.results import figure_files
+from readerstudy.results.figure_files import NoSuchFigure, figure_file, prepare_figures
+from tests.annotation.review.cases import NOON
+from tests.readerstudy.results.made import analysed_study
+
+
+@pytest.fixture
+def analysis(db: None) -> Analysis:
+    return analysed_study(unblinded_at=NOON)
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The figures that were drawn, in order; nothing is drawn really."""
+    names: list[str] = []
+
+    def draw(name: str, *_rest: object) -> bytes:
+        names.append(name)
+        return f"{name} {len(names)}".encode()
+
+    monkeypatch.setattr(rendering, "render", draw)
+    return names
+
+
+def address(analysis: Analysis, name: str = "accuracy", width: str = "two", form: str = "svg") -> str:
+    return reverse("study-figure", args=["trial", analysis.public_id, name, width, form])
+
+
+def test_a_figure_is_drawn_once(analysis: Analysis, drawn: list[str]) -> None:
+    first = figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO)
+    assert figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO) == first == b"accuracy 1"
+    figure_file(analysis, "accuracy", FigureForm.SVG, Width.ONE)
+    figure_file(analysis, "accuracy", FigureForm.PDF, Width.TWO)
+    assert len(drawn) == 3
+    assert figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO, afresh=True) == b"accuracy 4"
+    assert figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO) == b"accuracy 4"
+
+
+def test_another_analysis_and_another_version_have_files_of_their_own(
+    analysis: Analysis, drawn: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO)
+    monkeypatch.setattr(figure_files, "drawing_version", lambda: "another")
+    figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO)
+    analysis.result_sha256 = "f" * 64
+    with pytest.raises(Analysis.DoesNotExist):  # the hash names the result: no other one is drawn under it
+        figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO)
+    assert len(drawn) == 2
+
+
+def test_what_the_pages_show_is_prepared_and_older_drawings_go(analysis: Analysis, drawn: list[str]) -> None:
+    older = settings.HOME / "cache" / "figures" / "older"
+    older.mkdir(parents=True)
+    assert prepare_figures(analysis) == 2
+    assert drawn == ["difference", "accuracy"]  # no times in this study
+    assert not older.exists()
+    prepare_figures(analysis)
+    assert len(drawn) == 2
+
+
+def test_a_figure_that_the_analysis_does_not_hold(analysis: Analysis, drawn: list[str]) -> None:
+    with pytest.raises(NoSuchFigure):
+        figure_file(analysis, "time", FigureForm.SVG, Width.TWO)
+    assert not drawn
+
+
+def test_a_full_disk_leaves_the_figure(analysis: Analysis, drawn: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_given: object) -> None:
+        raise OSError("no space left on device")
+
+    monkeypatch.setattr(figure_files, "_keep", refuse)
+    assert figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO) == b"accuracy 1"
+    assert figure_file(analysis, "accuracy", FigureForm.SVG, Width.TWO) == b"accuracy 2"
+
+
+def test_a_browser_asks_once(client: Client, cora: User, analysis: Analysis, drawn: list[str]) -> None:
+    client.force_login(cora)
+    first = client.get(address(analysis))
+    assert first.content == b"accuracy 1"
+    assert "immutable" in first["Cache-Control"]
+    again = client.get(address(analysis), headers={"if-none-match": first["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    assert client.get(address(analysis), headers={"if-none-match": '"other"'}).content == b"accuracy 1"
+    assert client.get(address(analysis, form="pdf"))["ETag"] != first["ETag"]
+
+
+def test_a_kept_file_is_shown_to_nobody_else(client: Client, stan: User, ada: User, analysis: Analysis) -> None:
+    prepare_figures(analysis)
+    for person, status in ((stan, 404), (ada, 403)):
+        client.force_login(person)
+        assert client.get(address(analysis)).status_code == status
+    ReaderStudy.objects.update(unblinded_at=None)
+    assert client.get(address(analysis)).status_code == 403
