@@ -20,6 +20,7 @@ from readerstudy.views import (
     preparing,
     reading_api,
     reading_room,
+    repeating,
     results,
     results_items,
     results_pairs,
@@ -172,6 +173,7 @@ urlpatterns: list[URLPattern] = [
     path("models/<str:public_id>/edit/", models.model_edit, name="model-edit"),
     path("models/<str:public_id>/replace/", models.model_replace, name="model-replace"),
     path("models/<str:public_id>/withdraw/", models.model_withdraw, name="model-withdraw"),
+    path("models/<str:public_id>/repeatability/", repeating.model_repeatability, name="model-repeatability"),
     path("models/<str:public_id>/predictions/", predictions.prediction_import_new, name="prediction-import-new"),
     # reading
     path("read/<slug:slug>/room/", reading_room.reading_room, name="reading-room"),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from django.db.models import QuerySet
@@ -15,8 +16,10 @@ from readerstudy.analysis.arrays import LETTERS, TASKS
 from readerstudy.comparing.arrays import FAILED, MISSING, BankArrays, Entrant
 from readerstudy.comparing.computing import RULE
 from readerstudy.design.protocol import canonical
-from readerstudy.enums import EntryState
-from readerstudy.models import Prediction, PredictionRun
+from readerstudy.enums import Block, EntryState
+from readerstudy.models import Prediction, PredictionRun, ReaderStudy, StudyCase
+
+_ABOUT = ("task", "category", "question__exam__pseudonym", "question__exam__patient_pseudonym")
 
 
 def named_runs(bank: QuestionBank) -> QuerySet[PredictionRun]:
@@ -32,23 +35,46 @@ def inputs_now(bank: QuestionBank) -> str:
     questions.
     """
     runs = [[run.public_id, run.entry.public_id, str(run.entry)] for run in named_runs(bank)]
-    imports = BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).order_by("pk")
-    read = {"rule": RULE, "bank": bank.name, "runs": runs, "imports": list(imports.values_list("public_id", flat=True))}
+    read = {"rule": RULE, "bank": bank.name, "runs": runs, "imports": published_imports(bank)}
     return hashlib.sha256(canonical(read).encode()).hexdigest()
 
 
+def published_imports(bank: QuestionBank) -> list[str]:
+    """What says which questions, wordings and keys a bank has now."""
+    imports = BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).order_by("pk")
+    return list(imports.values_list("public_id", flat=True))
+
+
 def gather(bank: QuestionBank) -> BankArrays:
-    """Three queries, and one for each model. An answer to a wording that no longer stands is missing."""
+    """The named runs: three queries, and one for each model."""
+    return gather_runs(bank, list(named_runs(bank)))
+
+
+def gather_runs(bank: QuestionBank, runs: Sequence[PredictionRun]) -> BankArrays:
+    """An answer to a wording that no longer stands is missing."""
     current = Revision.objects.in_bank(bank).current()
-    keys = dict(AnswerKey.objects.filter(revision__in=current.values("pk")).values_list("revision_id", "key"))
-    columns = ("pk", "task", "category", "question__exam__pseudonym", "question__exam__patient_pseudonym")
-    rows = list(current.order_by("question__number").values_list(*columns))
+    rows = list(current.order_by("question__number").values_list("pk", *_ABOUT))
+    return _arrays(bank, rows, current.values("pk"), runs)
+
+
+def gather_study_runs(study: ReaderStudy, runs: Sequence[PredictionRun]) -> BankArrays:
+    """The main block of a study in its own wording, without what was voided before anybody saw a result."""
+    cases = StudyCase.objects.filter(study=study, block=Block.MAIN).exclude(voiding__before_unblinding=True)
+    columns = [f"revision__{name}" for name in _ABOUT]
+    rows = list(cases.order_by("number").values_list("revision_id", *columns))
+    return _arrays(study.bank, rows, cases.values("revision"), runs)
+
+
+def _arrays(
+    bank: QuestionBank, rows: Sequence[tuple[Any, ...]], revisions: QuerySet[Any, Any], runs: Sequence[PredictionRun]
+) -> BankArrays:
+    """``rows``: revision, task, category, pseudonyms of exam and patient. Those without a key are left out."""
+    keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
     kept = [row for row in rows if row[0] in keys]
     clusters: dict[str, int] = {}
     cluster = [clusters.setdefault(patient or f"exam {exam}", len(clusters)) for *_about, exam, patient in kept]
     known = {bool(row[4]) for row in kept}
     column_of = {row[0]: column for column, row in enumerate(kept)}
-    runs = list(named_runs(bank))
     option = np.full((len(runs), len(kept)), MISSING, dtype=np.int8)
     entrants = [_entrant(run, _fill(option[row], run, column_of)) for row, run in enumerate(runs)]
     return BankArrays(

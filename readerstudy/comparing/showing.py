@@ -22,6 +22,12 @@ def own_only(result: Json, own: Set[str]) -> dict[str, Any]:
     return {**result, "models": models, "pairs": []}
 
 
+def run_coarsely(run: Json, *, n: int) -> dict[str, Any]:
+    """One run of an own model on a bank of ``n`` questions, by the same rule."""
+    kept = {name: value for name, value in run.items() if name != "accuracy_cluster"}
+    return {**kept, "accuracy": _rounded(run["accuracy"], is_hidden=n < FEWEST_QUESTIONS)}
+
+
 def _coarse(model: Json, *, is_hidden: bool) -> dict[str, Any]:
     kept = {name: value for name, value in model.items() if name not in ("rank", "accuracy_cluster")}
     for name in ("accuracy", "accuracy_task_mean"):

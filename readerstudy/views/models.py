@@ -17,6 +17,7 @@ from annotation.decorators import AuthenticatedRequest, person_required, role_re
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from annotation.permissions import is_administrator, is_coordinator
+from readerstudy.comparing.repeating import targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.watching import ReasonForm
@@ -75,6 +76,7 @@ def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     context = {
         "entry": entry,
         "runs": runs,
+        "is_repeated": bool(targets_of(runs)),
         "history": history_of(entry, {run.public_id for run in runs}),
         "may_change": entry.state == EntryState.LISTED and may_change_model(request.user, entry),
     }

@@ -29,6 +29,7 @@ KERNEL_PATTERNS = (
     "readerstudy/analysis/computing.py",
     "readerstudy/comparing/arrays.py",
     "readerstudy/comparing/computing.py",
+    "readerstudy/comparing/repeatability.py",
     "readerstudy/comparing/showing.py",
     "readerstudy/comparing/tables.py",
     "readerstudy/design/transitions.py",

@@ -43,11 +43,11 @@ def enter_models(place: Place) -> None:
 
 
 def _compare(place: Place, *entries: ModelEntry) -> None:
-    """Two models on a whole bank, one with a failed answer."""
+    """Two models on a whole bank, one with two runs, one with failed answers."""
     cora, now = place.people["cora"], timezone.now()
     other = enter_model({"name": place.named("Second model")}, actor=cora, at=now)
     bank = place.things["study draft"].bank
-    for entry, said in ((entries[0], "B"), (other, place.said("I cannot tell."))):
+    for entry, said in ((entries[0], "B"), (entries[0], "C"), (other, place.said("I cannot tell."))):
         lines = "\n".join(json.dumps({"id": str(number), "pred_answer": said}) for number in range(1, 9))
         file = SentFile(place.named("bank.jsonl"), lines.encode())
         import_predictions(entry, Target(bank), file, actor=cora, at=now)
