@@ -39,6 +39,7 @@ def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
         "settings": {**settings.as_json(), **_rules(arrays)},
         "plan": {**arrays.plan, "is_planned": is_planned(arrays.plan)},
         "raters": [{"name": one.name, "kind": one.kind, **one.facts} for one in arrays.raters],
+        "strata": [{"task": task, "difficulty": level, "n_pool": n} for task, level, n in arrays.cells],
         "order": _order(primary),
         "questions": {
             "n_cases": len(arrays.questions),

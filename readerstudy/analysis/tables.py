@@ -99,6 +99,7 @@ def items_of(arrays: StudyArrays, scored: Scored) -> Mapping[str, Any]:
         "case": about.number.tolist(),
         "question": about.question.tolist(),
         "case_id": list(about.public_id),
+        "cluster": about.cluster.tolist(),
         "task": [TASKS[place] for place in about.task.tolist()],
         "category": list(about.category),
         "difficulty": list(about.difficulty),

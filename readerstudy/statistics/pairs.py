@@ -72,11 +72,15 @@ def cohen_kappa(tables: Counts, weights: Values | None = None) -> Values:
 
 
 def cohen_kappa_se(tables: Counts, weights: Values | None = None) -> Values:
-    """Large-sample standard error of kappa and weighted kappa [2]_; for intervals. NaN where kappa is undefined."""
+    """Large-sample standard error of kappa and weighted kappa [2]_; for intervals. NaN where kappa is undefined.
+
+    The sum of squares less the square of the mean, as it is printed, would leave 1e-9 instead of 0 where cells agree.
+    """
     p = _divided(tables, tables.sum(axis=(-2, -1), keepdims=True))
     w, pe, kappa = _weights(tables, weights), expected_agreement(tables, weights), cohen_kappa(tables, weights)
     spread = w - _mean_weights(tables, w) * (1 - kappa)[..., None, None]
-    return _standard_error((p * spread**2).sum(axis=(-2, -1)) - (kappa - pe * (1 - kappa)) ** 2, tables, pe)
+    mean = (p * spread).sum(axis=(-2, -1), keepdims=True)
+    return _standard_error((p * (spread - mean) ** 2).sum(axis=(-2, -1)), tables, pe)
 
 
 def cohen_kappa_se_null(tables: Counts, weights: Values | None = None) -> Values:

@@ -59,6 +59,7 @@ KERNEL_PATTERNS = (
     "readerstudy/predictions/extraction.py",
     "readerstudy/predictions/matching.py",
     "readerstudy/predictions/reading.py",
+    "readerstudy/report/recompute.py",
     "readerstudy/reading/response_file.py",
     "readerstudy/reading/transitions.py",
     "readerstudy/reading/visibility.py",

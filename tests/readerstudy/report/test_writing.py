@@ -6,6 +6,8 @@ import csv
 import hashlib
 import io
 import json
+import subprocess
+import sys
 import zipfile
 from datetime import timedelta
 from pathlib import Path
@@ -51,7 +53,12 @@ def test_every_file_is_named_in_the_readme_and_in_the_sums(folder: Path) -> None
         if name.endswith((".codebook.csv", "README.txt")) or name.startswith(("flow.", "figures/")):
             continue
         assert name in readme or name.endswith(".tex"), name
-    assert ("recompute.py" in names) == SCRIPT.is_file()
+    assert SCRIPT.name in names
+
+
+def test_its_script_finds_every_number_again(folder: Path) -> None:
+    ran = subprocess.run([sys.executable, "-I", SCRIPT.name], cwd=folder, capture_output=True, text=True, check=False)
+    assert (ran.stdout.splitlines()[-1:], ran.returncode) == (["all equal"], 0), ran.stdout + ran.stderr
 
 
 def test_the_analysis_and_the_protocol_are_there_byte_for_byte(folder: Path, analysis: Analysis) -> None:

@@ -132,3 +132,9 @@ def test_independent_raters_agree_as_often_as_expected() -> None:
         [np.where(rng.random(key.size) < a, key, (key + rng.integers(1, Q, key.size)) % Q) for a in (0.8, 0.6)]
     )
     assert abs(float(excess_agreement(outcome_tables(answers, key)[0, 0], Q))) < 0.008  # three standard errors
+
+
+@pytest.mark.parametrize("table", [[[0, 0], [1, 5]], [[0, 0], [2, 5]], [[0, 0], [2, 3]], [[4, 0], [0, 3]]])
+def test_an_error_that_is_zero_stays_zero(table: list[list[int]]) -> None:
+    """Beside a constant rater kappa is 0 whatever happens; a difference of two squares would leave 1e-8."""
+    assert float(cohen_kappa_se(np.array(table))) == pytest.approx(0, abs=1e-15)

@@ -1,0 +1,169 @@
+"""Random studies of every kind, analysed by the program and again by the script of the report.
+
+``python -m tests.readerstudy.report.random_studies [first] [last]`` prints how many of these seeds came out equal.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from readerstudy.analysis.arrays import (
+    LETTERS,
+    MODEL,
+    READER,
+    TASKS,
+    Questions,
+    Rater,
+    State,
+    StudyArrays,
+    Times,
+    Voided,
+)
+from readerstudy.analysis.computing import compute
+from readerstudy.analysis.settings import SWITCHES, Settings
+from readerstudy.design.rules import CHANCES, AnalysisPlan
+from readerstudy.report import recompute
+from readerstudy.report.ratings import ratings_csv
+
+CHOSEN = [State.ANSWERED, State.UNCONFIRMED, State.LATE]
+OF_READERS = [State.MISSING, State.UNCONFIRMED, State.DECLINED, State.TIMED_OUT, State.LATE]
+OF_MODELS = [State.MISSING, State.FAILED]
+INFERENCES = ["random readers, random questions", "fixed readers, random questions", "as we please"]
+LEVELS = ["easy", "medium", "hard"]
+
+
+def random_study(seed: int) -> tuple[StudyArrays, Settings]:
+    """From one rater and three questions to nine and ninety; with or without each thing that a study can have."""
+    rng = np.random.default_rng(seed)
+    n_readers, n_models, n = int(rng.integers(7)), int(rng.integers(4)), int(rng.choice([3, 8, 15, 40, 90]))
+    n_readers += n_readers + n_models == 0
+    shape = (n_readers + n_models, n)
+    reading = np.arange(shape[0]) < n_readers
+    key = rng.integers(len(LETTERS), size=n).astype(np.int8)
+    state = _states(rng, reading, shape)
+    given = state != State.NOT_ASSIGNED
+    read = given & reading[:, np.newaxis]
+    active = np.rint(rng.lognormal(9, 0.6, shape))
+    active[~read | (rng.random(shape) < rng.choice([0, 0.1, 1]))] = np.nan
+    order = np.array([rng.permutation(n) + 1 for _rater in reading])
+    questions = _questions(rng, key)
+    setting = {name: str(rng.choice(known)) for name, known in SWITCHES.items()}
+    plan = AnalysisPlan(inference=str(rng.choice(INFERENCES)), margin=0.1 if rng.random() < 0.5 else None)
+    arrays = StudyArrays(
+        study=f"Random study {seed}",
+        slug="random",
+        protocol_sha256="",
+        simulated=True,
+        plan=plan.as_json(),
+        cluster_level="exam",
+        cells=_cells(rng, questions),
+        raters=tuple(
+            Rater(f"R{row}" if one else f"M{row}", READER if one else MODEL, {}) for row, one in enumerate(reading)
+        ),
+        questions=questions,
+        state=state,
+        option=_options(rng, key, state),
+        position=np.where(read & (rng.random(shape) > rng.choice([0, 0.2])), order, 0).astype(np.int32),
+        confidence=np.where(read, rng.choice([0, *CHANCES], shape), 0).astype(np.int8),
+        slip=np.where(read & (rng.random(shape) < rng.choice([0, 0.05])), rng.integers(4, size=shape), -1).astype(
+            np.int8
+        ),
+        times=Times(active, read & np.isin(state, OF_READERS), read & (rng.random(shape) < 0.1)),
+        excluded=tuple(
+            {"kind": "case", "case": row + 1, "question": row + 101, "decided": Voided(word).name.lower()}
+            for row, word in enumerate(questions.voided.tolist())
+            if word
+        ),
+    )
+    return arrays, Settings(seed=int(rng.integers(2**40)), draws=100, **setting)
+
+
+def _states(rng: np.random.Generator, reading: NDArray[np.bool_], shape: tuple[int, int]) -> NDArray[np.int8]:
+    odd = np.array([rng.choice(OF_READERS if one else OF_MODELS, shape[1]) for one in reading])
+    state = np.where(rng.random(shape) < rng.choice([0, 0.05, 0.3]), odd, State.ANSWERED)
+    sets = reading[:, np.newaxis] & (rng.random((shape[0], 1)) < 0.1) & (np.arange(shape[1]) < shape[1] // 2)
+    if reading.all() and rng.random() < 0.3:
+        sets[:, 0] = True  # a case that nobody was given
+    return np.where(sets, State.NOT_ASSIGNED, state).astype(np.int8)
+
+
+def _options(rng: np.random.Generator, key: NDArray[np.int8], state: NDArray[np.int8]) -> NDArray[np.int8]:
+    """Some are always right, some always say the same, some all say the same."""
+    right = rng.random(state.shape) < (rng.uniform(0.3, 1, (len(state), 1)) if rng.random() < 0.85 else 1)
+    option = np.where(right, key, rng.integers(len(LETTERS), size=state.shape))
+    if rng.random() < 0.15:
+        option[0] = 2
+    if rng.random() < 0.15:
+        option[:] = option[0]
+    return np.where(np.isin(state, CHOSEN), option, -1).astype(np.int8)
+
+
+def _questions(rng: np.random.Generator, key: NDArray[np.int8]) -> Questions:
+    n = len(key)
+    cluster = np.arange(n) if rng.random() < 0.3 else rng.integers(int(rng.choice([max(2, n // 2), 11])), size=n)
+    seen: dict[int, int] = {}
+    voided = np.zeros(n, dtype=np.int8)
+    if rng.random() < 0.6:
+        voided = rng.choice([0, 0, 0, 0, 0, 0, 0, 0, 1, 2], n).astype(np.int8)
+        voided[0] = 0
+    return Questions(
+        number=np.arange(1, n + 1, dtype=np.int32),
+        question=np.arange(101, n + 101, dtype=np.int32),
+        public_id=tuple(f"case-{row}" for row in range(n)),
+        key=key,
+        task=rng.integers(int(rng.integers(1, 1 + len(TASKS))), size=n).astype(np.int8),
+        category=tuple(rng.choice(["Lungs", "=Heart", "'Bo,ne\""], n).tolist()),
+        difficulty=tuple(rng.choice(LEVELS[: int(rng.integers(1, 4))], n).tolist()),
+        cluster=np.array([seen.setdefault(one, len(seen)) for one in cluster.tolist()], dtype=np.int32),
+        voided=voided,
+    )
+
+
+def _cells(rng: np.random.Generator, questions: Questions) -> tuple[tuple[str, str, int], ...]:
+    """None; or the strata of the questions with some that are empty; or too few of them."""
+    if rng.random() < 0.4:
+        return ()
+    levels = LEVELS if rng.random() < 0.7 else LEVELS[:1]
+    there = {(TASKS[task], level) for task, level in zip(questions.task.tolist(), questions.difficulty, strict=True)}
+    n = len(questions)
+    cells = [(task, level) for task in TASKS for level in levels if (task, level) in there or rng.random() < 0.1]
+    return tuple((task, level, n + int(rng.integers(3)) * 50) for task, level in cells)
+
+
+def run(seed: int, folder: Path) -> tuple[int, str]:
+    """The exit status of the script, and what it printed."""
+    arrays, settings = random_study(seed)
+    (folder / "data").mkdir(exist_ok=True)
+    (folder / "analysis.json").write_text(json.dumps(compute(arrays, settings)), encoding="utf-8")
+    text = ratings_csv(arrays, settings)
+    (folder / "data" / "ratings.csv").write_text(text, encoding="utf-8", newline="")
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        status = recompute.main(folder)
+    return status, out.getvalue()
+
+
+def main(first: int, last: int) -> int:
+    equal = 0
+    with tempfile.TemporaryDirectory() as folder:
+        for seed in range(first, last + 1):
+            status, printed = run(seed, Path(folder))
+            equal += status == 0
+            if status:
+                told = [line for line in printed.splitlines() if not line.endswith("  equal")]
+                print(f"seed {seed}:", *told, sep="\n", flush=True)
+    print(f"{equal} of {last + 1 - first} random studies are equal in every number")
+    return 0 if equal == last + 1 - first else 1
+
+
+if __name__ == "__main__":
+    numbers = [int(word) for word in sys.argv[1:]]
+    sys.exit(main(*(numbers or [1, 100])))

@@ -1,0 +1,301 @@
+"""The script of the report finds every number again, alone with numpy and scipy, and names each that was changed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from readerstudy.analysis.arrays import LETTERS, State, StudyArrays, Times, Voided
+from readerstudy.analysis.computing import compute
+from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.storing import as_text, software_versions
+from readerstudy.design.rules import AnalysisPlan
+from readerstudy.report import recompute
+from readerstudy.report.ratings import ratings_csv
+from tests.architecture.source import imports_of
+from tests.readerstudy.analysis.made import make_arrays, paper_shaped
+from tests.readerstudy.report import random_studies
+
+SCRIPT = Path(recompute.__file__)
+QUICK = Settings(seed=2**33 + 7, draws=100)
+GOLDEN = "stats/golden/paper_shaped_study.json"
+Ran = subprocess.CompletedProcess[str]
+Tampered = Callable[[Callable[[dict[str, Any]], object]], list[str]]
+
+
+def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_models: int = 2) -> StudyArrays:
+    """A study in which everything occurs: each state, slips, times, confidence, voidings; without models, a case that
+    nobody was given."""
+    rng = np.random.default_rng(n)
+    key = "".join(rng.choice(list(LETTERS), n))
+    names = [f"R{row}" for row in range(n_readers)], [f"M{row}, =1" for row in range(n_models)]
+
+    def said(other: str) -> str:
+        letters = [right if rng.random() < 0.7 else str(rng.choice(list(LETTERS))) for right in key]
+        return "".join(str(rng.choice(list(other))) if rng.random() < 0.1 else letter for letter in letters)
+
+    readers, models = {name: said("?.") for name in names[0]}, {name: said("x.") for name in names[1]}
+    voided = {1: Voided.BEFORE_UNBLINDING, 7: Voided.BEFORE_UNBLINDING, 9: Voided.AFTER_UNBLINDING}
+    tasks = [("presence", "negation", "location")[place % 3] for place in range(n)]
+    clusters = [place * 2 // 3 for place in range(n)] if shared_exams else None
+    arrays = make_arrays(readers, models, key, tasks=tasks, clusters=clusters, voided=voided)
+    shape = arrays.state.shape
+    state, position, slip = arrays.state.copy(), arrays.position.copy(), arrays.slip.copy()
+    confidence, active_ms = arrays.confidence.copy(), arrays.times.active_ms.copy()
+    chosen = state[:n_readers] == State.ANSWERED
+    state[:n_readers][chosen & (rng.random(chosen.shape) < 0.1)] = State.UNCONFIRMED
+    state[:n_readers][chosen & (rng.random(chosen.shape) < 0.1)] = State.LATE
+    for row in range(n_readers):
+        position[row] = rng.permutation(n) + 1
+        confidence[row] = rng.choice([0, 25, 40, 60, 80, 95], n)
+        active_ms[row] = np.rint(rng.lognormal(9, 0.5, n))
+        active_ms[row, rng.random(n) < 0.1] = np.nan
+    state[0, 3], slip[0, 3] = State.ANSWERED, 3 - arrays.questions.key[3]
+    arrays.option[0, 3] = arrays.questions.key[3]
+    if not n_models:
+        state[:, 0], position[:, 0], confidence[:, 0], active_ms[:, 0] = State.NOT_ASSIGNED, 0, 0, np.nan
+    option = np.where(np.isin(state, [State.ANSWERED, State.UNCONFIRMED, State.LATE]), arrays.option, -1)
+    about = arrays.questions
+    excluded = [{"kind": "case", "case": row + 1, "question": row + 1, "decided": _when(row, voided)} for row in voided]
+    return replace(
+        arrays,
+        plan=AnalysisPlan(margin=0.2).as_json(),
+        cells=[(task, level, 500) for task in sorted(set(tasks)) for level in ("easy", "hard")],
+        questions=replace(
+            about,
+            category=tuple(("Lungs", "=Heart", '\'Bones, "all"')[place % 3] for place in range(n)),
+            difficulty=tuple(("easy", "hard")[place // 3 % 2] for place in range(n)),
+        ),
+        state=state,
+        option=option.astype(np.int8),
+        position=position,
+        confidence=confidence,
+        slip=slip,
+        times=Times(active_ms, state == State.LATE, (rng.random(shape) < 0.1) & (state != State.NOT_ASSIGNED)),
+        excluded=(*excluded, {"kind": "reader", "reader": "R9", "reason": "withdrawn"}),
+    )
+
+
+def _when(row: int, voided: dict[int, Voided]) -> str:
+    return voided[row].name.lower()
+
+
+def write(folder: Path, arrays: StudyArrays, settings: Settings = QUICK) -> dict[str, Any]:
+    """The part of a report that the script reads, and the script; returns the analysis."""
+    (folder / "data").mkdir(parents=True)
+    text = as_text(compute(arrays, settings) | {"inputs_sha256": "", "software": software_versions()})
+    (folder / "analysis.json").write_text(text, encoding="utf-8")
+    (folder / "data" / "ratings.csv").write_text(ratings_csv(arrays, settings), encoding="utf-8", newline="")
+    shutil.copy(SCRIPT, folder)
+    result: dict[str, Any] = json.loads(text)
+    return result
+
+
+def run(folder: Path) -> Ran:
+    """Isolated: neither this project nor its variables are seen."""
+    command = [sys.executable, "-I", "-W", "error", "recompute.py"]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+def check_equal(ran: Ran) -> None:
+    assert (ran.stdout.splitlines()[-1:], ran.stderr, ran.returncode) == (["all equal"], "", 0), ran.stdout
+    assert "; 0 of analysis.json not checked" in ran.stdout
+
+
+def test_the_script_needs_numpy_and_scipy_only() -> None:
+    packages = {module.partition(".")[0] for module in imports_of(SCRIPT)}
+    assert packages - sys.stdlib_module_names == {"numpy", "scipy"}
+
+
+@pytest.mark.parametrize("shared_exams", [True, False])
+def test_every_number_of_a_lively_study(tmp_path: Path, shared_exams: bool) -> None:
+    result = write(tmp_path / "report", lively(shared_exams=shared_exams))
+    assert set(result["variants"]) == {"with_voided", "without_all_voided", "with_slips"}
+    assert result["panels"]["All tasks"]["unit"] == ("cluster" if shared_exams else "question")
+    assert result["panels"]["All tasks"]["raters"][0]["accuracy_bank_mix"]["value"]
+    check_equal(run(tmp_path / "report"))
+
+
+def test_a_case_that_no_rater_was_given_counts_as_a_case(tmp_path: Path) -> None:
+    arrays = lively(n_models=0)
+    result = write(tmp_path / "report", arrays)
+    assert ",1,case-0," not in ratings_csv(arrays, QUICK)
+    assert result["questions"]["n_cases"] == 36
+    check_equal(run(tmp_path / "report"))
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [replace(QUICK, failed_in_accuracy="exclude"), replace(QUICK, failed_in_agreement="own_category")],
+)
+def test_the_switches_for_failed_extractions(tmp_path: Path, settings: Settings) -> None:
+    write(tmp_path / "report", lively(), settings)
+    assert recompute.main(tmp_path / "report") == 0
+
+
+def test_few_questions_one_reader_and_models_alone(tmp_path: Path) -> None:
+    """Where most is undefined, the reasons are compared as well."""
+    small = {"R1": "AAAAAAAA", "R2": "AAAABBBB"}, {"M1": "xxxxxxxx", "M2": "ABCDABCD"}
+    for place, (readers, models) in enumerate((small, ({"R1": "ABCDABCD"}, small[1]), ({}, small[1]), (small[0], {}))):
+        write(tmp_path / str(place), make_arrays(readers, models, "AAAAAAAA", clusters=[0, 0, 1, 1, 2, 2, 3, 3]))
+        assert recompute.main(tmp_path / str(place)) == 0
+
+
+def test_the_study_of_the_paper(tmp_path: Path, shared_data: Path) -> None:
+    golden = shared_data.parent / GOLDEN
+    if not golden.is_file():
+        pytest.skip("the study of the paper is not on this machine")
+    arrays, _expected = paper_shaped(golden)
+    voided = np.flatnonzero(arrays.questions.voided)
+    excluded = [
+        {"kind": "case", "case": n + 1, "question": n + 1, "decided": "before_unblinding"} for n in voided.tolist()
+    ]
+    write(tmp_path / "report", replace(arrays, excluded=tuple(excluded)))
+    check_equal(run(tmp_path / "report"))
+
+
+@pytest.mark.parametrize("seed", [2, 3, 19, 27, 56])
+def test_random_studies(tmp_path: Path, seed: int) -> None:
+    status, printed = random_studies.run(seed, tmp_path)
+    assert status == 0, printed
+
+
+# --- what was changed is found --------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("made") / "report"
+    write(folder, lively(30, n_readers=2))
+    return folder
+
+
+@pytest.fixture
+def report(written: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(written, tmp_path / "report"))
+
+
+@pytest.fixture
+def tampered(report: Path, capsys: pytest.CaptureFixture[str]) -> Tampered:
+    """The lines that the script prints after a change of the stored analysis."""
+
+    def after(change: Callable[[dict[str, Any]], object]) -> list[str]:
+        path = report / "analysis.json"
+        result = json.loads(path.read_text(encoding="utf-8"))
+        change(result)
+        path.write_text(json.dumps(result), encoding="utf-8")
+        assert recompute.main(report) == 1
+        return capsys.readouterr().out.splitlines()
+
+    return after
+
+
+def test_a_changed_number_is_named_with_both_values(tampered: Tampered) -> None:
+    def change(result: dict[str, Any]) -> None:
+        pair = result["panels"]["All tasks"]["pairs"][0]
+        assert (pair["first"], pair["second"]) == ("M0, =1", "M1, =1")
+        pair["cohen_kappa"]["ci95"][1] += 1e-6
+
+    lines = tampered(change)
+    [line] = [one for one in lines if one.startswith("  ")]
+    assert line.startswith("  panels, All tasks.pairs[M0, =1, M1, =1].cohen_kappa.ci95[1]: analysis.json 0.")
+    assert ", computed 0." in line
+    assert lines[-1] == "1 differ"
+
+
+def test_every_changed_number_is_found(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """All that can be changed at once, by a millionth, and counts by one."""
+    path = report / "analysis.json"
+    result = json.loads(path.read_text(encoding="utf-8"))
+    given = {name: result.pop(name) for name in recompute.GIVEN} | {"items": {"case": result["items"].pop("case")}}
+    n_changed = len(recompute.numbers_in(result, ""))
+    changed = _changed(result)
+    changed["items"] |= given.pop("items")
+    path.write_text(json.dumps(changed | given), encoding="utf-8")
+    assert recompute.main(report) == 1
+    assert n_changed > 5_000
+    assert capsys.readouterr().out.splitlines()[-1] == f"{n_changed} differ"
+
+
+def _changed(tree: Any) -> Any:
+    if isinstance(tree, dict):
+        return {name: _changed(one) for name, one in tree.items()}
+    if isinstance(tree, list):
+        return [_changed(one) for one in tree]
+    if isinstance(tree, bool) or not isinstance(tree, int | float):
+        return tree
+    return tree + 1 if isinstance(tree, int) else tree * (1 + 1e-6) if tree else 1e-6
+
+
+def _swap_seed(result: dict[str, Any]) -> None:
+    result["settings"]["seed"] += 1
+
+
+def _drop_value(result: dict[str, Any]) -> None:
+    result["mrmc"]["readers"]["value"] = None
+
+
+def _drop_flag(result: dict[str, Any]) -> None:
+    result["comparisons"][-1]["p"]["flags"] = []
+
+
+def _move_case(result: dict[str, Any]) -> None:
+    result["items"]["case"][-1] += 1
+
+
+def _drop_variant(result: dict[str, Any]) -> None:
+    del result["variants"]["with_slips"]
+
+
+def _claim(result: dict[str, Any]) -> None:
+    result["comparisons"][0]["superior"] = not result["comparisons"][0]["superior"]
+
+
+@pytest.mark.parametrize("change", [_swap_seed, _drop_value, _drop_flag, _move_case, _drop_variant, _claim])
+def test_what_else_was_changed_is_found(tampered: Tampered, change: Callable[[dict[str, Any]], None]) -> None:
+    assert tampered(change)[-1].endswith(" differ")
+
+
+def test_numbers_that_the_script_does_not_know_are_listed(tampered: Tampered) -> None:
+    def change(result: dict[str, Any]) -> None:
+        result["later"] = {"number": 1.5}
+        result["time"]["all"]["mode"] = 3
+
+    lines = tampered(change)
+    assert [one.strip() for one in lines if one.startswith("  not")] == [
+        "not checked: time.all.mode",
+        "not checked: later.number",
+    ]
+    assert lines[-1] == "some not checked"
+
+
+def test_a_changed_rating_is_found(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = report / "data" / "ratings.csv"
+    lines = path.read_text(encoding="utf-8").split("\r\n")
+    first = next(row for row, line in enumerate(lines) if ",answered,A," in line)
+    lines[first] = lines[first].replace(",answered,A,", ",answered,B,")
+    path.write_text("\r\n".join(lines), encoding="utf-8", newline="")
+    assert recompute.main(report) == 1
+    assert "items.answers.R" in capsys.readouterr().out
+
+
+def test_ratings_that_cannot_be_read(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = report / "data" / "ratings.csv"
+    text = path.read_text(encoding="utf-8")
+    for changed, told in (
+        (text + text.splitlines()[1] + "\n", "a rater has two rows for one case"),
+        (text.replace(",presence,", ",location,", 1), "case 1 has more than one task"),
+        (text.replace("\nR0,", "\nR5,", 1), "KeyError: 'R5'"),
+    ):
+        path.write_text(changed, encoding="utf-8", newline="")
+        assert recompute.main(report) == 2
+        assert told in capsys.readouterr().out
+    path.unlink()
+    assert recompute.main(report) == 2
