@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from math import nan
 from typing import overload
 
 from readerstudy.results.stored import ALL_TASKS, READER, Json, kinds_of, order_of
+from readerstudy.statistics.items import ItemStatistics, beaten_by, item_of
 
 NOT_COUNTED = " ."
+LETTERS = "ABCD"
 
 
 class Which(StrEnum):
     ALL = ""
     MISSED = "missed"  # by everybody who counts
     READERS_MISSED = "readers-missed"
+    BEATEN = "beaten"  # more raters chose a wrong option than the key
+
+
+class Show(StrEnum):
+    ANSWERS = ""  # of every rater
+    BEHAVIOUR = "behaviour"  # difficulty, discrimination, distractors
 
 
 @dataclass(frozen=True)
@@ -36,6 +45,16 @@ class Item:
     n_counted: int
     answers: list[Answer]  # in the order of the analysis
     is_missed_by_readers: bool
+    behaviour: ItemStatistics
+
+    @property
+    def options(self) -> list[tuple[str, int]]:
+        """How many raters chose each option."""
+        return list(zip(LETTERS, self.behaviour.chosen, strict=True))
+
+    @property
+    def beaten_by(self) -> str:
+        return ", ".join(LETTERS[option] for option in self.behaviour.beaten_by)
 
     @property
     def is_missed(self) -> bool:
@@ -81,6 +100,7 @@ class _Items(Sequence[Item]):
             n_counted=items["n_counted"][place],
             answers=[Answer(sign.strip() or "–", sign != key and sign not in NOT_COUNTED) for sign in signs],
             is_missed_by_readers=_is_missed_by_readers(items, self._readers, place),
+            behaviour=_behaviour(items, self._names, place),
         )
 
 
@@ -96,7 +116,28 @@ def _wanted(result: Json, which: Which) -> Callable[[int], bool]:
         return lambda place: n_counted[place] > 0 and n_right[place] == 0
     if which == Which.READERS_MISSED:
         return lambda place: _is_missed_by_readers(items, readers, place)
+    if which == Which.BEATEN:
+        names = order_of(result)
+        return lambda place: bool(beaten_by(_chosen(items, names, place), LETTERS.index(items["key"][place])))
     return lambda place: True
+
+
+def _chosen(items: Json, names: Sequence[str], place: int) -> list[int]:
+    """Raters who chose each option in time: capital letters."""
+    signs = [items["answers"][name][place] for name in names]
+    return [signs.count(letter) for letter in LETTERS]
+
+
+def _behaviour(items: Json, names: Sequence[str], place: int) -> ItemStatistics:
+    told_apart = items["discrimination"][place]
+    return item_of(
+        _chosen(items, names, place),
+        LETTERS.index(items["key"][place]),
+        items["n_right"][place],
+        items["n_counted"][place],
+        nan if told_apart is None else told_apart,
+        place in items["missed_by_all"],
+    )
 
 
 def _is_missed_by_readers(items: Json, readers: list[str], place: int) -> bool:

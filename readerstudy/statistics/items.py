@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import atanh, sqrt, tanh
 
@@ -76,22 +77,29 @@ def item_statistics(answers: Codes, correct: Codes, key: Codes, n_options: int) 
     n_right, n_counted = (correct == 1).sum(axis=0).tolist(), (correct >= 0).sum(axis=0).tolist()
     told_apart = discrimination(correct)
     missed = missed_by_all(correct).tolist()
-    found = []
-    for item, chosen in enumerate(counts.tolist()):
-        right = int(key[item])
-        fewest = FUNCTIONING * sum(chosen)
-        wrong = [option for option in range(n_options) if option != right and chosen[option]]
-        found.append(
-            ItemStatistics(
-                difficulty=from_estimate(share(n_right[item], n_counted[item])),
-                discrimination=_correlation(float(told_apart[item]), n_counted[item]),
-                chosen=tuple(chosen),
-                functioning_distractors=sum(chosen[option] >= fewest for option in wrong),
-                beaten_by=tuple(option for option in wrong if chosen[option] > chosen[right]),
-                missed_by_all=missed[item],
-            )
-        )
-    return found
+    rows = zip(counts.tolist(), key.tolist(), n_right, n_counted, told_apart.tolist(), missed, strict=True)
+    return [item_of(*row) for row in rows]
+
+
+def item_of(
+    chosen: Sequence[int], key: int, n_right: int, n_counted: int, told_apart: float, missed: bool
+) -> ItemStatistics:
+    """One question from its sums: raters who chose each option, were right, and counted; its item-rest correlation."""
+    fewest = FUNCTIONING * sum(chosen)
+    wrong = [option for option, n in enumerate(chosen) if option != key and n]
+    return ItemStatistics(
+        difficulty=from_estimate(share(n_right, n_counted)),
+        discrimination=_correlation(told_apart, n_counted),
+        chosen=tuple(chosen),
+        functioning_distractors=sum(chosen[option] >= fewest for option in wrong),
+        beaten_by=beaten_by(chosen, key),
+        missed_by_all=missed,
+    )
+
+
+def beaten_by(chosen: Sequence[int], key: int) -> tuple[int, ...]:
+    """Wrong options that more raters chose than the key."""
+    return tuple(option for option, n in enumerate(chosen) if option != key and n > chosen[key])
 
 
 def discrimination(correct: Codes) -> NDArray[np.float64]:

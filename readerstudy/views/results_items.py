@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from readerstudy.results.items import Which, items_table
+from readerstudy.results.items import Show, Which, items_table
 from readerstudy.results.stored import ALL_TASKS, has_times, order_of, panel_names
 from readerstudy.results.tables import breakdown
 from readerstudy.results.way import Seen
@@ -30,14 +30,19 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
     panel = panel_named(result, request.GET.get("task", ""))
     asked = request.GET.get("which", "")
     which = Which(asked) if asked in set(Which) else Which.ALL
+    show = Show.BEHAVIOUR if request.GET.get("show") == Show.BEHAVIOUR else Show.ANSWERS
     items = items_table(result, panel, which)
     context: dict[str, Any] = {
         **seen.context(),
         "names": order_of(result),
         "which": which,
-        "tabs": [(one, result["panels"][one]["n"], _query(one, which), one == panel) for one in panel_names(result)],
-        "choices": [(one, _query(panel, one)) for one in Which],
-        "query": _query(panel, which),
+        "show": show,
+        "tabs": [
+            (one, result["panels"][one]["n"], _query(one, which, show), one == panel) for one in panel_names(result)
+        ],
+        "choices": [(one, _query(panel, one, show)) for one in Which],
+        "shows": [(one, _query(panel, which, one)) for one in Show],
+        "query": _query(panel, which, show),
         "page": Paginator(items, ITEMS_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "readerstudy/results/items.html", context)
@@ -81,6 +86,6 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     return render(request, "readerstudy/results/categories.html", context)
 
 
-def _query(panel: str, which: Which) -> str:
-    said = {"task": "" if panel == ALL_TASKS else panel, "which": which.value}
+def _query(panel: str, which: Which, show: Show) -> str:
+    said = {"task": "" if panel == ALL_TASKS else panel, "which": which.value, "show": show.value}
     return urlencode({name: value for name, value in said.items() if value})

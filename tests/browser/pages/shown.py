@@ -221,6 +221,7 @@ FULL = [
     Shown("study-report", "cora", ("study results", "analysis"), note="none so far"),
     Shown("study-agreement", "cora", ("study results", "analysis"), "?task=location&of=right"),
     Shown("study-items", "cora", ("study results", "analysis"), "?which=missed"),
+    Shown("study-items", "cora", ("study results", "analysis"), "?show=behaviour"),
     Shown("study-pair", "cora", ("study results", "analysis", "0", "2"), act=unfold),
     # results by a link
     Shown("study-share", "cora", ("study results", "analysis"), act=unfold),

@@ -29,7 +29,9 @@ def made(said: dict[str, str], *, clusters: list[int] | None = None, n_tasks: in
         simulated=True,
         cluster_level="exam",
         n_without_key=0,
-        entrants=tuple(Entrant(name, {"model": name.lower(), "version": "", "run": name, "number": 1}) for name in said),
+        entrants=tuple(
+            Entrant(name, {"model": name.lower(), "version": "", "run": name, "number": 1}) for name in said
+        ),
         key=np.ones(n, dtype=np.int8),
         task=np.array([place % n_tasks for place in range(n)], dtype=np.int8),
         category=tuple("Lungs" if place % 3 else "Heart" for place in range(n)),

@@ -121,6 +121,18 @@ def test_what_the_analysis_does_not_hold_is_not_found(coordinator: Client, seen:
     assert coordinator.get(address("study-agreement", seen) + wrong).status_code == 404
 
 
+def test_how_each_case_behaves(coordinator: Client, seen: Analysis) -> None:
+    page = coordinator.get(address("study-items", seen) + "?show=behaviour&which=beaten").content.decode()
+    assert "A chosen more often than the key" in page
+    assert "25.00" in page
+    assert "1 of 3" in page
+    assert "show=behaviour" in page  # what is shown stays when the task changes
+    assert "Case 1" not in page
+    empty = coordinator.get(address("study-items", seen) + "?show=behaviour&which=missed").content.decode()
+    assert "No such case" in empty
+    assert coordinator.get(address("study-items", seen) + "?show=nonsense").context["show"] == ""
+
+
 def test_a_figure_is_a_file_that_keeps_to_itself(coordinator: Client, seen: Analysis) -> None:
     response = coordinator.get(address("study-figure", seen, "accuracy", "one", "svg"))
     assert response["Content-Type"] == "image/svg+xml"

@@ -117,3 +117,21 @@ def test_cases_missed_by_all_readers_are_found(result: dict[str, Any]) -> None:
     assert not items_table(result, ALL_TASKS, Which.MISSED)
     [second] = [one for one in items_table(result, "presence", Which.ALL) if one.case == 2]
     assert [(one.sign, one.is_wrong) for one in second.answers][-1] == ("x", True)
+
+
+def test_what_a_case_says_of_itself_is_what_the_kernel_says(result: dict[str, Any]) -> None:
+    first, second, third, fourth = items_table(result, ALL_TASKS, Which.ALL)
+    assert fourth.options == [("A", 3), ("B", 1), ("C", 0), ("D", 0)]  # two readers and a model chose A, the key is B
+    assert (fourth.beaten_by, fourth.behaviour.functioning_distractors) == ("A", 1)
+    assert second.behaviour.chosen == (0, 3, 0, 0)  # a failed extraction chose nothing
+    stats = (first.behaviour, second.behaviour, third.behaviour, fourth.behaviour)
+    assert [one.difficulty.value for one in stats] == [0.75, 0.75, 0.75, 0.25]
+    assert [one.discrimination.value for one in stats] == pytest.approx(result["items"]["discrimination"])
+    assert {(one.discrimination.n, one.discrimination.flags) for one in stats} == {(4, ("small_n",))}
+    assert all(one.discrimination.ci95 for one in stats if abs(one.discrimination.value or 0) < 1)
+    assert [one.case for one in items_table(result, ALL_TASKS, Which.BEATEN)] == [4]
+
+
+def test_a_case_that_tells_nobody_apart_has_a_reason(result: dict[str, Any]) -> None:
+    result["items"]["discrimination"][0] = None
+    assert items_table(result, ALL_TASKS, Which.ALL)[0].behaviour.discrimination.reason == "no_variation"
