@@ -26,6 +26,7 @@ FEWEST_CLUSTERS = 10
 MOST_UNDEFINED = 0.05
 SHARES = (0.025, 0.975)
 CELLS_AT_ONCE = 4_000_000  # of draws by units: a block stays within some 50 MB
+FEW_UNITS = 0.5  # of all units: where fewer than this share add anything, only they are multiplied
 IN_CACHE = 50_000  # counts of a few draws, where there are few units
 EXACT_IN_SINGLE = 2**24  # whole numbers up to here add up exactly in 32-bit floats, in any order
 
@@ -56,6 +57,19 @@ class Units:
         order = np.argsort(self.number, kind="stable")
         starts = np.searchsorted(self.number[order], np.arange(self.m))
         return np.asarray(np.add.reduceat(columns[order], starts, axis=0))
+
+    def counts(self, flags: Sequence[NDArray[np.bool_]]) -> list[NDArray[np.floating]]:
+        """Of each array of flags, shape (columns, questions), how many of a unit are set: shape (m, columns).
+
+        In the floats in which they add up exactly over all units.
+        """
+        order = np.argsort(self.number, kind="stable")
+        starts = np.searchsorted(self.number[order], np.arange(self.m))
+        largest = int(np.diff(starts, append=len(order)).max(initial=0))
+        kind = exact_kind(self.m, largest)
+        if not self.clustered:
+            return [one.T.astype(kind) for one in flags]
+        return [np.add.reduceat(one[:, order], starts, axis=1, dtype=kind).T for one in flags]
 
 
 def units_of(cluster: NDArray[np.integer]) -> Units:
@@ -110,13 +124,22 @@ def resampled_each(parts: Sequence[NDArray[Any]], rng: np.random.Generator, draw
     if m == 0:
         return [np.zeros((draws, *shape)) for shape in shapes]
     flat = [_for_products(part.reshape(m, -1)) for part in parts]
+    chosen = [_units_with_something(part) for part in flat]
+    flat = [part if some is None else part[some] for part, some in zip(flat, chosen, strict=True)]
     totals = [np.empty((part.shape[1], draws)) for part in flat]
     step = max(1, CELLS_AT_ONCE // m)
     for start in range(0, draws, step):
         counts = drawn_counts(m, rng, min(step, draws - start), np.float32)
-        for part, total in zip(flat, totals, strict=True):
-            total[:, start : start + step] = part.T @ counts.T.astype(part.dtype, copy=False)
+        for part, some, total in zip(flat, chosen, totals, strict=True):
+            of_units = counts if some is None else counts[:, some]
+            total[:, start : start + step] = part.T @ of_units.T.astype(part.dtype, copy=False)
     return [_draws_inside(total, shape) for total, shape in zip(totals, shapes, strict=True)]
+
+
+def _units_with_something(part: NDArray[np.floating]) -> NDArray[np.intp] | None:
+    """The units that add anything, where they are few; None where nearly all of them do."""
+    some = np.flatnonzero(part.any(axis=1))
+    return some if len(some) < FEW_UNITS * len(part) else None
 
 
 def _for_products(flat: NDArray[Any]) -> NDArray[np.floating]:

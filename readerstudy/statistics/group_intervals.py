@@ -21,9 +21,9 @@ from readerstudy.statistics.bootstrap import (
     generator,
     percentile_intervals,
     resampled_each,
-    resampled_totals,
 )
 from readerstudy.statistics.kappa_sums import KappaSums
+from readerstudy.statistics.pair_intervals import clusters_in_common
 from readerstudy.statistics.pair_tables import Codes, pair_tables, rater_pairs
 from readerstudy.statistics.pairs import cohen_kappa
 from readerstudy.statistics.rating_sums import (
@@ -118,8 +118,7 @@ def mean_kappas(
     reason of that pair; ``one_rater`` without a pair.
     """
     sums = KappaSums.of(answers, n_options)
-    columns = units.sums(sums.columns(answers))
-    drawn = resampled_totals(columns, generator(seed, panel, GROUPS), draws)
+    drawn = resampled_each(units.counts(sums.parts(answers)), generator(seed, panel, GROUPS), draws)
     return _means(sums.kappas(drawn), answers, is_reader, n_options, units)
 
 
@@ -137,8 +136,10 @@ def panel_agreement(
     sums = KappaSums.of(answers, n_options)
     chosen = {"readers": is_reader, "models": ~is_reader, "all": np.ones_like(is_reader)}
     of = {name: _Group.of(answers[rows], n_options, units) for name, rows in chosen.items()}
-    parts = [units.sums(sums.columns(answers)), *(part for group in of.values() for part in group.parts)]
-    first, *rest = resampled_each(parts, generator(seed, panel, GROUPS), draws)
+    of_pairs = units.counts(sums.parts(answers))
+    parts = [*of_pairs, *(part for group in of.values() for part in group.parts)]
+    drawn = resampled_each(parts, generator(seed, panel, GROUPS), draws)
+    first, rest = drawn[: len(of_pairs)], drawn[len(of_pairs) :]
     found = {
         name: group.statistics(rest[2 * place : 2 * place + 2], units) for place, (name, group) in enumerate(of.items())
     }
@@ -192,7 +193,7 @@ def _means(
     """``drawn``: kappas, shape (draws, pairs)."""
     tables = pair_tables(answers, n_options)[:, 0]
     kappas, common = cohen_kappa(tables), tables.sum(axis=(1, 2))
-    n_clusters = _clusters_in_common(answers, units) if units.clustered else None
+    n_clusters = clusters_in_common(answers, units) if units.clustered else None
     readers = np.array([int(is_reader[i]) + int(is_reader[j]) for i, j in rater_pairs(len(answers))], dtype=np.int64)
     found = GroupStatistics({}, {})
     for name, (plus, minus) in _contrasts(readers).items():
@@ -210,12 +211,6 @@ def _means(
         found.results[name] = agreement_result(float(value), interval, n, units.method, reason)
         found.bootstrap_undefined_fraction[name] = interval.bootstrap_undefined_fraction
     return found
-
-
-def _clusters_in_common(answers: Codes, units: Units) -> NDArray[np.int64]:
-    """Of each pair, the clusters that hold a question which both rated."""
-    both = [(answers[i] >= 0) & (answers[j] >= 0) for i, j in rater_pairs(len(answers))]
-    return np.array([np.count_nonzero(np.bincount(units.number[one], minlength=units.m)) for one in both])
 
 
 def _contrasts(readers: NDArray[np.int64]) -> dict[str, tuple[Chosen, Chosen | None]]:

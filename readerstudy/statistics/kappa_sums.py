@@ -6,6 +6,7 @@ the questions on which the other gave no rating; so a few columns for each rater
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -37,33 +38,28 @@ class KappaSums:
         """``answers``: codes of options, shape (raters, questions); negative: no rating."""
         return cls(len(answers), n_options, tuple(np.flatnonzero((answers < 0).any(axis=1)).tolist()))
 
-    def columns(self, answers: Codes) -> NDArray[np.int32]:
-        """Shape (questions, columns): options of raters, agreement of pairs, options where another has none."""
+    def parts(self, answers: Codes) -> list[NDArray[np.bool_]]:
+        """Each of shape (columns, questions): options of raters, agreement of pairs; options where one has none."""
         chosen = answers[:, np.newaxis, :] == np.arange(self.n_options)[:, np.newaxis]
+        chosen = chosen.reshape(self.n_raters * self.n_options, answers.shape[1])
         agreed = [(answers[i] == answers[j]) & (answers[i] >= 0) for i, j in rater_pairs(self.n_raters)]
-        alone = [chosen & (answers[j] < 0) for j in self.incomplete]
-        shape = (self.n_raters * self.n_options, answers.shape[1])
-        rows = [chosen.reshape(shape), *agreed, *(one.reshape(shape) for one in alone)]
-        return np.vstack(rows).T.astype(np.int32)
+        return [np.vstack([chosen, *agreed]), *(chosen & (answers[j] < 0) for j in self.incomplete)]
 
-    def kappas(self, totals: Floats) -> Floats:
-        """Cohen's kappa of each pair, shape (..., pairs), from sums of the columns, shape (..., columns).
+    def kappas(self, parts: Sequence[Floats]) -> Floats:
+        """Cohen's kappa of each pair, shape (..., pairs), from sums of the columns of each part, shape (..., columns).
 
         NaN without a common question, and where both chose one and the same option only.
         """
-        leading, pairs = totals.shape[:-1], rater_pairs(self.n_raters)
-        of_raters, n_pairs = self.n_raters * self.n_options, len(pairs)
-        chosen = totals[..., :of_raters].reshape(*leading, self.n_raters, self.n_options)
-        alone = totals[..., of_raters + n_pairs :].reshape(
-            *leading, len(self.incomplete), self.n_raters, self.n_options
-        )
-        place = {rater: each for each, rater in enumerate(self.incomplete)}
+        totals, pairs = parts[0], rater_pairs(self.n_raters)
+        of_raters = self.n_raters * self.n_options
+        alone = dict(zip(self.incomplete, parts[1:], strict=True))
 
         def margin(rater: int, other: int) -> Floats:
-            of_rater: Floats = chosen[..., rater, :]
-            return of_rater - alone[..., place[other], rater, :] if other in place else of_rater
+            options = slice(rater * self.n_options, (rater + 1) * self.n_options)
+            of_rater: Floats = totals[..., options]
+            return of_rater - alone[other][..., options] if other in alone else of_rater
 
-        found = np.empty((*leading, n_pairs))
+        found = np.empty((len(pairs), *totals.shape[:-1])).transpose(*range(1, totals.ndim), 0)
         for pair, (i, j) in enumerate(pairs):
             rows, columns = margin(i, j), margin(j, i)
             n = rows.sum(axis=-1)

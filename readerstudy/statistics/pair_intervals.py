@@ -6,9 +6,8 @@ that what is said of a pair does not depend on who else is in the analysis. By c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from math import isnan
 from typing import Any
 
@@ -20,20 +19,21 @@ from readerstudy.statistics.bootstrap import (
     DRAWS,
     Bootstrapped,
     Units,
-    exact_kind,
     generator,
     percentile_intervals,
+    resampled_each,
     resampled_tables,
-    resampled_totals,
 )
+from readerstudy.statistics.pair_sums import PairColumns, PairSums
 from readerstudy.statistics.pair_tables import Codes, Tables, outcome_tables, pair_tables, rater_pairs
 from readerstudy.statistics.results import Result
 
 Replicates = dict[str, NDArray[np.float64]]  # of each statistic, shape (draws, pairs)
-Replicated = tuple[Replicates, NDArray[np.integer] | None]  # and the clusters of each pair, where clusters are drawn
+Sums = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # agreed, rows, columns
 
 OPTIONS, RIGHT_WRONG, OUTCOMES = "options", "right_wrong", "outcomes"  # families of draws by question
 PAIRS = "pairs"  # the one family of draws by cluster
+ERROR_CONSISTENCY = "error_consistency"  # the one statistic of right and wrong
 
 
 @dataclass(frozen=True)
@@ -44,15 +44,6 @@ class PairStatistics:
     second: int
     results: dict[str, Result]
     bootstrap_undefined_fraction: dict[str, float]
-
-
-@dataclass(frozen=True)
-class _Family:
-    """Statistics of one kind of table; ``count(group=, n_groups=)`` makes them, shape (pairs, groups, cells...)."""
-
-    name: str
-    count: Callable[..., Tables]
-    statistics: Mapping[str, Callable[[NDArray[Any]], NDArray[np.float64]]]
 
 
 def pair_statistics(
@@ -86,83 +77,65 @@ def pair_statistics(
     ``scott_pi``, ``gwet_ac1``, ``brennan_prediger``, ``error_consistency``, ``agreement_if_independent`` and
     ``excess_agreement``.
     """
-    families = _families(answers, correct, key, n_options)
     found = [PairStatistics(first, second, {}, {}) for first, second in rater_pairs(len(answers))]
     if not found:
         return []
+    of_options, of_right = pair_tables(answers, n_options)[:, 0], pair_tables(correct, 2)[:, 0]
+    outcomes = outcome_tables(answers, key)[:, 0]
+    values = _values(pairs.sums_of(of_options), pairs.sums_of(of_right), outcomes, n_options)
+    in_common: NDArray[np.int64] | None = None
+    counted: NDArray[np.int64] | None = None
     if units.clustered:
-        by_unit = [family.count(group=units.number, n_groups=units.m) for family in families]
-        replicated = _by_cluster(families, by_unit, generator(seed, panel, PAIRS), draws)
+        drawn = _by_cluster(PairColumns(answers, correct, key, n_options), units, generator(seed, panel, PAIRS), draws)
+        in_common, counted = clusters_in_common(answers, units), clusters_in_common(correct, units)
     else:
-        by_unit = [family.count() for family in families]
-        replicated = _by_question(families, by_unit, seed, panel, draws)
-    tables = {family.name: counted.sum(axis=1) for family, counted in zip(families, by_unit, strict=True)}
-    for family, (replicates, n_clusters) in zip(families, replicated, strict=True):
-        shown = tables[RIGHT_WRONG if family.name == RIGHT_WRONG else OPTIONS]
-        for name, statistic in family.statistics.items():
-            intervals = percentile_intervals(replicates[name], shown.sum(axis=(1, 2)), n_clusters)
-            values = statistic(tables[family.name]).tolist()
-            for pair, value, table, interval in zip(found, values, shown, intervals, strict=True):
-                pair.results[name] = _result(value, table, interval, units.method)
-                pair.bootstrap_undefined_fraction[name] = interval.bootstrap_undefined_fraction
+        drawn = _by_question((of_options, of_right, outcomes), seed, panel, draws)
+    for name, replicates in _replicated(drawn, len(found), draws, n_options).items():
+        shown, n_clusters = (of_right, counted) if name == ERROR_CONSISTENCY else (of_options, in_common)
+        intervals = percentile_intervals(replicates, shown.sum(axis=(1, 2)), n_clusters)
+        for pair, value, table, interval in zip(found, values[name].tolist(), shown, intervals, strict=True):
+            pair.results[name] = _result(value, table, interval, units.method)
+            pair.bootstrap_undefined_fraction[name] = interval.bootstrap_undefined_fraction
     return found
 
 
-def _families(answers: Codes, correct: Codes, key: Codes, n_options: int) -> tuple[_Family, ...]:
-    of_options = {
-        "percent_agreement": pairs.percent_agreement,
-        "expected_agreement": pairs.expected_agreement,
-        "cohen_kappa": pairs.cohen_kappa,
-        "scott_pi": pairs.scott_pi,
-        "gwet_ac1": pairs.gwet_ac1,
-        "brennan_prediger": pairs.brennan_prediger,
+def clusters_in_common(codes: Codes, units: Units) -> NDArray[np.int64]:
+    """Of each pair, the clusters that hold a question on which neither code is negative."""
+    both = [(codes[i] >= 0) & (codes[j] >= 0) for i, j in rater_pairs(len(codes))]
+    return np.array([np.count_nonzero(np.bincount(units.number[one], minlength=units.m)) for one in both])
+
+
+def _values(of_options: Sums, of_right: Sums, outcomes: NDArray[Any], n_options: int) -> dict[str, NDArray[np.float64]]:
+    """Every statistic by name, of one pair in many draws or of many pairs."""
+    return {
+        **pairs.coefficients(*of_options),
+        ERROR_CONSISTENCY: pairs.coefficients(*of_right)["cohen_kappa"],
+        "agreement_if_independent": pairs.agreement_if_independent(outcomes, n_options),
+        "excess_agreement": pairs.excess_agreement(outcomes, n_options),
     }
-    of_outcomes = {
-        "agreement_if_independent": partial(pairs.agreement_if_independent, n_options=n_options),
-        "excess_agreement": partial(pairs.excess_agreement, n_options=n_options),
-    }
-    return (
-        _Family(OPTIONS, partial(pair_tables, answers, n_options), of_options),
-        _Family(RIGHT_WRONG, partial(pair_tables, correct, 2), {"error_consistency": pairs.error_consistency}),
-        _Family(OUTCOMES, partial(outcome_tables, answers, key), of_outcomes),
-    )
 
 
-def _by_question(
-    families: tuple[_Family, ...], tables: list[Tables], seed: int, panel: str, draws: int
-) -> Iterator[Replicated]:
-    for family, of_pairs in zip(families, tables, strict=True):
-        found = {name: np.empty((draws, len(of_pairs))) for name in family.statistics}
-        for pair, table in enumerate(of_pairs):
-            drawn = resampled_tables(table[0], generator(seed, panel, family.name), draws)
-            for name, statistic in family.statistics.items():
-                found[name][:, pair] = statistic(drawn)
-        yield found, None
+def _replicated(drawn: Iterator[PairSums], n_pairs: int, draws: int, n_options: int) -> Replicates:
+    """Every statistic of each pair in each draw, the draws of a pair side by side in memory."""
+    found: Replicates = {}
+    for pair, sums in enumerate(drawn):
+        of_options = (sums.agreed, sums.rows, sums.columns)
+        for name, replicates in _values(of_options, sums.right_wrong, sums.outcomes, n_options).items():
+            found.setdefault(name, np.empty((n_pairs, draws)).T)[:, pair] = replicates
+    return found
 
 
-def _by_cluster(
-    families: tuple[_Family, ...], by_unit: list[Tables], rng: np.random.Generator, draws: int
-) -> Iterator[Replicated]:
-    columns = _as_columns(by_unit)
-    totals = resampled_totals(columns, rng, draws)
-    start = 0
-    for family, counted in zip(families, by_unit, strict=True):
-        cells = counted[:, 0].size
-        drawn = totals[:, start : start + cells].reshape(draws, len(counted), *counted.shape[2:])
-        start += cells
-        n_clusters = counted.reshape(*counted.shape[:2], -1).any(axis=2).sum(axis=1)
-        yield {name: statistic(drawn) for name, statistic in family.statistics.items()}, n_clusters
+def _by_question(tables: tuple[Tables, Tables, Tables], seed: int, panel: str, draws: int) -> Iterator[PairSums]:
+    for of_pair in zip(*tables, strict=True):
+        of_options, of_right, outcomes = (
+            resampled_tables(table, generator(seed, panel, family), draws)
+            for table, family in zip(of_pair, (OPTIONS, RIGHT_WRONG, OUTCOMES), strict=True)
+        )
+        yield PairSums(*pairs.sums_of(of_options), outcomes, pairs.sums_of(of_right))
 
 
-def _as_columns(by_unit: list[Tables]) -> NDArray[np.floating]:
-    """Tables of shape (pairs, units, cells...) side by side, shape (units, columns), copied once: they are large."""
-    n_pairs, m = by_unit[0].shape[:2]
-    sizes = [counted[:, 0].size for counted in by_unit]
-    largest = max(int(counted.max(initial=0)) for counted in by_unit)
-    columns = np.empty((m, sum(sizes)), dtype=exact_kind(m, largest))
-    for counted, part in zip(by_unit, np.split(columns, np.cumsum(sizes)[:-1], axis=1), strict=True):
-        part.reshape(m, n_pairs, -1)[:] = counted.reshape(n_pairs, m, -1).swapaxes(0, 1)
-    return columns
+def _by_cluster(columns: PairColumns, units: Units, rng: np.random.Generator, draws: int) -> Iterator[PairSums]:
+    return columns.of_pairs(resampled_each(units.counts(columns.parts()), rng, draws))
 
 
 def _result(value: float, table: Tables, interval: Bootstrapped, method: str) -> Result:

@@ -93,19 +93,45 @@ def cohen_kappa_se_null(tables: Counts, weights: Values | None = None) -> Values
 
 def scott_pi(tables: Counts) -> Values:
     """Chance from the mean of the two margins, squared [3]_."""
-    return chance_corrected(percent_agreement(tables), (_mean_margin(tables) ** 2).sum(axis=-1))
+    return coefficients(*sums_of(tables))["scott_pi"]
 
 
 def gwet_ac1(tables: Counts) -> Values:
     """Chance as sum of pi (1 - pi)/(q - 1) over the q allowed options [4]_: steady where one option prevails."""
-    mean = _mean_margin(tables)
-    return chance_corrected(percent_agreement(tables), (mean * (1 - mean)).sum(axis=-1) / (tables.shape[-1] - 1))
+    return coefficients(*sums_of(tables))["gwet_ac1"]
 
 
 def brennan_prediger(tables: Counts) -> Values:
     """Chance of 1/q [5]_: the reference for options whose letters mean nothing across questions."""
-    po = percent_agreement(tables)
-    return chance_corrected(po, np.full_like(po, 1 / tables.shape[-1]))
+    return coefficients(*sums_of(tables))["brennan_prediger"]
+
+
+def sums_of(tables: Counts) -> tuple[Counts, Counts, Counts]:
+    """What the unweighted coefficients need of tables: the diagonal as one number, the margins of rows and columns."""
+    return np.einsum("...ii->...", tables), tables.sum(axis=-1), tables.sum(axis=-2)
+
+
+def coefficients(agreed: Counts, rows: Counts, columns: Counts) -> dict[str, Values]:
+    """Every unweighted coefficient of the same options, by name; all of them at once, since they share their parts.
+
+    Parameters
+    ----------
+    agreed : array, shape (...)
+        Questions on which both chose the same option.
+    rows, columns : array, shape (..., q)
+        How often the first and the second rater chose each option, where both gave an answer.
+    """
+    n, q = rows.sum(axis=-1), rows.shape[-1]
+    first, second = _divided(rows, n[..., None]), _divided(columns, n[..., None])
+    po, pe, mean = _divided(agreed, n), (first * second).sum(axis=-1), (first + second) / 2
+    return {
+        "percent_agreement": po,
+        "expected_agreement": pe,
+        "cohen_kappa": chance_corrected(po, pe),
+        "scott_pi": chance_corrected(po, (mean**2).sum(axis=-1)),
+        "gwet_ac1": chance_corrected(po, (mean * (1 - mean)).sum(axis=-1) / (q - 1)),
+        "brennan_prediger": chance_corrected(po, np.full_like(po, 1 / q)),
+    }
 
 
 def chance_corrected(po: Values, pe: Values) -> Values:
@@ -188,11 +214,6 @@ def _margins(tables: Counts) -> tuple[Values, Values]:
     """Shares of the options in the rows and in the columns; from counts, so that a constant rater's is exactly 1."""
     n = tables.sum(axis=(-2, -1))[..., None]
     return _divided(tables.sum(axis=-1), n), _divided(tables.sum(axis=-2), n)
-
-
-def _mean_margin(tables: Counts) -> Values:
-    rows, columns = _margins(tables)
-    return (rows + columns) / 2
 
 
 def _mean_weights(tables: Counts, weights: Values) -> Values:

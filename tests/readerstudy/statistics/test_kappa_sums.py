@@ -26,7 +26,7 @@ NOTHING = np.vstack([COMPLETE[:3], np.full((1, N), -1)])
 )
 def test_they_are_those_of_the_tables(answers: NDArray[np.int64]) -> None:
     sums = KappaSums.of(answers, Q)
-    found = sums.kappas(sums.columns(answers).sum(axis=0).astype(float))
+    found = sums.kappas([part.sum(axis=1).astype(float) for part in sums.parts(answers)])
     assert found == pytest.approx(cohen_kappa(pair_tables(answers, Q)[:, 0]), abs=1e-12, nan_ok=True)
 
 

@@ -1,0 +1,50 @@
+"""The sums of pairs are those of their tables, also where raters leave questions out; few units cost nothing else."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from readerstudy.statistics import pairs
+from readerstudy.statistics.bootstrap import generator, resampled_each, resampled_totals, units_of
+from readerstudy.statistics.pair_sums import PairColumns
+from readerstudy.statistics.pair_tables import outcome_tables, pair_tables
+
+N, Q = 80, 4
+RNG = np.random.default_rng(11)
+KEY = RNG.integers(Q, size=N)
+COMPLETE = np.where(RNG.random((4, N)) < 0.6, KEY, RNG.integers(Q, size=(4, N)))
+GAPS = np.where(RNG.random((4, N)) < 0.1, -1, COMPLETE)
+SETS = np.vstack([COMPLETE[:2], np.where(np.arange(N) < 40, COMPLETE[2], -1), np.where(np.arange(N) < 40, -1, KEY)])
+NOTHING = np.vstack([COMPLETE[:3], np.full((1, N), -1)])
+CASES = {"complete": COMPLETE, "gaps": GAPS, "sets that do not overlap": SETS, "a rater without answers": NOTHING}
+
+
+@pytest.mark.parametrize("answers", CASES.values(), ids=CASES)
+@pytest.mark.parametrize("cluster", [np.arange(N), np.arange(N) // 3], ids=["questions", "clusters"])
+def test_they_are_those_of_the_tables(answers: NDArray[np.int64], cluster: NDArray[np.int64]) -> None:
+    correct = np.where(answers == KEY, 1, 0)
+    correct[:2][RNG.random((2, N)) < 0.1] = -1  # not counted, though there may be an answer
+    columns, units = PairColumns(answers, correct, KEY, Q), units_of(cluster)
+    totals = [part.sum(axis=0, keepdims=True) for part in units.counts(columns.parts())]
+    of_options, of_right = pair_tables(answers, Q)[:, 0], pair_tables(correct, 2)[:, 0]
+    outcomes = outcome_tables(answers, KEY)[:, 0]
+    for pair, found in enumerate(columns.of_pairs(totals)):
+        agreed, rows, margins = pairs.sums_of(of_options[pair])
+        assert (found.agreed[0], found.rows[0].tolist()) == (agreed, rows.tolist())
+        assert found.columns[0].tolist() == margins.tolist()
+        assert found.outcomes[0].tolist() == outcomes[pair].tolist()
+        right = [part[0].tolist() for part in found.right_wrong]
+        assert right == [part.tolist() for part in pairs.sums_of(of_right[pair])]
+
+
+def test_a_part_that_few_units_fill_has_the_draws_of_the_others() -> None:
+    """Only the units with something are multiplied: the sums are those of all of them."""
+    few = np.zeros((N, 2))
+    few[3], few[40] = (1, 2), (0, 5)
+    whole = np.column_stack([few, np.ones(N)])
+    alone, all_of_it = resampled_each([few, whole], generator(1, "p", "f"), 50)
+    assert np.array_equal(alone, all_of_it[:, :2])
+    assert np.array_equal(alone, resampled_totals(few, generator(1, "p", "f"), 50))
+    assert not resampled_totals(np.zeros((N, 1)), generator(1, "p", "f"), 50).any()
