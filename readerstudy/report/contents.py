@@ -17,7 +17,7 @@ from readerstudy.exports import predictions, readers, voidings
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.figures.flow import flow_figure
-from readerstudy.figures.rendering import FigureForm, figures_of, render, rendered
+from readerstudy.figures.rendering import FigureForm, figures_of, rendered
 from readerstudy.figures.style import Width
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report import checklists, imrmc, ratings
@@ -30,6 +30,7 @@ from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.methods import methods_text
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.readme import readme_text
+from readerstudy.results.figure_files import figure_file
 from readerstudy.results.stored import Json
 
 SCRIPT = Path(__file__).with_name("recompute.py")
@@ -117,7 +118,7 @@ def _figures(source: Source) -> Iterator[Content]:
     for name in figures_of(result):
         for width in Width:
             for form in FigureForm:
-                make = partial(render, name, result, form, width)
+                make = partial(figure_file, source.analysis, name, form, width)
                 yield Content(f"figures/{name}-{width}.{form}", about, make, "figures/")
     flow = flow_of(result, source.facts)
     for form in FigureForm:
