@@ -18,7 +18,7 @@ class AnalysisReport(models.Model):
     analysis = models.ForeignKey(Analysis, on_delete=models.CASCADE, related_name="reports")
     sha256 = models.CharField(max_length=64)
     n_bytes = models.PositiveBigIntegerField()
-    contents = models.JSONField()  # [[name, bytes, SHA-256]] of what is in it, by name
+    contents = models.JSONField()  # [[name, bytes, SHA-256, what it is]], by name
     made_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # null: on the command line

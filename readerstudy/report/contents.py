@@ -35,6 +35,7 @@ from readerstudy.results.stored import Json
 
 SCRIPT = Path(__file__).with_name("recompute.py")
 SUMS = "SHA256SUMS"
+ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
 Rows = Iterable[Sequence[Cell]]
 
 
@@ -64,9 +65,9 @@ def contents_of(source: Source) -> list[Content]:
     study, result = source.analysis.study, source.result
     found = [*_texts(source), *_protocol(study), *_tables(result), *_figures(source), *_data(source), *_script()]
     about = {one.listed or one.name: one.about for one in found}
-    about[SUMS] = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
+    about[SUMS] = ABOUT_SUMS
     text = readme_text(result, source.analysis.result_sha256, about)
-    return [Content("README.txt", "", text.encode), *found]
+    return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
 
 
 def _texts(source: Source) -> Iterator[Content]:

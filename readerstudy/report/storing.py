@@ -44,7 +44,7 @@ def _store(
         sha256=sha256,
         defaults={
             "n_bytes": draft.stat().st_size,
-            "contents": [[one.name, one.n_bytes, one.sha256] for one in written],
+            "contents": [[one.name, one.n_bytes, one.sha256, one.about] for one in written],
             "made_by": actor,
             "made_at": at,
         },

@@ -16,7 +16,7 @@ from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.settings import read_settings
 from readerstudy.design.studies import StudyRefused
 from readerstudy.models import Analysis
-from readerstudy.report.contents import SUMS, Source, contents_of
+from readerstudy.report.contents import ABOUT_SUMS, SUMS, Source, contents_of
 from readerstudy.report.fact_finding import facts_of
 from readerstudy.results.looking import stored_result
 
@@ -32,6 +32,7 @@ class WrittenFile:
     name: str  # with folders
     n_bytes: int
     sha256: str
+    about: str
 
 
 def fresh_inputs(analysis: Analysis) -> StudyArrays:
@@ -54,17 +55,17 @@ def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> 
         for place, content in enumerate(contents):
             if tell is not None:
                 tell(place, n_files, content.name)
-            written.append(_write(folder, content.name, content.make()))
+            written.append(_write(folder, content.name, content.make(), content.about))
     sums = "".join(f"{one.sha256}  {one.name}\n" for one in sorted(written, key=lambda one: one.name))
-    written.append(_write(folder, SUMS, sums.encode()))
+    written.append(_write(folder, SUMS, sums.encode(), ABOUT_SUMS))
     if tell is not None:
         tell(n_files, n_files, "")
     return sorted(written, key=lambda one: one.name)
 
 
-def _write(folder: Path, name: str, content: bytes) -> WrittenFile:
+def _write(folder: Path, name: str, content: bytes, about: str) -> WrittenFile:
     path = folder / name
     path.parent.mkdir(parents=True, exist_ok=True)
     with whole_file(path) as file:
         file.write(content)
-    return WrittenFile(name, len(content), hashlib.sha256(content).hexdigest())
+    return WrittenFile(name, len(content), hashlib.sha256(content).hexdigest(), about)

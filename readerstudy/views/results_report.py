@@ -24,12 +24,19 @@ from readerstudy.views.results_access import seen_analysis, seen_result
 
 
 @dataclass(frozen=True)
+class FileLine:
+    name: str
+    n_bytes: int
+    about: str
+
+
+@dataclass(frozen=True)
 class ReportState:
     """What templates/readerstudy/results/_report.html shows."""
 
     report: AnalysisReport | None  # the newest one
     is_there: bool  # its file
-    folders: list[tuple[str, list[tuple[str, int]]]]  # name, and of each file in it name and bytes
+    folders: list[tuple[str, list[FileLine]]]  # by name
     under_way: Job | None
     failed: Job | None  # the last try, where it ended without a report
 
@@ -46,12 +53,12 @@ def report_state(analysis: Analysis) -> ReportState:
     )
 
 
-def _folders(report: AnalysisReport) -> list[tuple[str, list[tuple[str, int]]]]:
+def _folders(report: AnalysisReport) -> list[tuple[str, list[FileLine]]]:
     """The files beside the folders first."""
-    found: dict[str, list[tuple[str, int]]] = {"": []}
-    for name, n_bytes, _sha256 in report.contents:
+    found: dict[str, list[FileLine]] = {"": []}
+    for name, n_bytes, _sha256, about in report.contents:
         folder, _slash, file = name.rpartition("/")
-        found.setdefault(folder, []).append((file, n_bytes))
+        found.setdefault(folder, []).append(FileLine(file, n_bytes, about))
     return list(found.items())
 
 

@@ -92,7 +92,7 @@ def test_the_download_is_noted_as_a_look(coordinator: Client, analysis: Analysis
     archive = zipfile.ZipFile(io.BytesIO(content))
     assert archive.testzip() is None
     assert archive.read("trial-report/analysis.json").decode() == analysis.result
-    assert sorted(archive.namelist()) == sorted(f"trial-report/{name}" for name, _n, _sha in report.contents)
+    assert sorted(archive.namelist()) == sorted(f"trial-report/{name}" for name, _n, _sha, _about in report.contents)
     acts = set(AuditEvent.objects.values_list("act", flat=True))
     assert {"study.report_made", "study.report_taken", "study.analysis_seen"} <= acts
 
