@@ -76,7 +76,8 @@ class PairColumns:
     def parts(self) -> list[Flags]:
         """Each of shape (columns, questions)."""
         answers, pairs, n = self.answers, rater_pairs(len(self.answers)), self.answers.shape[1]
-        chosen = (answers[:, np.newaxis, :] == np.arange(self.n_options)[:, np.newaxis]).reshape(-1, n)
+        chosen = answers[:, np.newaxis, :] == np.arange(self.n_options)[:, np.newaxis]
+        chosen = chosen.reshape(len(answers) * self.n_options, n)
         hit = (answers == self.key) & (answers >= 0)
         right, counted = self.correct == 1, self.correct >= 0
         agreed = [(answers[i] == answers[j]) & (answers[i] >= 0) for i, j in pairs]

@@ -7,7 +7,9 @@ import pytest
 from numpy.typing import NDArray
 
 from readerstudy.statistics import pairs
-from readerstudy.statistics.bootstrap import generator, resampled_each, resampled_totals, units_of
+from readerstudy.statistics.bootstrap import Units, generator, resampled_each, resampled_totals, units_of
+from readerstudy.statistics.group_intervals import panel_agreement
+from readerstudy.statistics.pair_intervals import pair_statistics
 from readerstudy.statistics.pair_sums import PairColumns
 from readerstudy.statistics.pair_tables import outcome_tables, pair_tables
 
@@ -48,3 +50,12 @@ def test_a_part_that_few_units_fill_has_the_draws_of_the_others() -> None:
     assert np.array_equal(alone, all_of_it[:, :2])
     assert np.array_equal(alone, resampled_totals(few, generator(1, "p", "f"), 50))
     assert not resampled_totals(np.zeros((N, 1)), generator(1, "p", "f"), 50).any()
+
+
+@pytest.mark.parametrize("clustered", [False, True], ids=["questions", "clusters"])
+def test_without_questions_everything_is_undefined(clustered: bool) -> None:
+    none, units = np.zeros((3, 0), dtype=np.int64), Units(np.zeros(0, dtype=np.int64), 0, clustered)
+    found = pair_statistics(none, none, none[0], Q, units, seed=1, panel="p", draws=100)
+    assert {one.reason for pair in found for one in pair.results.values()} == {"no_common_questions"}
+    _groups, means = panel_agreement(none, np.array([True, True, False]), Q, units, seed=1, panel="p", draws=100)
+    assert {one.value for one in means.results.values()} == {None}
