@@ -29,6 +29,8 @@ from readerstudy.results.stored import (
 
 SIDE = 0.94  # of a square, where a cell is 1
 DOTS = (0, (1, 1.6))
+MINUS = "\N{MINUS SIGN}"
+FOR_MINUS = 0.76  # of the size of the others, so that the sign fits into the cell, too
 
 
 def agreement_figure(result: Json, width: Width) -> Figure:
@@ -80,7 +82,9 @@ def _draw_panel(axes: Axes, result: Json, panel: str, statistic: str) -> None:
     middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "in_layout": False}
     for (row, column), one in cells.items():
         if one["value"] is not None:
-            axes.text(column, row, _two_places(one["value"]), color=words_on(step_of(one["value"])), **middle)
+            words = _two_places(one["value"])
+            fitting = {**middle, "fontsize": size * FOR_MINUS if words.startswith(MINUS) else size}
+            axes.text(column, row, words, color=words_on(step_of(one["value"])), **fitting)
     for row in range(len(names)):
         axes.text(row, row, "·", color=QUIET, **middle)
     n_readers = sum(kinds[name] == READER for name in names)
@@ -125,9 +129,9 @@ def _name_rows(axes: Axes, names: list[str], n_readers: int) -> None:
 
 def _size_of_words(n: int) -> float:
     """In points: as large as two decimals fit into a cell."""
-    return max(3.0, min(7.0, 55 / max(n, 1)))
+    return max(3.0, min(7.0, 51 / max(n, 1)))
 
 
 def _two_places(value: float) -> str:
     text = f"{value:.2f}"
-    return "0.00" if text == "-0.00" else text.replace("-", "\N{MINUS SIGN}")
+    return "0.00" if text == "-0.00" else text.replace("-", MINUS)

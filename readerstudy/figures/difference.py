@@ -36,7 +36,8 @@ def difference_figure(result: Json, width: Width) -> Figure:
     margin = rows[0]["margin"] if rows else None
     if margin:
         axes.axvline(-100 * margin, color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)))
-    axes.set_xlabel("Accuracy minus readers’ mean, percentage points")
+    between = "\n" if width == Width.ONE else " "  # in one line it would leave the column
+    axes.set_xlabel(f"Accuracy minus readers’ mean,{between}percentage points")
     handles = [Line2D([], [], label=_label(name, primary), **look) for name, look in zip(names, LOOKS, strict=True)]
     if margin:
         label = f"non-inferiority margin, {100 * margin:g} points"

@@ -11,6 +11,18 @@ from readerstudy.figures.style import INK, QUIET, READER_COLOUR, new_figure, not
 from readerstudy.results.stored import Json
 
 ALL = "all readers"
+SECONDS = {
+    Width.ONE: "Seconds per case (log scale):\nbar quartiles, tick median, circle\ngeometric mean with 95 % interval",
+    Width.TWO: "Seconds per case (log scale): bar quartiles, tick median,\ncircle geometric mean with 95 % interval",
+}
+CHANGE = {
+    Width.ONE: "Change of time per ten cases, %,\n95 % interval; all readers:\nadjusted for reader and case",
+    Width.TWO: "Change of time per ten cases, %, 95 % interval;\nall readers: adjusted for reader and case",
+}
+WHICH = {
+    Width.ONE: "active time of answered and declined cases,\ncensored times left out",
+    Width.TWO: "active time of answered and declined cases, censored times left out",
+}
 
 
 def time_figure(result: Json, width: Width) -> Figure:
@@ -22,16 +34,16 @@ def time_figure(result: Json, width: Width) -> Figure:
     rows = [*time["readers"], {"name": ALL, **time["all"]}]
     side_by_side = width == Width.TWO
     height = 0.8 + 0.22 * len(rows)
-    figure = new_figure(width, height + 0.2 if side_by_side else 2 * height)
+    figure = new_figure(width, height + 0.2 if side_by_side else 2 * height + 0.4)
     left, right = figure.subplots(1, 2) if side_by_side else figure.subplots(2, 1)
-    _draw_seconds(left, rows)
-    _draw_change(right, rows)
-    note(figure, result, "active time of answered and declined cases, censored times left out")
+    _draw_seconds(left, rows, SECONDS[width])
+    _draw_change(right, rows, CHANGE[width])
+    note(figure, result, WHICH[width])
     return figure
 
 
-def _draw_seconds(axes: Axes, rows: list[Json]) -> None:
-    rows_of_names(axes, [f"{one['name']}, n = {one['median']['n']}" for one in rows])
+def _draw_seconds(axes: Axes, rows: list[Json], label: str) -> None:
+    rows_of_names(axes, [one["name"] for one in rows], [f", n = {one['median']['n']}" for one in rows])
     for row, one in enumerate(rows):
         if one["median"]["value"] is None:
             continue
@@ -46,12 +58,10 @@ def _draw_seconds(axes: Axes, rows: list[Json]) -> None:
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _at: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel(
-        "Seconds per case (log scale): bar quartiles, tick median,\ncircle geometric mean with 95 % interval"
-    )
+    axes.set_xlabel(label)
 
 
-def _draw_change(axes: Axes, rows: list[Json]) -> None:
+def _draw_change(axes: Axes, rows: list[Json], label: str) -> None:
     rows_of_names(axes, [one["name"] for one in rows])
     for row, one in enumerate(rows):
         change = one["percent_per_ten"]
@@ -63,4 +73,4 @@ def _draw_change(axes: Axes, rows: list[Json]) -> None:
             axes.plot(change["ci95"], [row, row], color=colour, linewidth=1.1)
         axes.plot([change["value"]], [row], marker="o", markersize=4.0, color=colour)
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_xlabel("Change of time per ten cases, %, 95 % interval;\nall readers: adjusted for reader and case")
+    axes.set_xlabel(label)

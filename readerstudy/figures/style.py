@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -70,10 +71,11 @@ def bare(axes: Axes) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def rows_of_names(axes: Axes, names: list[str]) -> None:
-    """One row for each name, the first at the top."""
+def rows_of_names(axes: Axes, names: list[str], behind: Sequence[str] = ()) -> None:
+    """One row for each name, the first at the top. What stands ``behind`` a name is never cut."""
     axes.set_ylim(len(names) - 0.4, -0.6)
-    axes.set_yticks(range(len(names)), [short(name) for name in names])
+    ends = behind or [""] * len(names)
+    axes.set_yticks(range(len(names)), [short(name) + end for name, end in zip(names, ends, strict=True)])
     axes.grid(axis="x", color=RULE, linewidth=0.4)
     axes.set_axisbelow(True)
     bare(axes)

@@ -99,6 +99,13 @@ class Breakdown:
     values: list[tuple[str, int]]
     rows: list[tuple[str, list[Json]]]
 
+    @property
+    def by_value(self) -> list[tuple[str, int, list[Json]]]:
+        """A row for each value: a page holds them, however many. The shares stand as ``rows`` name the raters."""
+        return [
+            (value, n, [shares[place] for _name, shares in self.rows]) for place, (value, n) in enumerate(self.values)
+        ]
+
 
 GRADES = ("easy", "medium", "hard")
 

@@ -68,3 +68,13 @@ def sign(said: str) -> str:
         " ": _("not in the set of this reader"),
     }
     return words.get(said) or _("too late: %(option)s") % {"option": said.upper()}
+
+
+NAMES = {"wilson": "Wilson", "mcnemar exact": "exact McNemar test", "holm": "Holm"}
+
+
+def sentence(rule: str) -> str:
+    """A rule of the settings, which are stored in small letters, as a sentence."""
+    for stored, shown in NAMES.items():
+        rule = rule.replace(stored, shown)
+    return f"{rule[:1].upper()}{rule[1:]}."

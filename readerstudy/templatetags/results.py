@@ -118,6 +118,12 @@ def rule(method: str) -> str:
 
 
 @register.filter
+def sentence(text: str) -> str:
+    """A stored rule, as it is read."""
+    return wording.sentence(text)
+
+
+@register.filter
 def task_name(panel: str) -> str:
     return _(ALL_TASKS) if panel == ALL_TASKS else _(task_label(panel))
 

@@ -103,6 +103,8 @@ def test_accuracy_by_category_keeps_the_order_of_the_raters(result: dict[str, An
     assert table.values == [("Lungs", 4)]
     assert [one["value"] for _, [one] in table.rows] == [0.75, 0.5, 1.0, 0.25]
     assert "small_n" in table.rows[0][1][0]["flags"]
+    [(value, n, shares)] = table.by_value
+    assert (value, n, [one["value"] for one in shares]) == ("Lungs", 4, [0.75, 0.5, 1.0, 0.25])
 
 
 def test_difficulty_goes_from_easy_to_hard(result: dict[str, Any]) -> None:
