@@ -47,6 +47,7 @@ def method(name: str) -> str:
         "bank_mix_wilson": _("weighted to the mix of the bank"),
         "bootstrap_questions": _("percentile bootstrap over questions"),
         "bootstrap_clusters": _("percentile bootstrap over patients or exams"),
+        "bootstrap_in_strata": _("percentile bootstrap over questions within each stratum"),
         "tango": _("Tango"),
         "newcombe": _("Newcombe"),
         "mcnemar_exact": _("exact McNemar test"),

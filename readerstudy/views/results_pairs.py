@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.results.bank_mix import bank_mix_of_pair
 from readerstudy.results.cases import cases_shown
 from readerstudy.results.disagreeing import disagreements
 from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
@@ -73,6 +74,7 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
         "query": _query(panel, agree),
         "pair": pair,
         "entry": pair.entry,
+        "bank_mix": bank_mix_of_pair(result, pair.first, pair.second) if panel == ALL_TASKS else None,
         "differences": [pair.entry[name] for name in DIFFERENCES if name in pair.entry],
         "n_table": sum(pair.entry["table"].values()),
         "page": page,

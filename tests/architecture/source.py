@@ -51,6 +51,7 @@ KERNEL_PATTERNS = (
     "readerstudy/report/guideline_items.py",
     "readerstudy/report/latex.py",
     "readerstudy/report/zipping.py",
+    "readerstudy/results/bank_mix.py",
     "readerstudy/results/stored.py",
     "readerstudy/results/tables.py",
     "readerstudy/results/heatmap.py",

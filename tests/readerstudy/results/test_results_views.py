@@ -13,7 +13,7 @@ from annotation.models import User
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.results.made import analysed_study
+from tests.readerstudy.results.made import analysed_study, stored
 from tests.readerstudy.studies import enrol, make_study
 
 START = "/studies/trial/results/"
@@ -114,6 +114,18 @@ def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator:
     assert page.count("<img src=") == 2
     both = coordinator.get(address("study-pair", seen, 0, 3) + "?of=right").content.decode()
     assert "failed extraction" in both
+
+
+def test_a_pair_of_drawn_cases_shows_its_kappa_in_the_mix_of_the_bank(coordinator: Client, seen: Analysis) -> None:
+    assert "mix of the bank" not in coordinator.get(address("study-pair", seen, 0, 2)).content.decode()
+    strata = [{"task": task, "difficulty": "easy", "n_pool": 10} for task in ("presence", "location")]
+    drawn = stored(seen.study, json.loads(seen.result) | {"strata": strata})
+    page = coordinator.get(address("study-pair", drawn, 0, 2)).content.decode()
+    assert "Cohen’s kappa, mix of the bank" in page
+    assert "fewer than 2 questions of a task or stratum" in page
+    assert (
+        "mix of the bank" not in coordinator.get(address("study-pair", drawn, 0, 2) + "?task=presence").content.decode()
+    )
 
 
 @pytest.mark.parametrize("wrong", ["0/0/", "0/9/", "0/1/?task=colour", "?task=colour"])
