@@ -1,9 +1,13 @@
-"""From the predictions of three models to a result that changes: imported, read, a case voided, analysed again."""
+"""From the predictions of three models to a report: imported, read, a case voided, analysed again, computed again."""
 
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from django.utils import timezone
@@ -53,7 +57,9 @@ def page(browser: Browser, live_server: LiveServer, study: ReaderStudy, cora: Us
         yield open_device(cora).page
 
 
-def test_from_predictions_to_a_result_before_and_after_a_voiding(page: Page, study: ReaderStudy) -> None:
+def test_from_predictions_to_a_report_that_computes_itself_again(
+    page: Page, study: ReaderStudy, tmp_path: Path
+) -> None:
     for name, said in MODELS.items():
         send_predictions(page, name, predictions_of(study, said))
     close(page)
@@ -64,6 +70,7 @@ def test_from_predictions_to_a_result_before_and_after_a_voiding(page: Page, stu
     void(page)
     analyse_again(page)
     compare_before_and_after(page, before)
+    compute_again(export_report(page, tmp_path))
 
 
 def work() -> None:
@@ -206,3 +213,26 @@ def compare_before_and_after(page: Page, before: str) -> None:
     left_out = page.locator("section[aria-labelledby=excluded-title]")
     expect(left_out).to_contain_text(f"Case {VOIDED}: {REASON}")
     expect(left_out).to_contain_text("after unblinding: kept in the primary result")
+
+
+# --- the report -----------------------------------------------------------------------------------
+def export_report(page: Page, folder: Path) -> Path:
+    """The folder that a person has after unpacking."""
+    page.get_by_role("navigation", name="Results").get_by_role("link", name="Report").click()
+    page.get_by_role("button", name="Make the report").click()
+    expect(page.get_by_text("The report is being made")).to_be_visible()
+    work()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Download the ZIP").click()
+    with ZipFile(download.value.path()) as archive:
+        archive.extractall(folder)
+    [script] = folder.rglob("recompute.py")
+    return script.parent
+
+
+def compute_again(folder: Path) -> None:
+    """Far from this program: the script, numpy and scipy, and the files of the report."""
+    script = [sys.executable, "-I", "recompute.py"]
+    done = subprocess.run(script, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.strip().endswith("all equal")
