@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from django.db.models import Exists, OuterRef
@@ -48,7 +48,7 @@ VOIDED_WHEN = {Voided.BEFORE_UNBLINDING: "before_unblinding", Voided.AFTER_UNBLI
 class _Cases:
     """The main block of a study, and where each case stands in the arrays."""
 
-    rows: list[StudyCase]
+    rows: list[_Case]
     column: Mapping[int, int]  # by the id of the case
     questions: Questions
     excluded: list[Mapping[str, Any]]
@@ -124,58 +124,71 @@ def gather(study: ReaderStudy) -> StudyArrays:
 
 
 # --- questions ------------------------------------------------------------------------------------
+class _Case(NamedTuple):
+    """One case of the main block; the fields are read in the order of ``_CASE``."""
+
+    pk: int
+    number: int
+    public_id: str
+    revision_id: int
+    task: str
+    category: str
+    difficulty: str
+    question: int  # number in the bank
+    exam: str  # its pseudonym
+    patient: str  # "": not known
+    reason: str | None  # of the voiding; None: not voided
+    before_unblinding: bool | None
+
+    @property
+    def voided(self) -> Voided:
+        if self.before_unblinding is None:
+            return Voided.NO
+        return Voided.BEFORE_UNBLINDING if self.before_unblinding else Voided.AFTER_UNBLINDING
+
+
+_CASE = (
+    *("pk", "number", "public_id", "revision_id", "revision__task", "revision__category", "revision__difficulty"),
+    *("revision__question__number", "revision__question__exam__pseudonym"),
+    *("revision__question__exam__patient_pseudonym", "voiding__reason", "voiding__before_unblinding"),
+)
+
+
 def _cases(study: ReaderStudy) -> _Cases:
-    rows = list(
-        StudyCase.objects.filter(study=study, block=Block.MAIN)
-        .select_related("revision__question__exam", "voiding")
-        .only(
-            *("number", "public_id", "block", "study_id"),
-            *("revision__task", "revision__category", "revision__difficulty", "revision__question__number"),
-            *("revision__question__exam__pseudonym", "revision__question__exam__patient_pseudonym"),
-            *("voiding__reason", "voiding__before_unblinding"),
-        )
-        .order_by("number")
-    )
+    found = StudyCase.objects.filter(study=study, block=Block.MAIN).order_by("number").values_list(*_CASE)
+    rows = [_Case._make(row) for row in found.iterator(chunk_size=5000)]  # no models: there may be 41,007
     revisions = study.cases.filter(block=Block.MAIN).values("revision")
     keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
     clusters: dict[str, int] = {}
-    exams = [case.revision.question.exam for case in rows]
     questions = Questions(
         number=_array((case.number for case in rows), np.int32),
-        question=_array((case.revision.question.number for case in rows), np.int32),
+        question=_array((case.question for case in rows), np.int32),
         public_id=tuple(case.public_id for case in rows),
         key=_array((LETTERS.index(keys[case.revision_id]) for case in rows), np.int8),
-        task=_array((TASKS.index(case.revision.task) for case in rows), np.int8),
-        category=tuple(case.revision.category for case in rows),
-        difficulty=tuple(case.revision.difficulty for case in rows),
+        task=_array((TASKS.index(case.task) for case in rows), np.int8),
+        category=tuple(case.category for case in rows),
+        difficulty=tuple(case.difficulty for case in rows),
         cluster=_array(
-            (clusters.setdefault(exam.patient_pseudonym or f"exam {exam.pseudonym}", len(clusters)) for exam in exams),
+            (clusters.setdefault(case.patient or f"exam {case.exam}", len(clusters)) for case in rows),
             np.int32,
         ),
-        voided=_array((_voided(case) for case in rows), np.int8),
+        voided=_array((case.voided for case in rows), np.int8),
     )
-    excluded = [_excluded_case(case) for case in rows if _voided(case)]
-    known = {bool(exam.patient_pseudonym) for exam in exams}
+    excluded = [_excluded_case(case) for case in rows if case.voided]
+    known = {bool(case.patient) for case in rows}
     level = "patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam"
     return _Cases(rows, {case.pk: column for column, case in enumerate(rows)}, questions, excluded, level)
 
 
-def _voided(case: StudyCase) -> Voided:
-    voiding = getattr(case, "voiding", None)
-    if voiding is None:
-        return Voided.NO
-    return Voided.BEFORE_UNBLINDING if voiding.before_unblinding else Voided.AFTER_UNBLINDING
-
-
-def _excluded_case(case: StudyCase) -> Mapping[str, Any]:
+def _excluded_case(case: _Case) -> Mapping[str, Any]:
     return {
         "kind": "case",
         "case": case.number,
-        "question": case.revision.question.number,
+        "question": case.question,
         "case_id": case.public_id,
-        "task": case.revision.task,
-        "decided": VOIDED_WHEN[_voided(case)],
-        "reason": case.voiding.reason,
+        "task": case.task,
+        "decided": VOIDED_WHEN[case.voided],
+        "reason": case.reason,
     }
 
 
