@@ -218,7 +218,7 @@ FULL = [
         Shown(name, "cora", ("study results", "analysis"), act=unfold)
         for name in ("study-analysed", "study-agreement", "study-categories", "study-items", "study-times")
     ),
-    Shown("study-report", "cora", ("study results", "analysis"), note="none so far"),
+    Shown("study-report", "cora", ("study results", "analysis"), note="its file is gone"),
     Shown("study-agreement", "cora", ("study results", "analysis"), "?task=location&of=right"),
     Shown("study-items", "cora", ("study results", "analysis"), "?which=missed"),
     Shown("study-items", "cora", ("study results", "analysis"), "?show=behaviour"),

@@ -10,7 +10,7 @@ from readerstudy.design.drawing import DrawRequest
 from readerstudy.design.drawn import request_document
 from readerstudy.design.plan import Plan
 from readerstudy.enums import StudyState
-from readerstudy.models import ReaderStudy
+from readerstudy.models import AnalysisReport, ReaderStudy
 from readerstudy.sharing.linking import share_results
 from tests.annotation.review.cases import OPTIONS, make_revision
 from tests.browser.pages.place import Place
@@ -41,6 +41,10 @@ def hold_studies(place: Place) -> None:
     analysis = analysed_study("Resultsstudy", unblinded_at=timezone.now())
     place.things |= {"analysis": analysis, "study results": analysis.study}
     note, cora = place.said("the journal"), place.people["cora"]
+    contents = [[name, 1234, "0" * 64, "what it is"] for name in ("README.txt", "data/ratings.csv", "tables/pairs.csv")]
+    AnalysisReport.objects.create(
+        analysis=analysis, sha256="0" * 64, n_bytes=12_345, contents=contents, made_by=cora, made_at=timezone.now()
+    )
     place.things["results link"] = share_results(analysis, days=7, note=note, actor=cora, at=timezone.now()).token
 
 
