@@ -17,6 +17,7 @@ SUBJECTS = (
     "load",
     "predictions",
     "reading",
+    "results_pages",
     "review",
     "statistics",
     "study_load",

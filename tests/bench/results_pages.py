@@ -1,0 +1,96 @@
+"""Results pages of a stored analysis, of 200 and of 41,007 questions, beside a small form.
+
+Each study is measured in a process of its own (``python -m tests.bench.results_pages CASES``), which prints one JSON
+object. Milliseconds of the processor in the server, the median of TIMES requests after a first one: what a process
+reads and decodes once is a row of its own. Figures are those that the job of the analysis has drawn.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from tests.bench.rows import Row, median
+from tests.processes import ROOT, environment
+
+CASES = (200, 41_007)
+TIMES = 7
+PAGES: dict[str, tuple[str, tuple[object, ...], str]] = {  # name of the address, what follows the analysis, query
+    "comparison and accuracy": ("study-analysed", (), ""),
+    "agreement": ("study-agreement", (), ""),
+    "a pair and its cases": ("study-pair", (0, 5), ""),
+    "categories": ("study-categories", (), ""),
+    "cases": ("study-items", (), ""),
+    "cases missed by the readers": ("study-items", (), "?which=readers-missed"),
+    "time and order": ("study-times", (), ""),
+    "whether it is stale": ("study-analysed-stands", (), ""),
+    "a figure": ("study-figure", ("accuracy", "two", "svg"), ""),
+}
+
+
+def measure() -> list[Row]:
+    """Rows of both sizes."""
+    rows = []
+    for n in CASES:
+        with tempfile.TemporaryDirectory(prefix="results-bench-") as home:
+            env = environment(Path(home), DJANGO_SETTINGS_MODULE="tests.settings")
+            command = [sys.executable, "-m", "tests.bench.results_pages", str(n)]
+            told = json.loads(subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True).stdout)
+        beside = ("the form for a new study", told.pop("form"))
+        rows += [Row(f"{n:,} cases: {name}", ms, "ms", "300", *beside) for name, ms in told.items()]
+    return rows
+
+
+def run(n_cases: int) -> dict[str, Any]:
+    """Milliseconds of each page, in an empty home that stays behind filled."""
+    import django
+
+    django.setup()
+    from django.core.management import call_command
+    from django.test import Client
+    from django.urls import reverse
+    from django.utils import timezone
+
+    from annotation.enums import Role
+    from annotation.models import Membership, User
+    from readerstudy.results.figure_files import prepare_figures
+    from tests.bench.analysed_site import analysed, made_study
+    from tests.bench.review_site import BACKEND
+
+    call_command("migrate", verbosity=0)
+    analysis = analysed(made_study(n_cases))
+    prepare_figures(analysis)
+    person = User.objects.create_user("coordinator@example.org", None, name="Coordinator")
+    Membership.objects.create(user=person, role=Role.COORDINATOR, granted_at=timezone.now())
+    client = Client(headers={"host": "localhost"})
+    client.force_login(person, backend=BACKEND)
+    found = {"form": _milliseconds(client, reverse("study-new"))[1]}
+    for name, (view, more, query) in PAGES.items():
+        address = reverse(view, args=[analysis.study.slug, analysis.public_id, *more]) + query
+        first, found[name] = _milliseconds(client, address)
+        if name == next(iter(PAGES)):
+            found["the first page of a process"] = first
+    return found
+
+
+def _milliseconds(client: Any, address: str) -> tuple[float, float]:
+    """Of the first request, and the median of the others."""
+    times = []
+    for _turn in range(TIMES + 1):
+        begun = time.process_time()
+        response = client.get(address)
+        times.append(1000 * (time.process_time() - begun))
+        if response.status_code != 200:
+            raise RuntimeError(f"{address} answered {response.status_code}")
+    return times[0], median(times[1:])
+
+
+if __name__ == "__main__":
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "tests.settings")
+    print(json.dumps(run(int(sys.argv[1]))))
