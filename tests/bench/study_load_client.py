@@ -57,6 +57,18 @@ class Line:
         self.headers = {"Cookie": cookie, "X-CSRFToken": TOKEN, "HX-Request": "true", "Accept-Encoding": "zstd"}
 
     def ask(self, method: str, path: str, fields: dict[str, Any] | None = None) -> http.client.HTTPResponse:
+        """As a browser does: a kept connection that the server has closed meanwhile is opened again, once."""
+        was_open = self.is_open
+        try:
+            return self._ask(method, path, fields)
+        except (ConnectionError, http.client.RemoteDisconnected):
+            self.connection.close()
+            self.is_open = False
+            if not was_open:
+                raise
+            return self._ask(method, path, fields)
+
+    def _ask(self, method: str, path: str, fields: dict[str, Any] | None) -> http.client.HTTPResponse:
         if not self.is_open:
             self.connection.connect()
             self.connection.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
