@@ -37,7 +37,7 @@ def paragraphs_of(result: Json, facts: StudyFacts) -> dict[str, str]:
         "Readers": _readers(facts),
         "Reading": _reading(facts),
         "Models": _models(facts.models),
-        "Reference standard": _reference(),
+        "Reference standard": _reference(facts),
         "Statistical analysis": statistics_text(result, facts),
     }
 
@@ -58,18 +58,25 @@ def _design(result: Json, facts: StudyFacts) -> str:
         f"In this {simulated}multi-reader multi-case study (“{facts.name}”), {' and '.join(who)} answered "
         f"multiple-choice questions with four options about images; the answers of "
         f"{counted(result['questions']['n_scored'], 'question')} are scored.",
-        f"Design, orders and analysis plan were frozen{_on(facts)} before reading; the protocol has the SHA-256 "
-        f"{facts.protocol_sha256}."
-        if facts.frozen_at
-        else "The design was not frozen.",
+        _frozen(facts),
     ]
     if facts.looked_before_closing:
         text.append("Results were seen before the study was closed; the reasons are kept in the audit log.")
     return " ".join(text)
 
 
-def _on(facts: StudyFacts) -> str:
-    return f" on {facts.frozen_at.date().isoformat()}" if facts.frozen_at else ""
+def _frozen(facts: StudyFacts) -> str:
+    """What was read elsewhere may have been read long before it was frozen here."""
+    if facts.frozen_at is None:
+        return "The design was not frozen."
+    day, hashed = facts.frozen_at.date().isoformat(), f"the protocol has the SHA-256 {facts.protocol_sha256}."
+    if facts.flow.n_imported:
+        return (
+            f"Design and analysis plan were frozen in the program on {day}; readings of "
+            f"{counted(facts.flow.n_imported, 'reader')} were made elsewhere, whether before or after that is not "
+            f"known to the program; {hashed}"
+        )
+    return f"Design, orders and analysis plan were frozen on {day} before reading; {hashed}"
 
 
 def _cases(result: Json, facts: StudyFacts) -> str:
@@ -93,9 +100,10 @@ def _cases(result: Json, facts: StudyFacts) -> str:
         if whole["n_clusters"] != whole["n"]
         else f"No two of them share a cluster (level: {result['settings']['cluster']})."
     )
+    elsewhere = " (those that came with an imported study count as such)" if facts.flow.n_imported else ""
     text += [
-        f"Left out before anybody had seen a result: {counted(asked['n_voided_before_unblinding'], 'case')}; voided "
-        f"afterwards and kept in the primary result: {counted(asked['n_voided_after_unblinding'], 'case')}."
+        f"Voided before unblinding{elsewhere} and left out: {counted(asked['n_voided_before_unblinding'], 'case')}; "
+        f"voided afterwards and kept in the primary result: {counted(asked['n_voided_after_unblinding'], 'case')}."
     ]
     text += [_why(result)] if asked["n_voided_before_unblinding"] + asked["n_voided_after_unblinding"] else []
     if cases.n_practice:
@@ -164,6 +172,8 @@ def _reading(facts: StudyFacts) -> str:
         f"Pauses were {'possible' if rules.may_pause else 'not possible'}"
         + (f"; a break was offered every {rules.break_every} cases." if rules.break_every else "."),
     ]
+    if facts.flow.n_imported:
+        text.append("How the imported readings were made is not known to the program.")
     if rules.confidence:
         text.append("After the answer readers stated their chance of being right.")
     if rules.hidden_tools:
@@ -179,7 +189,7 @@ def _models(models: Sequence[ModelFacts]) -> str:
 
 def _model(one: ModelFacts) -> str:
     known: Iterable[tuple[str, str]] = (
-        ("version of", one.dated_on),
+        ("date of the version", one.dated_on),
         ("decoding", one.decoding),
         ("link", one.link),
     )
@@ -192,8 +202,9 @@ def _model(one: ModelFacts) -> str:
     )
 
 
-def _reference() -> str:
+def _reference(facts: StudyFacts) -> str:
+    seen = "whether readers elsewhere saw it is not known" if facts.flow.n_imported else "readers did not see it"
     return (
-        "The reference standard is the key of each question as it stood when the study was frozen; readers did not see "
-        "it. How the key was set is not known to the program beyond the reviews of the bank."
+        f"The reference standard is the key of each question as it stood when the study was frozen; {seen}. How the "
+        "key was set is not known to the program beyond the reviews of the bank."
     )

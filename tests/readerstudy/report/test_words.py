@@ -45,7 +45,9 @@ def test_methods_say_what_the_data_say(said: Said) -> None:
         "3 planned; 2 readers enrolled; 1 analysed. Not analysed: 1 withdrew.",
         "radiologist, training completed 1",
         "There was no time limit.",
-        "Alpha: version of: not known; decoding: temperature 0",
+        "were frozen on 2026-11-21 before reading",
+        "Voided before unblinding and left out: 1 case; voided afterwards and kept in the primary result: 1 case.",
+        "Alpha: date of the version: not known; decoding: temperature 0",
         "prompt: in data/models.csv",
         "100 draws of questions, seed 1",
         "It is the comparison computed here.",
@@ -69,7 +71,9 @@ def test_methods_of_readings_made_elsewhere_invent_nothing(said: Said) -> None:
     text = flat(methods_text(result, replace(facts, flow=flow, readers=readers)))
     assert "The readings were made elsewhere; how is not known to the program." in text
     assert "Training and experience of the analysed readers are not known to the program." in text
-    assert "independently" not in text
+    for words in ("independently", "before reading", "readers did not see"):
+        assert words not in text
+    assert "were made elsewhere, whether before or after that is not known" in text
 
 
 def test_a_plan_of_its_own_makes_everything_post_hoc(said: Said) -> None:
