@@ -3,12 +3,14 @@
 The web server has many threads, each of which waits for one client. Here a request is taken in whole, and only then
 given to one of the few threads that run the program: so somebody who sends slowly costs a waiting thread and nothing
 else, and each of the few keeps its own connection to the database. Images have threads of their own, since readers
-fetch hundreds of megabytes of them; so has everything that is too large to be taken in first. See docs/decisions/0009.
+fetch hundreds of megabytes of them, and give way to answers; so has everything that is too large to be taken in first.
+See docs/decisions/0009.
 """
 
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -31,6 +33,7 @@ class Lane(StrEnum):
     UPLOADS = "uploads"
 
 
+PATIENCE = 0.1  # seconds for which an image waits while answers are under way
 THREADS = {Lane.ANSWERS: 4, Lane.IMAGES: 2, Lane.UPLOADS: 2}
 
 
@@ -42,12 +45,34 @@ class Answered:
     body: Iterable[bytes]
 
 
+class Traffic:
+    """The answers that are under way: what is inside ``with``, in any thread."""
+
+    def __init__(self) -> None:
+        self.n, self.changed = 0, threading.Condition()
+
+    def __enter__(self) -> None:
+        with self.changed:
+            self.n += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self.changed:
+            self.n -= 1
+            self.changed.notify_all()
+
+    def give_way(self, seconds: float) -> bool:
+        """Return as soon as no answer is under way, or False after so many seconds."""
+        with self.changed:
+            return self.changed.wait_for(lambda: not self.n, seconds)
+
+
 class Lanes:
     """A WSGI application in front of another one."""
 
-    def __init__(self, application: Application, *, images: str) -> None:
-        """``images``: how the addresses of image files begin."""
-        self.application, self.images = application, images
+    def __init__(self, application: Application, *, images: str, patience: float = PATIENCE) -> None:
+        """``images``: how the addresses of image files begin. ``patience``: seconds for which one of them gives way."""
+        self.application, self.images, self.patience = application, images, patience
+        self.traffic = Traffic()
         self.pools = {lane: ThreadPoolExecutor(n, thread_name_prefix=lane) for lane, n in THREADS.items()}
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -55,9 +80,21 @@ class Lanes:
         if lane is not Lane.UPLOADS and not take_in(environ):
             start_response("400 Bad Request", [("Content-Length", "0"), ("Connection", "close")])
             return []
-        answered = self.pools[lane].submit(self._answer, environ).result()
+        answered = self._of(lane, environ)
         start_response(*answered.said)
         return answered.body
+
+    def _of(self, lane: Lane, environ: Environ) -> Answered:
+        if lane is Lane.IMAGES:
+            return self.pools[lane].submit(self._after_answers, environ).result()
+        if lane is Lane.UPLOADS:
+            return self.pools[lane].submit(self._answer, environ).result()
+        with self.traffic:
+            return self.pools[lane].submit(self._answer, environ).result()
+
+    def _after_answers(self, environ: Environ) -> Answered:
+        self.traffic.give_way(self.patience)
+        return self._answer(environ)
 
     def _answer(self, environ: Environ) -> Answered:
         said: list[tuple[Any, ...]] = []

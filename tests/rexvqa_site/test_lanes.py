@@ -11,6 +11,8 @@ import pytest
 
 from rexvqa_site.lanes import IN_MEMORY, MOST_TAKEN_IN, THREADS, Lane, Lanes, lane_of, take_in
 
+PATHS = ("/answer/", "/images/x")
+
 
 class Body:
     """A response as Django gives it."""
@@ -121,6 +123,37 @@ def test_images_wait_for_images_only() -> None:
     go.set()
     for client in clients:
         client.join(30)
+
+
+def test_an_image_gives_way_to_answers() -> None:
+    go, answering = threading.Event(), threading.Event()
+    order: list[str] = []
+
+    def program(environ: dict[str, Any], start_response: Any) -> Body:
+        if environ["PATH_INFO"] == "/answer/":
+            answering.set()
+            assert go.wait(30)
+        order.append(environ["PATH_INFO"])
+        return echo(environ, start_response)
+
+    lanes = Lanes(program, images="/images/", patience=30)
+    clients = [
+        threading.Thread(target=lambda path=path: list(lanes(request(path), lambda *_said: None))) for path in PATHS
+    ]
+    clients[0].start()
+    assert answering.wait(30)
+    clients[1].start()
+    assert not lanes.traffic.give_way(0)
+    go.set()
+    for client in clients:
+        client.join(30)
+    assert order == list(PATHS)
+
+
+def test_an_image_does_not_wait_for_ever() -> None:
+    lanes = Lanes(echo, images="/images/", patience=0)
+    with lanes.traffic:
+        assert b"".join(lanes(request("/images/x", body=b"image"), lambda *_said: None)) == b"image"
 
 
 def test_a_client_that_goes_in_the_middle_reaches_nothing(told: list[Any]) -> None:
