@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 
-from axes.helpers import get_client_ip_address
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -16,10 +15,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.decorators import anyone
-from readerstudy.models import ResultsLink
 from readerstudy.results.looking import stored_result
 from readerstudy.results.way import Seen, by_link
-from readerstudy.sharing.guessing import may_try, note_wrong
 from readerstudy.sharing.linking import find_link, is_good, note_use
 from readerstudy.views.results import analysed_page, figure_response
 from readerstudy.views.results_items import categories_page, times_page
@@ -39,20 +36,12 @@ def _kept_apart(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse
     return guarded
 
 
-def _seen(request: HttpRequest, token: str) -> Seen | None:
-    """None where the link is wrong, expired or revoked, and after many wrong ones: nobody is told which."""
-    address = get_client_ip_address(request) or ""
-    if not may_try(address):
-        return None
+def _seen(token: str) -> Seen | None:
+    """None where the link is wrong, expired or revoked: nobody is told which. A token is too long to be guessed."""
     link, now = find_link(token), timezone.now()
-    if link is None:
-        note_wrong(address)
+    if link is None or not is_good(link, now):
         return None
-    return _used(link, token) if is_good(link, now) else None
-
-
-def _used(link: ResultsLink, token: str) -> Seen:
-    note_use(link, at=timezone.now())
+    note_use(link, at=now)
     return Seen(by_link(token, link.expires_at), link.analysis, stored_result(link.analysis))
 
 
@@ -65,7 +54,7 @@ def _closed(request: HttpRequest) -> HttpResponse:
 @require_safe
 @_kept_apart
 def shared_analysed(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(request, token)
+    seen = _seen(token)
     return analysed_page(request, seen) if seen else _closed(request)
 
 
@@ -74,7 +63,7 @@ def shared_analysed(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 @_kept_apart
 def shared_agreement(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(request, token)
+    seen = _seen(token)
     return agreement_page(request, seen) if seen else _closed(request)
 
 
@@ -83,7 +72,7 @@ def shared_agreement(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 @_kept_apart
 def shared_categories(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(request, token)
+    seen = _seen(token)
     return categories_page(request, seen) if seen else _closed(request)
 
 
@@ -92,7 +81,7 @@ def shared_categories(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 @_kept_apart
 def shared_times(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(request, token)
+    seen = _seen(token)
     return times_page(request, seen) if seen else _closed(request)
 
 
@@ -101,5 +90,5 @@ def shared_times(request: HttpRequest, token: str) -> HttpResponse:
 @require_safe
 @_kept_apart
 def shared_figure(request: HttpRequest, token: str, name: str, width: str, form: str) -> HttpResponse:
-    seen = _seen(request, token)
+    seen = _seen(token)
     return figure_response(request, seen.analysis, name, width, form) if seen else _closed(request)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 from django.conf import settings
-from django.core.cache import cache
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
@@ -27,13 +25,6 @@ from tests.readerstudy.studies import enrol, make_study
 
 PAGES = ("shared-analysed", "shared-agreement", "shared-categories", "shared-times")
 CLOSED = "This link does not work"
-
-
-@pytest.fixture(autouse=True)
-def _nobody_has_guessed() -> Iterator[None]:
-    cache.clear()
-    yield
-    cache.clear()
 
 
 @pytest.fixture
@@ -145,13 +136,11 @@ def test_expired_revoked_wrong_and_hidden_look_the_same(client: Client, analysis
     assert client.post(reverse("shared-analysed", args=["wrong"])).status_code == 405
 
 
-def test_many_wrong_links_close_the_door_for_a_while(client: Client, token: str) -> None:
-    for number in range(settings.AXES_FAILURE_LIMIT):
-        assert statuses(client, token) == {200}
-        client.get(reverse("shared-analysed", args=[f"wrong{number}"]))
-    assert statuses(client, token) == {404}
-    other = Client(REMOTE_ADDR="192.0.2.7")
-    assert statuses(other, token) == {200}
+def test_many_wrong_links_do_not_close_the_right_one(client: Client, token: str) -> None:
+    """Colleagues behind one address would lock each other out; a token is too long to be guessed."""
+    for number in range(settings.AXES_FAILURE_LIMIT + 1):
+        assert client.get(reverse("shared-analysed", args=[f"wrong{number}"])).status_code == 404
+    assert statuses(client, token) == {200}
 
 
 def test_a_use_is_noted_once_a_minute(
