@@ -5,7 +5,7 @@ from __future__ import annotations
 from annotation.kept_queries import KeptQuery
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment
-from readerstudy.reading.armed import armed_places, last_place
+from readerstudy.reading.armed import armed_exams, last_exam
 from readerstudy.reading.holding import ENROLMENTS, is_prepared, rules_of
 from readerstudy.reading.visibility import Part, Standing, visible_parts
 
@@ -29,12 +29,8 @@ def _shows(enrolment: Enrolment, exam_id: int) -> bool:
     for block in (Block.PRACTICE, Block.MAIN):
         if block == Block.MAIN and enrolment.practised_at is None:
             break
-        for place in armed_places(enrolment, block, rules_of(enrolment)):
-            standing = Standing(may_read=takes_part, block=block, is_armed=True)
-            if place.case.revision.question.exam_id == exam_id and Part.IMAGES in visible_parts(standing):
-                return True
-    last = last_place(enrolment)
+        standing = Standing(may_read=takes_part, block=block, is_armed=True)
+        if Part.IMAGES in visible_parts(standing) and exam_id in armed_exams(enrolment, block, rules_of(enrolment)):
+            return True
     standing = Standing(may_read=takes_part, block=Block.MAIN, is_armed=False, is_last=True)
-    return (
-        last is not None and last.case.revision.question.exam_id == exam_id and Part.IMAGES in visible_parts(standing)
-    )
+    return Part.IMAGES in visible_parts(standing) and exam_id == last_exam(enrolment)
