@@ -22,22 +22,27 @@ from readerstudy.views.results import analysed_page, figure_response
 from readerstudy.views.results_items import categories_page, times_page
 from readerstudy.views.results_pairs import agreement_page
 
+CLOSED = "readerstudy/sharing/closed.html"
 
-def _kept_apart(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """No search engine keeps a page, and no other site is told its address."""
+
+def _by_link(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give the view what the link shows, in place of its token. No search engine keeps it, no other site is told of it.
+
+    Wrong, expired and revoked links look the same: nobody is told which. A token is too long to be guessed.
+    """
 
     @wraps(view)
-    def guarded(request: HttpRequest, *args: str, **kwargs: str) -> HttpResponse:
-        response = view(request, *args, **kwargs)
+    def shown(request: HttpRequest, token: str, **kwargs: str) -> HttpResponse:
+        seen = _seen(token)
+        response = view(request, seen, **kwargs) if seen else render(request, CLOSED, status=404)
         response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
         response["Referrer-Policy"] = "no-referrer"
         return response
 
-    return guarded
+    return shown
 
 
 def _seen(token: str) -> Seen | None:
-    """None where the link is wrong, expired or revoked: nobody is told which. A token is too long to be guessed."""
     link, now = find_link(token), timezone.now()
     if link is None or not is_good(link, now):
         return None
@@ -45,50 +50,41 @@ def _seen(token: str) -> Seen | None:
     return Seen(by_link(token, link.expires_at), link.analysis, stored_result(link.analysis))
 
 
-def _closed(request: HttpRequest) -> HttpResponse:
-    return render(request, "readerstudy/sharing/closed.html", status=404)
+@anyone
+@never_cache
+@require_safe
+@_by_link
+def shared_analysed(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return analysed_page(request, seen)
 
 
 @anyone
 @never_cache
 @require_safe
-@_kept_apart
-def shared_analysed(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(token)
-    return analysed_page(request, seen) if seen else _closed(request)
+@_by_link
+def shared_agreement(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return agreement_page(request, seen)
 
 
 @anyone
 @never_cache
 @require_safe
-@_kept_apart
-def shared_agreement(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(token)
-    return agreement_page(request, seen) if seen else _closed(request)
+@_by_link
+def shared_categories(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return categories_page(request, seen)
 
 
 @anyone
 @never_cache
 @require_safe
-@_kept_apart
-def shared_categories(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(token)
-    return categories_page(request, seen) if seen else _closed(request)
+@_by_link
+def shared_times(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return times_page(request, seen)
 
 
 @anyone
 @never_cache
 @require_safe
-@_kept_apart
-def shared_times(request: HttpRequest, token: str) -> HttpResponse:
-    seen = _seen(token)
-    return times_page(request, seen) if seen else _closed(request)
-
-
-@anyone
-@never_cache
-@require_safe
-@_kept_apart
-def shared_figure(request: HttpRequest, token: str, name: str, width: str, form: str) -> HttpResponse:
-    seen = _seen(token)
-    return figure_response(request, seen.analysis, name, width, form) if seen else _closed(request)
+@_by_link
+def shared_figure(request: HttpRequest, seen: Seen, name: str, width: str, form: str) -> HttpResponse:
+    return figure_response(request, seen.analysis, name, width, form)
