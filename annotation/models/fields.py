@@ -32,8 +32,13 @@ class WordField(TextColumn):
 
 
 def public_id() -> str:
-    """A random name of 16 characters (96 bits) that tells nothing about what it names."""
-    return secrets.token_urlsafe(12)
+    """A random name of 16 characters (95 bits) that tells nothing about what it names.
+
+    It begins with a letter or a digit: a command would take a name that begins with "-" for an option.
+    """
+    while not (name := secrets.token_urlsafe(12))[0].isalnum():
+        pass
+    return name
 
 
 class PublicIdField(TextColumn):
