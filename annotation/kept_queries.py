@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import count
 from typing import Any, Generic, TypeVar
+from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connection, models, transaction
 from django.db.models.query import ModelIterable, get_related_populators
@@ -18,15 +20,63 @@ _MARKS: dict[type[Value], Callable[[int], Value]] = {
     int: lambda place: 2_047_203_000 + place,  # fits every integer column, but for the small ones
     str: lambda place: f"value {place} of a kept query",
 }
+_PREPARED: WeakKeyDictionary[Any, set[str]] = WeakKeyDictionary()  # what each connection to PostgreSQL has prepared
+_NUMBERS = count(1)
+
+
+@dataclass(frozen=True)
+class _Slot:
+    """Stands among the parameters of a statement for one of the values that come with each call."""
+
+    given: int
+
+
+class KeptSQL:
+    """SQL written by hand, or made once. PostgreSQL plans it once for each connection, SQLite keeps its own plans.
+
+    Planning a join of eight tables takes PostgreSQL ten times as long as answering it. What is prepared is sent as a
+    comment too, so that logs and tests see what is asked. Call it with the values of its parameters; rows come back.
+    """
+
+    def __init__(self, sql: str, parameters: Sequence[Any] | None = None) -> None:
+        """Without ``parameters`` each ``%s`` of the SQL stands for one value, in order."""
+        self._sql = sql
+        self._parameters = [_Slot(n) for n in range(sql.count("%s"))] if parameters is None else list(parameters)
+        self._name = f"kept_{next(_NUMBERS)}"
+        self._execute = ""
+
+    def __call__(self, *values: Value) -> list[tuple[Any, ...]]:
+        with connection.cursor() as cursor:
+            if connection.vendor == "postgresql":
+                self._prepare(values)
+                cursor.execute(self._execute, values)
+            else:
+                cursor.execute(self._sql, [values[p.given] if isinstance(p, _Slot) else p for p in self._parameters])
+            rows: list[tuple[Any, ...]] = cursor.fetchall()
+        return rows
+
+    def _prepare(self, values: Sequence[Value]) -> None:
+        """On this connection, if it has not been done. A plan for any values is what look-ups by a key need."""
+        prepared = _PREPARED.setdefault(connection.connection, set())
+        if self._name in prepared:
+            return
+        from psycopg2.extensions import AsIs
+
+        connection.validate_no_broken_transaction()
+        with connection.wrap_database_errors, connection.connection.cursor() as cursor:
+            places = [AsIs(f"${p.given + 1}") if isinstance(p, _Slot) else p for p in self._parameters]
+            sql = cursor.mogrify(self._sql, places).decode()
+            cursor.execute(f"PREPARE {self._name} AS {sql}")
+        prepared.add(self._name)
+        marks = f"({', '.join('%s' for _ in values)})" if values else ""
+        self._execute = f"EXECUTE {self._name} {marks} /* {sql.replace('%', '%%')} */"
 
 
 @dataclass(frozen=True)
 class _Statement:
     """The SQL for one kind of database, and how a row of its answer is read."""
 
-    sql: str
-    parameters: tuple[Any, ...]
-    slots: tuple[tuple[int, int], ...]  # place among the parameters, place among the given values
+    rows: KeptSQL
     converters: list[tuple[int, tuple[list[Callable[..., Any]], Any]]]
     locks: bool
     make: Callable[[Sequence[Any]], Any]
@@ -47,13 +97,7 @@ class KeptQuery(Generic[Row]):
         statement = self._statements.get(connection.vendor) or self._compile()
         if statement.locks and connection.get_autocommit():
             raise transaction.TransactionManagementError("a row is locked in a transaction")
-        parameters = list(statement.parameters)
-        for place, given in statement.slots:
-            parameters[place] = values[given]
-        with connection.cursor() as cursor:
-            cursor.execute(statement.sql, parameters)
-            rows = cursor.fetchall()
-        return [statement.make(row) for row in _converted(rows, statement)]
+        return [statement.make(row) for row in _converted(statement.rows(*values), statement)]
 
     def first(self, *values: Value) -> Row | None:
         """The first row of the answer; a query that is asked this way should have a limit of one."""
@@ -65,13 +109,11 @@ class KeptQuery(Generic[Row]):
         queryset = self._build(*marks)
         compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
         sql, parameters = compiler.as_sql()
-        slots = tuple((place, marks.index(p)) for place, p in enumerate(parameters) if p in marks)
-        if {given for _place, given in slots} != set(range(len(marks))):
+        places = [_Slot(marks.index(p)) if p in marks else p for p in parameters]
+        if {p.given for p in places if isinstance(p, _Slot)} != set(range(len(marks))):
             raise ValueError("a value of the query is not among the parameters of its SQL")
         statement = self._statements[connection.vendor] = _Statement(
-            sql=sql,
-            parameters=tuple(parameters),
-            slots=slots,
+            rows=KeptSQL(sql, places),
             converters=list(compiler.get_converters([column[0] for column in compiler.select]).items()),
             locks=bool(queryset.query.select_for_update),
             make=_model_maker(compiler) if queryset._iterable_class is ModelIterable else tuple,
@@ -97,7 +139,7 @@ class KeptInsert:
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
 
 
-def _converted(rows: list[tuple[Any, ...]], statement: _Statement) -> Iterator[Sequence[Any]]:
+def _converted(rows: Sequence[tuple[Any, ...]], statement: _Statement) -> Iterator[Sequence[Any]]:
     for row in rows:
         values = list(row)
         for place, (converters, expression) in statement.converters:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from django.db import IntegrityError, transaction
+from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import F, QuerySet
+from django.test.utils import CaptureQueriesContext
 
-from annotation.kept_queries import KeptInsert, KeptQuery
+from annotation.kept_queries import KeptInsert, KeptQuery, KeptSQL
 from annotation.models import Assignment, Review, User
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 
@@ -67,6 +68,59 @@ def test_a_row_is_locked_only_in_a_transaction(rita: User, assigned: list[Assign
         assert rows(assigned[0].pk) == [assigned[0]]
     with pytest.raises(transaction.TransactionManagementError, match="in a transaction"):
         rows(assigned[0].pk)
+
+
+def test_sql_by_hand_takes_its_values_in_order() -> None:
+    halves = KeptSQL("SELECT '50 %% of it', CAST(%s AS INTEGER), CAST(%s AS VARCHAR(9))")
+    assert halves(7, "it's") == [("50 % of it", 7, "it's")]
+    assert halves(8, "%s $1 */") == [("50 % of it", 8, "%s $1 */")]
+
+
+def test_a_query_without_values_can_be_kept(rita: User, assigned: list[Assignment]) -> None:
+    assert KeptQuery(lambda: Assignment.objects.order_by("position"))() == assigned
+
+
+def test_what_is_asked_can_be_read_whatever_the_database(rita: User, assigned: list[Assignment]) -> None:
+    for _time in range(2):
+        with CaptureQueriesContext(connection) as queries:
+            CASES(rita.pk, 0)
+        (asked,) = queries.captured_queries
+        assert 'FROM "annotation_assignment"' in asked["sql"]
+
+
+def _plans(told: str) -> list[tuple[str, int]]:
+    """What this connection to PostgreSQL has prepared: the SQL and how often it was answered."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT statement, generic_plans + custom_plans FROM pg_prepared_statements WHERE statement LIKE %s",
+            [f"%{told}%"],
+        )
+        return list(cursor.fetchall())
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="only PostgreSQL plans each time it is asked")
+def test_postgresql_plans_once_for_each_connection(rita: User, assigned: list[Assignment]) -> None:
+    name = assigned[2].public_id
+    rows = KeptQuery(lambda name: Assignment.objects.filter(public_id=name, position__lt=4_711), str)
+    for _time in range(3):
+        assert rows(name) == [assigned[2]]
+    ((sql, n_answers),) = _plans("4711")
+    assert name not in sql
+    assert n_answers == 3
+    connection.close()
+    assert _plans("4711") == []
+    assert rows(name) == [assigned[2]]
+    assert [n for _sql, n in _plans("4711")] == [1]
+
+
+def test_a_statement_that_the_database_refuses_is_an_error_of_django(rita: User) -> None:
+    with pytest.raises(DatabaseError), transaction.atomic():
+        KeptSQL("SELECT %s FROM no_such_table")(1)
+    with transaction.atomic():
+        transaction.set_rollback(True)
+        with pytest.raises(transaction.TransactionManagementError):
+            KeptSQL("SELECT CAST(%s AS INTEGER)")(1)
 
 
 def test_a_row_is_inserted_as_saving_would(rita: User, assigned: list[Assignment]) -> None:
