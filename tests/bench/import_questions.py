@@ -50,11 +50,16 @@ def _measured(name: str, path: Path, url: str) -> list[Row]:
         command = [sys.executable, "-m", "tests.bench.import_questions", str(path)]
         done = subprocess.run(command, env=env, cwd=ROOT, stdout=subprocess.PIPE, check=True)
     told = json.loads(done.stdout)
-    waits = told["waits"]
+    waits, written = told["waits"], told["written"]
     return [
         Row(
             *(f"{name}: import of {told['n_questions']:,} questions", told["rate"], "rows/s", "20,000"),
             *("checked, Django bulk_create", told["baseline_rate"]),
+        ),
+        Row(
+            f"{name}: rows of tables, {sum(written.values()) / told['n_questions']:.2f} in {len(written)} a question",
+            told["rate"] * sum(written.values()) / told["n_questions"],
+            "rows/s",
         ),
         Row(f"{name}: memory, writing and reading process", told["peak_mb"], "MB", "400"),
         Row(f"{name}: wait of another writer, p99 of {len(waits):,}", percentile(waits, 0.99), "ms", "300"),
@@ -86,13 +91,16 @@ def run(path: Path) -> dict[str, Any]:
     n_baseline, baseline_seconds = _bulk_created(path)
     command = [sys.executable, "-m", "tests.bench.import_questions"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as writer:
+        before = _rows_of_tables()
         n_questions, seconds = _imported(path)
+        written = {name: n - before[name] for name, n in _rows_of_tables().items()}
         waits = json.loads(writer.communicate()[0])  # its standard input ends, and so does it
     return {
         "n_questions": n_questions,
         "rate": n_questions / seconds,
         "baseline_rate": n_baseline / baseline_seconds,
         "peak_mb": _peak_mb(),
+        "written": written,
         "waits": waits,
     }
 
@@ -109,6 +117,14 @@ def _imported(path: Path) -> tuple[int, float]:
     if not result.stored:
         raise RuntimeError(f"the import refused {result.rejected} records")
     return result.read, seconds
+
+
+def _rows_of_tables() -> dict[str, int]:
+    """How many rows each table holds that an import fills, one or more rows for each question or exam."""
+    from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
+
+    models = (Exam, Report, Image, Question, Revision, AnswerKey, SourceIdentifier)
+    return {model._meta.db_table: model._default_manager.count() for model in models}
 
 
 def _bulk_created(path: Path) -> tuple[int, float]:

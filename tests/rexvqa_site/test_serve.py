@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import signal
 import socket
 import subprocess
@@ -20,6 +21,8 @@ import pytest
 from tests.processes import ROOT, environment, manage
 
 PATIENCE = 90
+SLOW_CLIENTS = 200
+REST_OF_A_FORM = b"x" * 991
 HALF_A_FORM = (
     b"POST /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-www-form-urlencoded\r\n"
     b"Content-Length: 1000\r\n\r\nusername="
@@ -104,20 +107,40 @@ def server(home: Path) -> Iterator[Server]:
         server.stop()
 
 
-@pytest.fixture
-def half_asked() -> Iterator[Callable[[int, int], None]]:
-    """Connections that begin a request and never end it: its head, or the body that its head announces."""
-    held: list[socket.socket] = []
+class SlowClients:
+    """Connections that begin a request and do not end it: its head, or the body that its head announces."""
 
-    def ask(port: int, n: int) -> None:
-        for begun in (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n", HALF_A_FORM):
+    def __init__(self) -> None:
+        self.half_heads: list[socket.socket] = []
+        self.half_bodies: list[socket.socket] = []
+
+    def begin(self, port: int, n: int) -> None:
+        half_a_head = HALF_A_FORM.split(b"Content-Type")[0]
+        for held, begun in ((self.half_heads, half_a_head), (self.half_bodies, HALF_A_FORM)):
             for _ in range(n):
-                held.append(socket.create_connection(("127.0.0.1", port)))
+                held.append(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
                 held[-1].sendall(begun)
 
-    yield ask
-    for connection in held:
-        connection.close()
+    def heard(self) -> list[socket.socket]:
+        """Those who sent half a body and were answered, or sent away, all the same."""
+        return [one for one in self.half_bodies if select.select([one], [], [], 0)[0]]
+
+    def end(self) -> set[bytes]:
+        """Send what is left of each body; how the answers begin."""
+        for one in self.half_bodies:
+            one.sendall(REST_OF_A_FORM)
+        return {one.recv(len("HTTP/1.1 200")) for one in self.half_bodies}
+
+    def close(self) -> None:
+        for one in (*self.half_heads, *self.half_bodies):
+            one.close()
+
+
+@pytest.fixture
+def slow_clients() -> Iterator[SlowClients]:
+    clients = SlowClients()
+    yield clients
+    clients.close()
 
 
 def children_named(word: str, parent: int) -> list[int]:
@@ -127,15 +150,15 @@ def children_named(word: str, parent: int) -> list[int]:
     return [int(line.split()[0]) for line in listed.stdout.splitlines() if word in line]
 
 
-def test_a_site_from_its_first_start_to_its_second(
-    server: Server, home: Path, half_asked: Callable[[int, int], None]
-) -> None:
+def test_a_site_from_its_first_start_to_its_second(server: Server, home: Path, slow_clients: SlowClients) -> None:
     server.wait_until_greeted()
-    half_asked(server.port, 100)  # whoever is slow to ask holds up nobody in what follows
+    slow_clients.begin(server.port, SLOW_CLIENTS)  # whoever is slow to ask holds up nobody in what follows
     link = re.search(r"http://127\.0\.0\.1:\d+(/\S+)", server.output.split("works once", 1)[1])
     assert link, server.output
     assert "<form" in server.get(link.group(1))
     eventually(lambda: json.loads(server.get("/healthz"))["status"] == "ok", "the worker never reported")
+    assert slow_clients.heard() == []
+    assert slow_clients.end() == {b"HTTP/1.1 403"}  # a form without its token
 
     # A worker that is killed in the middle of a job comes back, and so does the job.
     env = environment(home)
