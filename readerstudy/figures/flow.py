@@ -128,7 +128,7 @@ def _draw_box(
     )  # fmt: skip
     axes.text(
         left + 0.07, top - height / 2, "\n".join(lines), fontsize=6 if quiet else 6.5, va="center", ha="left",
-        color=QUIET if quiet else INK, fontweight=weight, linespacing=1.35, parse_math=False,
+        color=QUIET if quiet else INK, fontweight=weight, linespacing=1.35,
     )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ RC: dict[Any, Any] = {
     "lines.solid_capstyle": "butt",
     "hatch.linewidth": 0.5,
     "axes.unicode_minus": True,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
     "svg.fonttype": "path",  # letters as outlines: the same picture wherever it is opened
     "svg.hashsalt": "rexvqa",  # names inside the file do not depend on chance
     "pdf.fonttype": 42,  # TrueType, embedded

@@ -7,14 +7,18 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
+from matplotlib.ft2font import FT2Font
 
+from readerstudy.analysis.computing import compute
 from readerstudy.figures.agreement import agreement_figure
 from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.figures.rendering import figures_of, render
 from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
+from readerstudy.figures.style import FONT
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
-from tests.readerstudy.results.made import small_result
+from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.results.made import QUICK, TASKS, small_result
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +58,28 @@ def test_the_same_analysis_gives_the_same_bytes(result: dict[str, Any], form: Fi
         assert b"/FontFile2" in first  # embedded as TrueType
     if form == FigureForm.SVG:
         assert b"<text" not in first  # letters are outlines
+
+
+def written_in(svg: bytes) -> set[str]:
+    """The lines of a figure as the outlines of their letters spell them, not as the comments beside them say."""
+    lines = re.findall(rb"<g id=\"text_\d+\">(.*?)(?=<g id=\"text_|</svg>)", svg, re.DOTALL)
+    letters = {}
+    for font in ("DejaVuSans", "DejaVuSans-Bold"):
+        charmap = FT2Font(str(FONT.with_name(f"{font}.ttf"))).get_charmap()
+        letters.update({f"{font}-{glyph:x}".encode(): chr(code) for code, glyph in charmap.items()})
+    uses = [re.findall(rb'<use xlink:href="#(DejaVuSans[\w-]*)"', line) for line in lines]
+    return {"".join(letters.get(one, "?") for one in line) for line in uses}
+
+
+@pytest.mark.parametrize("name", ["a$b^2$c", "$x$", "100$ and $\\alpha_{1", r"\$5_\$6", "a__b^c"])
+def test_names_stand_in_figures_as_they_are(name: str) -> None:
+    """A name is no formula: neither set as one, nor a reason why there is no figure."""
+    models = {name: "BBBA", "Poor": "CxBA"}
+    result = compute(make_arrays({"R1": "BBBA", "R2$": "BBCA"}, models, "BBBB", tasks=TASKS), QUICK)
+    for figure in figures_of(result):
+        found = written_in(render(figure, result, FigureForm.SVG, Width.TWO))
+        shown = [line for line in found if line.startswith(name)]
+        assert shown, (figure, sorted(found))
 
 
 def test_columns_of_a_journal(result: dict[str, Any]) -> None:
