@@ -9,6 +9,7 @@ ZERO_TRIALS = "zero_trials"
 STRATUM_TOO_SMALL = "stratum_too_small"
 SMALL_N = "small_n"
 FEW_CLUSTERS = "few_clusters"
+NO_VARIATION = "no_variation"
 
 
 @dataclass(frozen=True)

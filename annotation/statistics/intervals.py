@@ -11,7 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS, Estimate, undefined
+from annotation.statistics.estimate import (
+    FEW_CLUSTERS,
+    NO_VARIATION,
+    SMALL_N,
+    STRATUM_TOO_SMALL,
+    ZERO_TRIALS,
+    Estimate,
+    undefined,
+)
 
 Z95 = 1.959963984540054
 FEWEST_CLUSTERS = 10
@@ -78,26 +86,30 @@ def clustered_counts(successes: NDArray[np.integer], trials: NDArray[np.integer]
     -------
     ClusteredShare, or None without a cluster. SE = sqrt(m/(m-1) sum e_g^2)/n with e_g the sum of y - p in cluster g
     of m; the interval is p +- t(m-1) SE, clipped; at p = 0 or 1 Wilson's with n replaced by m. Fewer than 10
-    clusters: no interval. One cluster: no standard error (NaN).
+    clusters: no interval; neither where clusters do not differ at all, flag ``no_variation``. One cluster: no standard
+    error (NaN).
     """
     k, n, m = int(successes.sum()), int(trials.sum()), len(trials)
     if m == 0:
         return None
     p = k / n
+    flags: tuple[str, ...] = () if m >= FEWEST_CLUSTERS else (FEW_CLUSTERS,)
     if k in (0, n):
         interval = wilson(p * m, m) if m >= FEWEST_CLUSTERS else None
         error, effect = 0.0, None
     elif m < 2:
         interval, error, effect = None, float("nan"), None
     else:
-        residuals = successes - p * trials
-        error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n
+        residuals = (n * successes - k * trials).astype(
+            float
+        )  # n times them: 0, not 1e-17, where clusters do not differ
+        error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n**2
         effect = error**2 / (p * (1 - p) / n)
         from scipy.special import stdtrit  # here, since every start of the program would wait for it
 
         half = float(stdtrit(m - 1, 0.975)) * error
-        interval = (max(0.0, p - half), min(1.0, p + half)) if m >= FEWEST_CLUSTERS else None
-    flags = () if m >= FEWEST_CLUSTERS else (FEW_CLUSTERS,)
+        flags = flags if error else (*flags, NO_VARIATION)
+        interval = None if flags else (max(0.0, p - half), min(1.0, p + half))
     return ClusteredShare(Estimate(p, interval, n, "cluster_t", count=k, flags=flags), error, effect, m)
 
 

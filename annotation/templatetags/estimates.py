@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.statistics.estimate import (
     FEW_CLUSTERS,
+    NO_VARIATION,
     SMALL_N,
     STRATUM_TOO_SMALL,
     ZERO_TRIALS,
@@ -60,6 +61,7 @@ def caution(estimate: Estimate) -> str:
         STRATUM_TOO_SMALL: _("fewer than 2 questions of a stratum are reviewed"),
         SMALL_N: _("small n"),
         FEW_CLUSTERS: _("no interval: fewer than 10 exams"),
+        NO_VARIATION: _("no interval: exams do not differ"),
         "": "",
     }[estimate.reason or next(iter(estimate.flags), "")]
 

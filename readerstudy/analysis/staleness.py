@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from readerstudy.analysis.computing import RULE
 from readerstudy.analysis.marking import gathered, kept_inputs
 from readerstudy.models import Analysis, ReaderStudy
 
@@ -13,9 +14,14 @@ def inputs_now(study: ReaderStudy) -> str:
     return kept_inputs(study) or gathered(study)[1]
 
 
+def has_earlier_rule(analysis: Analysis) -> bool:
+    """Whether this program would compute other numbers from the same inputs."""
+    return bool(analysis.software.get("rule") != RULE)
+
+
 def is_stale(analysis: Analysis) -> bool:
-    """True when an answer, a voiding, a prediction or a rater has changed since."""
-    return inputs_now(analysis.study) != analysis.inputs_sha256
+    """True when an answer, a voiding, a prediction or a rater has changed since, or the rule of the program."""
+    return has_earlier_rule(analysis) or inputs_now(analysis.study) != analysis.inputs_sha256
 
 
 def stale_among(study: ReaderStudy, analyses: Sequence[Analysis]) -> set[int]:
@@ -23,4 +29,4 @@ def stale_among(study: ReaderStudy, analyses: Sequence[Analysis]) -> set[int]:
     if not analyses:
         return set()
     now = inputs_now(study)
-    return {one.pk for one in analyses if one.inputs_sha256 != now}
+    return {one.pk for one in analyses if has_earlier_rule(one) or one.inputs_sha256 != now}

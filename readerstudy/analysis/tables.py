@@ -90,11 +90,12 @@ def _block(arrays: StudyArrays, scored: Scored, row: int, part: NDArray[np.intp]
 def items_of(arrays: StudyArrays, scored: Scored) -> Mapping[str, Any]:
     """All questions as columns, the voided ones too; answers as one letter for each question.
 
+    Discrimination is held against the scored questions only: those voided before unblinding are in no rest score.
     A to D: the option that counts; lower case: the option of a late answer; x: failed extraction; ?: declined; t: time
     ended; a full stop: missing; a space: not in the set of this reader.
     """
     about = arrays.questions
-    told_apart = [value if np.isfinite(value) else None for value in discrimination(scored.correct).tolist()]
+    found = discrimination(scored.correct, about.voided != Voided.BEFORE_UNBLINDING)
     return {
         "case": about.number.tolist(),
         "question": about.question.tolist(),
@@ -108,7 +109,7 @@ def items_of(arrays: StudyArrays, scored: Scored) -> Mapping[str, Any]:
         "answers": {rater.name: _signs(arrays, row) for row, rater in enumerate(arrays.raters)},
         "n_right": (scored.correct == 1).sum(axis=0).tolist(),
         "n_counted": (scored.correct >= 0).sum(axis=0).tolist(),
-        "discrimination": told_apart,
+        "discrimination": [value if np.isfinite(value) else None for value in found.tolist()],
         "missed_by_all": np.flatnonzero(missed_by_all(scored.correct)).tolist(),
     }
 

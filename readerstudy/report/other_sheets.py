@@ -52,7 +52,11 @@ CASES = (
     Column("voided", TEXT, "Whether the case was voided, before or after unblinding.", "before, after"),
     Column("n_right", WHOLE, "Raters who were right."),
     Column("n_counted", WHOLE, "Raters whose answer counts."),
-    Column("discrimination", REAL, "Correlation of being right here with being right elsewhere; missing: undefined."),
+    Column(
+        "discrimination",
+        REAL,
+        "Correlation of being right here with the share right on the other scored cases; missing: undefined.",
+    ),
     Column("missed_by_all", YES_NO, "Whether nobody who counts was right."),
 )
 

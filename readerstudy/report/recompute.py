@@ -34,6 +34,7 @@ Json = dict[str, Any]
 LETTERS = "ABCD"
 TASKS = ("presence", "negation", "differential", "location", "geometric")  # the order of the panels
 OF_CASES = ("question", "case_id", "cluster", "task", "category", "difficulty", "key")
+RULE = "analysis-2"  # by which the program computed what is checked here
 STATES = ("answered", "declined", "timed_out", "late", "unconfirmed", "failed", "missing")
 ALL = "All tasks"
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about being right
@@ -73,6 +74,9 @@ class Ratings:
 
 def read_ratings(path: Path, analysis: Json) -> tuple[Ratings, Array]:
     """The ratings, and the column ``correct`` of the file: it is computed anew and compared, never used."""
+    rule = analysis.get("software", {}).get("rule", RULE)
+    if rule != RULE:
+        raise ValueError(f"analysis.json is by the rule {rule}, not {RULE}: analyse the study again")
     if "strata" not in analysis:
         raise ValueError("analysis.json is of an earlier form: analyse the study again")
     with path.open(encoding="utf-8-sig", newline="") as file:
@@ -215,10 +219,11 @@ def cluster_accuracy(correct: Array, cluster: Array) -> Json:
     if p in (0, 1):
         se, ci = 0.0, wilson(p, m)
     elif m > 1:
-        se = math.sqrt(m / (m - 1) * sum(float((one - p).sum()) ** 2 for one in groups)) / n
+        whole = [n * int(one.sum()) - int(y.sum()) * len(one) for one in groups]  # n times the residuals
+        se = math.sqrt(m / (m - 1) * sum(one**2 for one in whole)) / n**2
         effect = se**2 / (p * (1 - p) / n)
-        ci = max(0.0, p - t_quantile(m - 1) * se), min(1.0, p + t_quantile(m - 1) * se)
-    flags = ["few_clusters"] * (m < 10) + small(n)
+        ci = (max(0.0, p - t_quantile(m - 1) * se), min(1.0, p + t_quantile(m - 1) * se)) if se else None
+    flags = ["few_clusters"] * (m < 10) + small(n) + ["no_variation"] * (effect == 0)
     more: Json = {"accuracy_cluster_se": se, "design_effect": effect, "n_clusters": m}
     return value(p, n, ci if m >= 10 else None, flags, **more)
 
@@ -993,6 +998,7 @@ def tables_of(ratings: Ratings, correct: Array) -> Json:
 def items_of(ratings: Ratings, correct: Array) -> Json:
     """Voided cases, too. A sign for each answer: see docs of the program."""
     right, counted = correct == 1, correct >= 0
+    scored = ratings.voided != "before_unblinding"
     return {
         "case": ratings.case.tolist(),
         "question": ratings.question.tolist(),
@@ -1009,7 +1015,7 @@ def items_of(ratings: Ratings, correct: Array) -> Json:
         },
         "n_right": right.sum(axis=0).tolist(),
         "n_counted": counted.sum(axis=0).tolist(),
-        "discrimination": [discrimination(correct, case) for case in range(correct.shape[1])],
+        "discrimination": [discrimination(correct, case, scored) for case in range(correct.shape[1])],
         "missed_by_all": np.flatnonzero((counted.sum(axis=0) >= 2) & ~right.any(axis=0)).tolist(),
     }
 
@@ -1022,10 +1028,11 @@ def sign(state: str, option: int) -> str:
     return {"": " ", "missing": ".", "declined": "?", "timed_out": "t", "late": "t", "failed": "x"}[state]
 
 
-def discrimination(correct: Array, case: int) -> float | None:
-    """Correlation over raters of being right on this case with the share right on their other cases."""
+def discrimination(correct: Array, case: int, scored: Array) -> float | None:
+    """Correlation over raters of being right on this case with the share right on their other scored cases."""
     counted = correct[:, case] >= 0
-    here, others = correct[counted, case].astype(float), np.delete(correct[counted], case, axis=1)
+    others = correct[counted][:, scored & (np.arange(len(scored)) != case)]
+    here = correct[counted, case].astype(float)
     n = (others >= 0).sum(axis=1)
     rest = np.where(n > 0, (others == 1).sum(axis=1) / np.maximum(n, 1), 0.0)
     if not len(here):

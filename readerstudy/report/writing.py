@@ -14,6 +14,7 @@ from annotation.exports.files import whole_file
 from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.settings import read_settings
+from readerstudy.analysis.staleness import has_earlier_rule
 from readerstudy.design.studies import StudyRefused
 from readerstudy.models import Analysis
 from readerstudy.report.contents import ABOUT_SUMS, SUMS, Source, contents_of
@@ -36,7 +37,10 @@ class WrittenFile:
 
 
 def fresh_inputs(analysis: Analysis) -> StudyArrays:
-    """What the analysis was computed from. Raises AnalysisStale: data beside an analysis must be those that made it."""
+    """What the analysis was computed from. Raises AnalysisStale: data beside an analysis must be those that made it,
+    and the script beside it must know its rule."""
+    if has_earlier_rule(analysis):
+        raise AnalysisStale(_("The analysis is stale: it is by an earlier rule. Analyse again, then make the report."))
     arrays = gather(analysis.study)
     if arrays.sha256() != analysis.inputs_sha256:
         raise AnalysisStale(_("The analysis is stale: an input has changed. Analyse again, then make the report."))

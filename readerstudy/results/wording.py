@@ -31,6 +31,7 @@ def flag(code: str) -> str:
         "constant_rater": _("one rater always gave the same answer"),
         "unstable_bootstrap": _("too many draws without a value"),
         "few_clusters": _("fewer than 10 patients or exams"),
+        "no_variation": _("patients or exams do not differ"),
         "few_readers": _("fewer than 5 readers: the population of readers is poorly known"),
         "post_hoc": _("post hoc"),
         "stratum_too_small": _("fewer than 2 questions of a task or stratum"),

@@ -170,8 +170,8 @@ def clustered_difference(first: Correct, second: Correct, cluster: NDArray[np.in
     if n == 0:
         return ClusteredDifference(undefined(NO_COMMON_QUESTIONS, n=0, method="cluster_t"), None, 0)
     value = float(differences.sum()) / n
-    residuals = differences - value * trials
-    error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n if m > 1 else None
+    residuals = n * differences - differences.sum() * trials  # n times them: whole, and 0 where clusters do not differ
+    error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n**2 if m > 1 else None
     limits, flags = None, () if m >= FEWEST_CLUSTERS else (FEW_CLUSTERS,)
     if error == 0:
         flags = (*flags, NO_VARIATION)

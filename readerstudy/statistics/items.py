@@ -43,7 +43,7 @@ class ItemStatistics:
     difficulty : Result
         Share of counted raters who were right: high is easy. Wilson's interval.
     discrimination : Result
-        Correlation over raters of being right here with the share right on the other questions.
+        Correlation over raters of being right here with the share right on the other scored questions.
     chosen : tuple of int, length q
         Raters who chose each option.
     functioning_distractors : int
@@ -102,16 +102,19 @@ def beaten_by(chosen: Sequence[int], key: int) -> tuple[int, ...]:
     return tuple(option for option, n in enumerate(chosen) if option != key and n > chosen[key])
 
 
-def discrimination(correct: Codes) -> NDArray[np.float64]:
+def discrimination(correct: Codes, scored: NDArray[np.bool_] | None = None) -> NDArray[np.float64]:
     """Corrected item-rest correlation of each question over raters [1]_, shape (questions,).
 
-    The rest score of a rater is the share right among the other questions that counted for them. NaN where all counted
-    raters were right, all were wrong, or all have the same rest score.
+    The rest score of a rater is the share right among the other ``scored`` questions, shape (questions,), that counted
+    for them; None: all are scored. A voided question is in no rest score, and is itself held against the scored ones.
+    NaN where all counted raters were right, all were wrong, or all have the same rest score.
     """
     counted, right = correct >= 0, correct == 1
-    others = counted.sum(axis=1, keepdims=True) - counted
+    in_rest, right_in_rest = (one if scored is None else one & scored for one in (counted, right))
+    others = in_rest.sum(axis=1, keepdims=True) - in_rest
     with np.errstate(invalid="ignore", divide="ignore"):
-        rest = np.where(counted & (others > 0), (right.sum(axis=1, keepdims=True) - right) / others, 0.0)
+        right_elsewhere = right_in_rest.sum(axis=1, keepdims=True) - right_in_rest
+        rest = np.where(counted & (others > 0), right_elsewhere / others, 0.0)
         n = counted.sum(axis=0)
         here = np.where(counted, right - right.sum(axis=0) / n, 0.0)
         rest = np.where(counted, rest - rest.sum(axis=0) / n, 0.0)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from annotation.statistics.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS, Estimate
+from annotation.statistics.estimate import FEW_CLUSTERS, NO_VARIATION, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS, Estimate
 
 __all__ = [
     "CONSTANT_RATER",
@@ -28,10 +28,9 @@ __all__ = [
     "undefined",
 ]
 
-# Why there is no value. ZERO_TRIALS and STRATUM_TOO_SMALL are those of every share.
+# Why there is no value, beside ZERO_TRIALS, STRATUM_TOO_SMALL and NO_VARIATION, which shares have, too.
 NO_COMMON_QUESTIONS = "no_common_questions"
 EXPECTED_AGREEMENT_IS_ONE = "expected_agreement_is_one"
-NO_VARIATION = "no_variation"
 ONE_RATER = "one_rater"
 # Cautions that leave the value as it is, beside SMALL_N and FEW_CLUSTERS.
 CONSTANT_RATER = "constant_rater"

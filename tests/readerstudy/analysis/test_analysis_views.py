@@ -47,7 +47,7 @@ def test_the_list_says_which_one_is_stale(coordinator: Client, study: ReaderStud
     assert "up to date" in coordinator.get(PAGE).content.decode()
     void(study.cases.get(block="main", number=1))
     page = coordinator.get(PAGE).content.decode()
-    assert "stale: an input has changed" in page
+    assert "stale: an input or the rule has changed" in page
     assert "up to date" not in page
 
 

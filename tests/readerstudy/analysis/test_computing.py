@@ -111,6 +111,7 @@ def test_a_voided_question_changes_nothing_else() -> None:
     voided = compute(make_arrays(more, models, KEY + "A", voided={12: Voided.BEFORE_UNBLINDING}), QUICK)
     for part in ("panels", "comparisons", "mrmc", "time", "tables"):
         assert voided[part] == plain[part]
+    assert voided["items"]["discrimination"][:12] == plain["items"]["discrimination"]
     assert plain["variants"] == {}
     assert voided["questions"]["n_scored"] == 12
     assert voided["variants"]["with_voided"]["panels"]["All tasks"]["n"] == 13
@@ -121,6 +122,8 @@ def test_a_question_voided_after_unblinding_stays_in_the_primary_result() -> Non
     arrays = make_arrays(READERS, MODELS, KEY, voided={11: Voided.AFTER_UNBLINDING})
     result = compute(arrays, QUICK)
     assert result["panels"]["All tasks"]["n"] == 12
+    plain = compute(make_arrays(READERS, MODELS, KEY), QUICK)
+    assert result["items"]["discrimination"] == plain["items"]["discrimination"]
     [(name, variant)] = result["variants"].items()
     assert (name, variant["n"]) == ("without_all_voided", 11)
     assert variant["label"].startswith("sensitivity")

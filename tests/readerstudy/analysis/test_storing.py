@@ -14,12 +14,13 @@ from annotation.enums import JobState
 from annotation.jobs import running
 from annotation.models import AuditEvent, Job, User
 from readerstudy.analysis.settings import Settings
-from readerstudy.analysis.staleness import is_stale
+from readerstudy.analysis.staleness import is_stale, stale_among
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.studies import StudyRefused, close_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.importing import import_responses
+from readerstudy.report.writing import AnalysisStale, fresh_inputs
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.studies import make_study
 
@@ -61,6 +62,16 @@ def test_the_same_inputs_give_the_same_row_and_others_a_new_one(study: ReaderStu
     assert second != first
     assert not is_stale(second)
     assert json.loads(second.result)["excluded"][0]["reason"] == "two keys are right"
+
+
+def test_an_analysis_by_an_earlier_rule_is_stale(study: ReaderStudy, noon: datetime) -> None:
+    """Its numbers are not those that this program computes of the same inputs: no report may hold both."""
+    analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
+    analysis.software["rule"] = "analysis-1"
+    assert is_stale(analysis)
+    assert stale_among(study, [analysis]) == {analysis.pk}
+    with pytest.raises(AnalysisStale, match="earlier rule"):
+        fresh_inputs(analysis)
 
 
 def test_nothing_to_analyse(db: None, noon: datetime) -> None:

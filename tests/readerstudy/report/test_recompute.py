@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from readerstudy.analysis.arrays import LETTERS, State, StudyArrays, Times, Voided
-from readerstudy.analysis.computing import compute
+from readerstudy.analysis.computing import RULE, compute
 from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.storing import as_text, software_versions
 from readerstudy.design.rules import AnalysisPlan
@@ -299,3 +299,27 @@ def test_ratings_that_cannot_be_read(report: Path, capsys: pytest.CaptureFixture
         assert told in capsys.readouterr().out
     path.unlink()
     assert recompute.main(report) == 2
+
+
+def test_an_analysis_by_an_earlier_rule_is_refused(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert recompute.RULE == RULE
+    path = report / "analysis.json"
+    result = json.loads(path.read_text(encoding="utf-8"))
+    result["software"]["rule"] = "analysis-1"
+    path.write_text(json.dumps(result), encoding="utf-8")
+    assert recompute.main(report) == 2
+    assert "by the rule analysis-1, not analysis-2" in capsys.readouterr().out
+
+
+def test_exams_that_do_not_differ(tmp_path: Path) -> None:
+    """Each with 9 of 14 right, or of two or three times as many: neither program takes rounding for an error."""
+    times = [place % 3 + 1 for place in range(10)]
+    said = "".join("A" * (9 * one) + "B" * (5 * one) for one in times)
+    exams = [exam for exam, one in enumerate(times) for _question in range(14 * one)]
+    arrays = make_arrays({"R1": "B" * len(said)}, {"M1": said}, "A" * len(said), clusters=exams)
+    result = write(tmp_path / "report", arrays)
+    [pair] = result["panels"]["All tasks"]["pairs"]
+    assert (pair["difference_cluster"]["difference_cluster_se"], pair["difference_cluster"]["ci95"]) == (0, None)
+    assert pair["difference_cluster"]["flags"] == ["no_variation"]
+    assert result["panels"]["All tasks"]["raters"][1]["accuracy_cluster"]["flags"] == ["no_variation"]
+    assert recompute.main(tmp_path / "report") == 0

@@ -116,6 +116,14 @@ def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator:
     assert "failed extraction" in both
 
 
+def test_a_difference_without_an_interval_says_why(coordinator: Client, seen: Analysis) -> None:
+    result = json.loads(seen.result)
+    for pair in result["panels"]["All tasks"]["pairs"]:
+        pair["difference_cluster"] = pair["difference"] | {"ci95": None, "flags": ["no_variation"]}
+    page = coordinator.get(address("study-pair", stored(seen.study, result), 0, 2)).content.decode()
+    assert 'no interval<br><span class="small muted">patients or exams do not differ' in page
+
+
 def test_a_pair_of_drawn_cases_shows_its_kappa_in_the_mix_of_the_bank(coordinator: Client, seen: Analysis) -> None:
     assert "mix of the bank" not in coordinator.get(address("study-pair", seen, 0, 2)).content.decode()
     strata = [{"task": task, "difficulty": "easy", "n_pool": 10} for task in ("presence", "location")]
@@ -123,6 +131,7 @@ def test_a_pair_of_drawn_cases_shows_its_kappa_in_the_mix_of_the_bank(coordinato
     page = coordinator.get(address("study-pair", drawn, 0, 2)).content.decode()
     assert "Cohen’s kappa, mix of the bank" in page
     assert "fewer than 2 questions of a task or stratum" in page
+    assert "Mix of the bank, exploratory" in page  # it is in no report, and no second program checks it
     assert (
         "mix of the bank" not in coordinator.get(address("study-pair", drawn, 0, 2) + "?task=presence").content.decode()
     )

@@ -29,6 +29,7 @@ from readerstudy.statistics.comparing import (
     mcnemar_midp,
     paired_table,
 )
+from readerstudy.statistics.proportions import clustered_accuracy
 
 cells = st.integers(0, 120)
 tables = st.builds(PairedTable, cells, cells, cells, cells).filter(lambda table: table.n > 0)
@@ -166,6 +167,20 @@ def test_exams_that_do_not_differ_have_no_interval() -> None:
     first, cluster = np.tile([1, 0], 12), np.repeat(np.arange(12), 2)
     found = clustered_difference(first, 1 - first, cluster)
     assert (found.difference.value, found.difference.ci95, found.difference.flags) == (0.0, None, ("no_variation",))
+
+
+def test_exams_that_do_not_differ_are_not_told_apart_by_rounding() -> None:
+    """Each exam has 9 of 14 questions, or twice or three times that: the error is 0, not about 1e-17."""
+    times = np.arange(12) % 3 + 1
+    cluster = np.repeat(np.arange(12), 14 * times)
+    first = np.concatenate([np.repeat([1, 0], [9 * one, 5 * one]) for one in times.tolist()])
+    found = clustered_difference(first, np.zeros_like(first), cluster)
+    assert found.difference.value == pytest.approx(9 / 14)
+    assert (found.difference_cluster_se, found.difference.ci95) == (0.0, None)
+    assert found.difference.flags == ("no_variation",)
+    alone = clustered_accuracy(first, cluster)
+    assert alone.accuracy.value == pytest.approx(9 / 14)
+    assert (alone.accuracy_cluster_se, alone.accuracy.ci95, alone.accuracy.flags) == (0.0, None, ("no_variation",))
 
 
 def test_what_may_be_claimed() -> None:

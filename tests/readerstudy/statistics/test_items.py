@@ -44,6 +44,17 @@ def test_discrimination_is_the_correlation_with_the_rest_of_the_same_rater() -> 
     assert discrimination(CORRECT)[1] == pytest.approx(np.corrcoef(CORRECT[:, 1], scores)[0, 1])
 
 
+def test_only_scored_questions_are_the_rest_of_one() -> None:
+    """A voided question, the last, moves no other; it is itself compared with the scored ones."""
+    voided = np.array([1, 0, 0, 1, 1])
+    more = np.column_stack([CORRECT, voided])
+    scored = np.arange(7) < 6
+    found = discrimination(more, scored)
+    assert found[:6].tolist() == pytest.approx(discrimination(CORRECT).tolist(), nan_ok=True)
+    rest = [one[one >= 0].mean() for one in CORRECT]
+    assert found[6] == pytest.approx(np.corrcoef(voided, rest)[0, 1])
+
+
 def test_a_question_that_all_have_right_or_wrong_tells_nobody_apart() -> None:
     items = item_statistics(ANSWERS, CORRECT, KEY, 4)
     assert [item.discrimination.reason for item in items] == ["no_variation", None, None, None, *["no_variation"] * 2]
