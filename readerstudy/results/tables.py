@@ -39,10 +39,29 @@ def planned_rows(result: Json) -> list[Planned]:
 
 
 @dataclass(frozen=True)
+class Claims:
+    """Which models the margin of the plan lets call not inferior to the mean of the readers, and equivalent to it."""
+
+    margin: float
+    not_inferior: list[str]
+    equivalent: list[str]
+
+
+def claims_of(result: Json) -> Claims | None:
+    """Nothing where the plan names no margin."""
+    rows = planned_comparisons(result)
+    if not rows or not rows[0]["margin"]:
+        return None
+    held = [[one["first"] for one in rows if one[claim]] for claim in ("non_inferior", "equivalent")]
+    return Claims(rows[0]["margin"], *held)
+
+
+@dataclass(frozen=True)
 class AccuracyRow:
     name: str
     is_reader: bool
     overall: Json
+    by_cluster: Json | None  # the same share, its interval allowing for patients or exams with several questions
     tasks: list[Json]
     task_mean: Json | None
     bank_mix: Json | None
@@ -60,6 +79,7 @@ class AccuracyTable:
     n: int
     rows: list[AccuracyRow]
     has_bank_mix: bool
+    has_clusters: bool
 
 
 def accuracy_table(result: Json) -> AccuracyTable:
@@ -72,7 +92,8 @@ def accuracy_table(result: Json) -> AccuracyTable:
     ]
     n_of = {name: panel["n"] for name, panel in result["panels"].items()}
     has_bank_mix = any(row.bank_mix is not None for row in rows)
-    return AccuracyTable([(task, n_of[task]) for task in tasks], n_of[ALL_TASKS], rows, has_bank_mix)
+    has_clusters = any(row.by_cluster is not None for row in rows)
+    return AccuracyTable([(task, n_of[task]) for task in tasks], n_of[ALL_TASKS], rows, has_bank_mix, has_clusters)
 
 
 def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json]) -> AccuracyRow:
@@ -82,6 +103,7 @@ def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json]) -> AccuracyRo
         name=rater["name"],
         is_reader=is_reader,
         overall=rater["accuracy"],
+        by_cluster=rater.get("accuracy_cluster"),
         tasks=tasks,
         task_mean=rater.get("accuracy_task_mean"),
         bank_mix=rater.get("accuracy_bank_mix"),

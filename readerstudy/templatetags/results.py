@@ -57,6 +57,12 @@ def points_limits(one: Json) -> str:
 
 
 @register.filter
+def margin_points(margin: float) -> str:
+    """A share in percentage points, without a sign."""
+    return _decimals(100 * margin, 2)
+
+
+@register.filter
 def as_kappa(one: Json) -> str:
     """With three decimals, as in tables."""
     return _("n/a") if one["value"] is None else _decimals(one["value"], 3)

@@ -21,7 +21,7 @@ from readerstudy.models import Analysis
 from readerstudy.results.figure_files import NoSuchFigure, figure_file, figure_tag
 from readerstudy.results.looking import is_seen, newest_analysis
 from readerstudy.results.stored import has_times
-from readerstudy.results.tables import accuracy_table, mean_kappas, planned_rows, variants_table
+from readerstudy.results.tables import accuracy_table, claims_of, mean_kappas, planned_rows, variants_table
 from readerstudy.results.way import Seen
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.results_access import seen_analysis, seen_result
@@ -65,6 +65,7 @@ def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     context: dict[str, Any] = {
         **seen.context(),
         "planned": planned_rows(result),
+        "claims": claims_of(result),
         "readers_mean": result["mrmc"]["readers"],
         "kappas": mean_kappas(result),
         "accuracy": accuracy_table(result),

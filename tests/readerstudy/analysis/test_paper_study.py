@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from io import StringIO
@@ -11,7 +12,10 @@ from typing import Any
 
 import pytest
 from django.core.management import call_command
+from django.test import Client
+from django.utils.text import slugify
 
+from annotation.models import User
 from tests.readerstudy.analysis.test_computing import GOLDEN, TASK_NAMES, pair_of
 
 STUDY = "Paper-shaped study"
@@ -49,7 +53,17 @@ def printed_accuracies(result: dict[str, Any]) -> dict[str, float]:
     return {one["name"]: round(100 * one["accuracy"]["value"], 2) for one in raters}
 
 
-def test_the_published_accuracies_and_every_kappa(db: None, files: Path, golden: dict[str, Any]) -> None:
+def accuracies_on_the_page(client: Client) -> dict[str, str]:
+    """Of each rater over questions, as a coordinator reads it on the results page."""
+    page = client.get(f"/studies/{slugify(STUDY)}/results/", follow=True).content.decode()
+    table = page[page.index('aria-labelledby="accuracy-title"') :]
+    rows = re.findall(r'<th scope="row"><bdi>([^<]+)</bdi>.*?<td class="number">\s*([\d.]+)', table, re.DOTALL)
+    return dict(reversed(rows))  # the first table with a name is that of accuracy
+
+
+def test_the_published_accuracies_and_every_kappa(
+    client: Client, cora: User, files: Path, golden: dict[str, Any]
+) -> None:
     command("import_questions", str(files / "questions.json"), "--bank", "paper")
     command("create_study", "--bank", "paper", "--cases", str(files / "cases.txt"), "--name", STUDY)
     command("freeze_reader_study", STUDY)
@@ -64,6 +78,9 @@ def test_the_published_accuracies_and_every_kappa(db: None, files: Path, golden:
     result = analysis()
     found = printed_accuracies(result)
     assert {name: found[name] for name in published} == published
+    client.force_login(cora)
+    shown = accuracies_on_the_page(client)
+    assert {name: shown[name] for name in published} == {name: f"{percent:.2f}" for name, percent in published.items()}
     assert [one["decided"] for one in result["excluded"]] == ["before_unblinding"] * 2
     assert printed_accuracies(result["variants"]["with_voided"]) == unvoided
     names = golden["rater_order"]["value"]

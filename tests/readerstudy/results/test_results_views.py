@@ -95,6 +95,34 @@ def test_the_planned_comparison_comes_first(coordinator: Client, seen: Analysis)
     assert "no case and no rater is left out" in page.lower()
 
 
+def test_cases_that_share_a_patient_have_a_second_interval(coordinator: Client, seen: Analysis) -> None:
+    assert "by patient or exam" not in coordinator.get(address("study-analysed", seen)).content.decode()
+    result = json.loads(seen.result)
+    for rater in result["panels"]["All tasks"]["raters"]:
+        rater["accuracy_cluster"] = rater["accuracy"] | {"ci95": [0.1234, 0.9876], "method": "cluster_t"}
+    result["panels"]["All tasks"]["raters"][0]["accuracy_cluster"] |= {"ci95": None, "flags": ["few_clusters"]}
+    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    assert page.count("12.34 to 98.76") == 3
+    assert "fewer than 10 patients or exams" in page
+
+
+def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: Analysis) -> None:
+    assert "margin" not in coordinator.get(address("study-analysed", seen)).content.decode()
+    result = json.loads(seen.result)
+    claims = {"Good": (True, True), "Poor": (False, None)}
+    for one in result["comparisons"]:
+        one["non_inferior"], one["equivalent"] = claims[one["first"]]
+        one["margin"] = 0.05
+    page = " ".join(coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode().split())
+    assert "Margin of the plan: 5.00 points" in page
+    assert "Not inferior, 95 % interval above −5.00: <bdi>Good</bdi>." in page
+    assert "Equivalent, 90 % interval within ±5.00: <bdi>Good</bdi>." in page
+    for one in result["comparisons"]:
+        one["equivalent"] = False
+    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    assert "within ±5.00: none." in " ".join(page.split())
+
+
 def test_a_cell_carries_its_numbers_and_leads_to_the_pair(coordinator: Client, seen: Analysis) -> None:
     page = coordinator.get(address("study-agreement", seen)).content.decode()
     assert f'href="{address("study-pair", seen, 0, 2)}" data-pair="R1 · Good"' in page
