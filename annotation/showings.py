@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
-Rule = Callable[[int, int], bool]
+Rule = Callable[[int, int, datetime], bool]
 _rules: dict[str, Rule] = {}
 
 
@@ -13,7 +14,7 @@ class RuleNameTaken(ValueError):
 
 
 def register(name: str, rule: Rule) -> None:
-    """Add a rule: given the ids of a person and of an exam, whether this person is shown its available images now.
+    """Add a rule: given the ids of a person and of an exam, whether this person is shown its available images then.
 
     Apps call this when they start. Registering the same rule again under its name changes nothing; another rule
     under a taken name raises RuleNameTaken.
@@ -23,5 +24,5 @@ def register(name: str, rule: Rule) -> None:
     _rules[name] = rule
 
 
-def is_shown(person_id: int, exam_id: int) -> bool:
-    return any(rule(person_id, exam_id) for rule in _rules.values())
+def is_shown(person_id: int, exam_id: int, at: datetime) -> bool:
+    return any(rule(person_id, exam_id, at) for rule in _rules.values())

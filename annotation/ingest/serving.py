@@ -41,7 +41,7 @@ class Served:
 def serve_rendition(name: str, *, person: User, accepts_zstd: bool, at: datetime) -> Served:
     """A rendition of an available image. Raises RenditionHidden. A reviewer's image takes two queries."""
     rendition, kept = _find(name, ImageState.AVAILABLE)
-    if not may_see(person, rendition.image):
+    if not may_see(person, rendition.image, at=at):
         raise RenditionHidden
     return _served(rendition, kept, accepts_zstd=accepts_zstd, at=at)
 
@@ -52,7 +52,7 @@ def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
     return _served(rendition, kept, accepts_zstd=accepts_zstd, at=at)
 
 
-def may_see(person: User, image: Image) -> bool:
+def may_see(person: User, image: Image, *, at: datetime) -> bool:
     """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam,
     and by whom another app shows it (annotation.showings).
 
@@ -66,7 +66,7 @@ def may_see(person: User, image: Image) -> bool:
         bool(_REVIEWED(person.pk, exam))
         or is_coordinator(person)
         or _coordinates_exam(person, exam)
-        or showings.is_shown(person.pk, exam)
+        or showings.is_shown(person.pk, exam, at)
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Image, Rendition, User
 from readerstudy.models import Enrolment, PresentedCase, ReaderStudy
@@ -21,10 +22,12 @@ def desk(desk_with: MakeDesk) -> Desk:
     return desk_with(n_cases=6)
 
 
-def shown(desk: Desk) -> list[int]:
-    """The places whose images this reader may fetch now."""
+def shown(desk: Desk, seconds: float = 0) -> list[int]:
+    """The places whose images this reader may fetch then."""
     return [
-        place.position for place in desk.places if shows_images(desk.reader.pk, place.case.revision.question.exam_id)
+        place.position
+        for place in desk.places
+        if shows_images(desk.reader.pk, place.case.revision.question.exam_id, later(seconds))
     ]
 
 
@@ -48,6 +51,23 @@ def test_none_when_the_study_is_not_open(desk: Desk, state: str) -> None:
     assert shown(desk) == []
 
 
+def test_none_after_the_deadline_of_the_reader(desk: Desk) -> None:
+    desk.read(desk.places[0], seconds=1)
+    ReaderStudy.objects.update(deadline_at=later(60))
+    assert [shown(desk, 60), shown(desk, 61)] == [[1, 2, 3, 4], []]
+    Enrolment.objects.update(deadline_at=later(120))
+    assert [shown(desk, 120), shown(desk, 121)] == [[1, 2, 3, 4], []]
+
+
+def test_asking_for_the_deadline_costs_no_query(desk: Desk, django_assert_num_queries: DjangoAssertNumQueries) -> None:
+    ReaderStudy.objects.update(deadline_at=later(60))
+    exam = desk.places[0].case.revision.question.exam_id
+    with django_assert_num_queries(2):  # where this person reads the exam, and which exams are armed
+        assert shows_images(desk.reader.pk, exam, later(1))
+    with django_assert_num_queries(1):
+        assert not shows_images(desk.reader.pk, exam, later(61))
+
+
 def test_none_of_the_main_block_during_practice(desk_with: MakeDesk) -> None:
     desk = desk_with(n_practice=2)
     Enrolment.objects.update(practised_at=None)
@@ -56,7 +76,7 @@ def test_none_of_the_main_block_during_practice(desk_with: MakeDesk) -> None:
 
 def test_none_to_somebody_else(desk: Desk, remo: User) -> None:
     exam = desk.places[0].case.revision.question.exam_id
-    assert not shows_images(remo.pk, exam)
+    assert not shows_images(remo.pk, exam, later(0))
 
 
 def test_the_server_gives_them_out_by_this_rule(desk_with: MakeDesk) -> None:

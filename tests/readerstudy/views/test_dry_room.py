@@ -13,6 +13,7 @@ from annotation.ingest.serving import may_see
 from annotation.models import Image, Report, User
 from readerstudy.design.rules import Rules
 from readerstudy.models import ReaderStudy
+from tests.annotation.review.cases import NOON
 from tests.readerstudy.studies import enrol, make_study
 from tests.readerstudy.views.drafts import make_draft, statuses, study_coordinator
 
@@ -180,6 +181,10 @@ def test_coordinators_of_one_study_see_the_images_of_its_cases(study: ReaderStud
     foreign = Image.objects.filter(exam__bank=other.bank).first()
     assert mine is not None
     assert foreign is not None
-    assert [may_see(ruth, mine), may_see(ruth, foreign), may_see(stan, mine)] == [True, False, False]
+    assert [may_see(who, what, at=NOON) for who, what in ((ruth, mine), (ruth, foreign), (stan, mine))] == [
+        True,
+        False,
+        False,
+    ]
     enrol(study, ruth, ready=False)
-    assert not may_see(ruth, mine)
+    assert not may_see(ruth, mine, at=NOON)
