@@ -34,12 +34,11 @@ def branch(seed: int, *path: int) -> int:
 
 def shuffled(numbers: Sequence[int], seed: int) -> list[int]:
     """The numbers (different ones) in a random order, which depends on the set of numbers and on the seed alone."""
-    ordered = sorted(numbers)
-    if len(ordered) <= FEW:
-        ranks = [rank_of(number, seed) for number in ordered]
-    else:
-        ranks = random_ranks(np.array(ordered, dtype=np.int64), seed).tolist()
-    return [number for _rank, number in sorted(zip(ranks, ordered, strict=True))]
+    if len(numbers) <= FEW:
+        return sorted(numbers, key=lambda number: rank_of(number, seed))  # no two numbers have one rank
+    listed = np.array(numbers, dtype=np.int64)
+    mixed: list[int] = listed[np.argsort(random_ranks(listed, seed))].tolist()
+    return mixed
 
 
 def rank_of(number: int, seed: int) -> int:

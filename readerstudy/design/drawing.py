@@ -29,7 +29,7 @@ def _(text: str) -> str:
     return text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Candidate:
     """A question that could be drawn. ``patient`` stands for the exam where no patient is known."""
 
@@ -145,29 +145,28 @@ def draw(candidates: Sequence[Candidate], request: DrawRequest, seed: int) -> Dr
     rank. With one question per patient the scarcest cells choose first. The practice block is drawn from patients
     without a case in the main block.
     """
-    allocation = allocate(cell_counts(candidates), request)
-    rank = _ranks(candidates, branch(seed, Purpose.CASES))
-    main = _chosen(candidates, allocation, rank, several=request.several_per_patient)
+    counts = cell_counts(candidates)
+    allocation = allocate(counts, request)
+    ranked = _ranked(candidates, branch(seed, Purpose.CASES))
+    main = _chosen(ranked, allocation, several=request.several_per_patient)
     taken = {one.patient for one in main}
     practice = _practice(candidates, request, taken, seed)
     cells = [
-        CellCount(task, difficulty, size, allocation[task, difficulty])
-        for (task, difficulty), size in cell_counts(candidates).items()
+        CellCount(task, difficulty, size, allocation[task, difficulty]) for (task, difficulty), size in counts.items()
     ]
     return Drawing(main, practice, split_sets(main, request.n_sets, request.n_shared, seed), cells)
 
 
-def _ranks(candidates: Iterable[Candidate], seed: int) -> dict[int, int]:
-    return {number: rank for rank, number in enumerate(shuffled([one.number for one in candidates], seed))}
+def _ranked(candidates: Iterable[Candidate], seed: int) -> list[Candidate]:
+    by_number = {one.number: one for one in candidates}
+    return [by_number[number] for number in shuffled(list(by_number), seed)]
 
 
-def _chosen(
-    candidates: Sequence[Candidate], allocation: Mapping[Cell, int], rank: Mapping[int, int], *, several: bool
-) -> list[Candidate]:
+def _chosen(ranked: Sequence[Candidate], allocation: Mapping[Cell, int], *, several: bool) -> list[Candidate]:
     members: dict[Cell, list[Candidate]] = defaultdict(list)
-    for one in sorted(candidates, key=lambda one: rank[one.number]):
+    for one in ranked:
         members[one.cell].append(one)
-    chosen: list[Candidate] = []
+    chosen: set[int] = set()
     taken: set[str] = set()
     for cell in sorted(members, key=lambda cell: (len(members[cell]) - allocation[cell], cell)):
         found = _first(members[cell], allocation[cell], set() if several else taken, several=several)
@@ -183,8 +182,8 @@ def _chosen(
                 difficulty=cell[1] or "unknown",
             )
         taken.update(one.patient for one in found)
-        chosen += found
-    return sorted(chosen, key=lambda one: rank[one.number])
+        chosen.update(one.number for one in found)
+    return [one for one in ranked if one.number in chosen]
 
 
 def _first(members: Iterable[Candidate], n: int, taken: Collection[str], *, several: bool) -> list[Candidate]:
@@ -203,9 +202,8 @@ def _first(members: Iterable[Candidate], n: int, taken: Collection[str], *, seve
 def _practice(
     candidates: Sequence[Candidate], request: DrawRequest, taken: Collection[str], seed: int
 ) -> list[Candidate]:
-    rank = _ranks(candidates, branch(seed, Purpose.PRACTICE))
-    others = [one for one in sorted(candidates, key=lambda one: rank[one.number]) if one.patient not in taken]
-    found = _first(others, request.n_practice, (), several=False)
+    ranked = _ranked(candidates, branch(seed, Purpose.PRACTICE)) if request.n_practice else []
+    found = _first(ranked, request.n_practice, taken, several=False)
     if len(found) < request.n_practice:
         raise DrawRefused(
             _("Only %(found)s of %(n)s practice cases can be drawn from patients who are not in the main block."),

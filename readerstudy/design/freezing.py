@@ -12,6 +12,8 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import AnswerKey, QuestionBank, User
+from annotation.models.fields import public_id
+from annotation.questionbank.bulk import insert_rows
 from readerstudy.design.chance import Purpose, branch
 from readerstudy.design.checking import problems_of
 from readerstudy.design.drawn import cells_of
@@ -24,7 +26,7 @@ from readerstudy.design.studies import StudyRefused, check_draft, check_not_arch
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, StudyCase
 
-BATCH = 2000
+_PLACE = ("public_id", "order_id", "block", "position", "case_id", "options")
 
 
 @transaction.atomic
@@ -78,19 +80,13 @@ def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase]) -> None:
             PresentationOrder(study=study, arm=arm, case_set=case_set, number=number, rule=RULE)
             for number in range(1, study.n_orders + 1)
         )
-        places = (
-            PresentedCase(
-                order=order,
-                block=block,
-                position=position,
-                case=case,
-                options=_options(study, rules, case_set, order.number, case),
-            )
+        places = [
+            (public_id(), order.pk, str(block), position, case.pk, _options(study, rules, case_set, order.number, case))
             for order, main in zip(orders, drawn, strict=True)
             for block, chosen in ((Block.PRACTICE, practice), (Block.MAIN, [by_number[number] for number in main]))
             for position, case in enumerate(chosen, 1)
-        )
-        PresentedCase.objects.bulk_create(places, batch_size=BATCH)
+        ]
+        insert_rows(PresentedCase, _PLACE, places)
 
 
 def _options(study: ReaderStudy, rules: Rules, case_set: CaseSet, order: int, case: StudyCase) -> str:
