@@ -5,7 +5,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 DEMO_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var/demo)
 SITE_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var)
-RUN = PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
+# Bytecode is kept in the home, also where the environment asks for none: a start without it takes several times as long.
+RUN = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
 
 .PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-statistics torture services backup restore
 

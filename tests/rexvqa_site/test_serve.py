@@ -196,6 +196,17 @@ print(job.public_id)
 """
 
 
+def test_a_second_start_finds_the_bytecode_of_the_first(home: Path) -> None:
+    """Also in a container whose image says that Python writes none: compiling everything again takes seconds."""
+    env = environment(home, PYTHONDONTWRITEBYTECODE="1")
+    told = subprocess.run(["make", "-n", "serve"], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
+    flags = "-c 'import sys; print(sys.flags, sys.pycache_prefix)'"
+    program = told.stdout.splitlines()[-1].replace("manage.py serve", flags)
+    said = subprocess.run(program, shell=True, cwd=ROOT, env=env, capture_output=True, text=True, check=True).stdout
+    assert "dont_write_bytecode=0" in said
+    assert f"{home}/cache/python" in said
+
+
 def test_a_port_in_use_is_refused_with_what_to_do(home: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
@@ -221,3 +232,12 @@ def test_a_site_does_not_become_a_demonstration(home: Path) -> None:
     assert refused.returncode == 2
     assert manage("delete_demonstration", env=env).returncode == 2
     assert (home / "db.sqlite3").exists()
+
+
+def test_a_demonstration_is_deleted_whole(home: Path) -> None:
+    env = environment(home, PYTHONPYCACHEPREFIX=str(home / "cache" / "python"), PYTHONDONTWRITEBYTECODE="")
+    assert manage("mark_demonstration", env=env).returncode == 0
+    assert (home / "DEMONSTRATION").exists()
+    deleted = manage("delete_demonstration", env=env)
+    assert deleted.returncode == 0, deleted.stderr
+    assert not home.exists()
