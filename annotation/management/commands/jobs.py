@@ -9,6 +9,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 from annotation.enums import JobState
 from annotation.models import Job
 
+SECONDS_BETWEEN_LOOKS = 0.5
 UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 
@@ -33,7 +34,7 @@ class Command(BaseCommand):
             line = bar.add_task("", total=None)
             while (job := Job.objects.filter(public_id=public_id).first()) and job.state in UNFINISHED:
                 bar.update(line, description=job.title, completed=job.progress_done, total=job.progress_total or None)
-                time.sleep(0.5)
+                time.sleep(SECONDS_BETWEEN_LOOKS)
         if job is None:
             raise CommandError(f"there is no job {public_id}; list them with: manage.py jobs", returncode=2)
         if job.state != JobState.SUCCEEDED:
