@@ -114,6 +114,11 @@ _TIMES = (
     Column("committed_at", TIME, "When the commit arrived; missing: none did, or it was made elsewhere."),
     Column("stored_at", TIME, "When the response was stored here."),
     Column("unreadable", TEXT, "Random ids of images that the reader could not read, joined by |."),
+    Column(
+        "viewport",
+        TEXT,
+        "How the views stood on screen at the commit (window, zoom, pan, inversion of each), as JSON; empty: not told.",
+    ),
     Column("source", TEXT, "File and row of a response that was imported; empty: read here."),
     SIMULATED,
 )

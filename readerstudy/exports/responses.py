@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -188,6 +189,7 @@ def _response_cells(response: Response | None, options_order: str) -> Cells:
         "time_rule": stored.time_rule,
         "time_flags": "|".join(stored.time_flags),
         "unreadable": "|".join(stored.unreadable),
+        "viewport": json.dumps(stored.viewport, sort_keys=True) if stored.viewport else "",
     }
 
 

@@ -69,6 +69,7 @@ def read_study(rita: User, remo: User, **fields: Any) -> ReaderStudy:
             "n_sittings": 1,
             "time_rule": "active-1",
             "time_flags": ["quiet", "blurred"],
+            "viewport": {"views": [{"zoom": 2, "invert": True}, None]},
         },
     )
     read(places[1], {"option": "C"})

@@ -66,6 +66,8 @@ def test_what_was_said_beside_the_answer(study: ReaderStudy) -> None:
     assert (first["active_ms"], first["elapsed_ms"], first["sittings"]) == (4200, 5000, 1)
     assert (first["time_rule"], first["time_flags"]) == ("active-1", "quiet|blurred")
     assert rows_of(study)[6]["unreadable"] == "image1"
+    assert first["viewport"] == '{"views": [{"invert": true, "zoom": 2}, null]}'
+    assert second["viewport"] == ""
     assert rows_of(study)[6]["delivered_late"] is True
     assert rows_of(study)[4]["limit_ms"] == 30_000
 
