@@ -64,6 +64,7 @@ def test_from_a_file_to_the_exported_reviews(
     asked = {"name": "First", "sample": SamplingPlan.objects.get().slug, "per_question": 2, "steps": "full", "seed": 1}
     made = client.post(reverse("round-new"), {**asked, "reviewers": [rita.pk, remo.pk]})
     assert made.status_code == 302
+    assert client.post(reverse("round-open", args=["first"])).status_code == 302
     for person in (rita, remo):
         browser = Client()
         browser.force_login(person)
