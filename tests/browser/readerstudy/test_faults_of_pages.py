@@ -17,15 +17,15 @@ from urllib.parse import parse_qsl, urlencode
 import pytest
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import BrowserContext, Page, Playwright, Route, expect
+from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.studies import StudyRefused, close_study, delete
 from readerstudy.design.voiding import void_case
-from readerstudy.models import Reading, ReadingSession, RefusedAnswer, Response, Voiding
+from readerstudy.models import ReaderStudy, Reading, ReadingSession, RefusedAnswer, Response, Voiding
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
-from tests.browser.readerstudy.conftest import MakeStudy, NewDevice
+from tests.browser.readerstudy.conftest import MakeStudy, NewDevice, devices_at
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
 from tests.browser.server import wait_until_left
 from tests.readerstudy.studies import places_of
@@ -228,6 +228,36 @@ def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -
     device.press("2")
     device.page.wait_for_url("**/read/trial/")
     assert answers_of(enrolment) == ["A"]
+
+
+def test_coordinator_peeks(
+    browser: Browser, live_server: LiveServer, device: Device, reads: MakeStudy, cora: User
+) -> None:
+    """Before closing no page and no file has a result; breaking the glass needs a reason, is logged and stays."""
+    device.enter(reads())
+    device.sees(1)
+    device.answers("2", then=2)  # right: the key is B
+    device.says("saved")
+    with devices_at(browser, live_server) as open_device:
+        page = open_device(cora).page
+        for address in ("", "watch/", "results/"):
+            assert page.goto(f"/studies/trial/{address}")
+            assert "Accuracy" not in page.inner_text("main")
+        for table, status in (("responses", 403), ("events", 403), ("orders", 200)):
+            assert post(page, f"/studies/trial/export/{table}/csv/")[0] == status
+        for reason, n_looks in (("curious", 0), ("The sponsor asked for a look.", 1)):
+            page.goto("/studies/trial/watch/")
+            page.get_by_text("Break the glass").click()
+            glass = page.locator("form[action$='/interim/']")
+            glass.locator("[name=reason]").evaluate("(field, text) => { field.value = text }", reason)
+            glass.evaluate("(form) => { form.noValidate = true; form.requestSubmit() }")
+            expect(page.get_by_text("Results were seen before closing")).to_have_count(n_looks)
+            assert AuditEvent.objects.filter(act="study.glass_broken").count() == n_looks
+        expect(page.locator("h1")).to_have_text("Interim results")
+        expect(page.get_by_role("row").filter(has_text="R1")).to_contain_text("100")
+    log = AuditEvent.objects.get(act="study.glass_broken")
+    assert log.facts["reason"] == "The sponsor asked for a look."
+    assert ReaderStudy.objects.get().unblinded_at is not None
 
 
 @pytest.fixture

@@ -77,6 +77,30 @@ def test_the_clock_and_the_look_of_a_case_are_stored_with_its_answer(device: Dev
     ]
 
 
+def test_all_that_is_needed_is_in_sight(device: Device, reads: MakeStudy) -> None:
+    """At 1366x768 nothing scrolls; images have two thirds, the frontal one large on the left; no clock shows."""
+    device.enter(reads())
+    device.sees(1)
+    for place in ("#stem", "#room-options label >> nth=0", "#room-options label >> nth=3", "#case-go"):
+        expect(device.page.locator(place)).to_be_in_viewport(ratio=1)
+    beyond = "(place) => { const box = document.querySelector(place); return box.scrollHeight - box.clientHeight }"
+    assert [device.page.evaluate(beyond, place) for place in (".case-scroll", "html")] == [0, 0]
+    images, question, frontal, lateral = (
+        device.page.locator(place).bounding_box()
+        for place in (".case-images", "#case-panel", ".viewer-pane >> nth=0", ".viewer-pane >> nth=1")
+    )
+    assert images is not None
+    assert question is not None
+    assert frontal is not None
+    assert lateral is not None
+    assert images["width"] / 1366 == pytest.approx(2 / 3, abs=0.05)
+    assert question["width"] / 1366 == pytest.approx(1 / 3, abs=0.05)
+    assert frontal["x"] < lateral["x"]
+    assert frontal["width"] > lateral["width"]
+    expect(device.page.get_by_role("img", name="Image 1: PA")).to_be_visible()
+    expect(device.page.locator("#room-clock")).to_be_hidden()
+
+
 def test_nothing_of_a_case_shows_before_all_of_it(device: Device, reads: MakeStudy) -> None:
     enrolment = reads()
     held: list[Route] = []
