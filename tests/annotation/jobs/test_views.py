@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
+from pathlib import Path
+from unittest import mock
 
 import pytest
+from django.db import OperationalError, connection
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
+from pytest_django import Settings
 
 from annotation.enums import JobState
-from annotation.models import Job, User
+from annotation.models import Job, User, WorkerBeat
 
 
 @pytest.fixture
@@ -82,3 +87,29 @@ def test_healthz_says_what_is_missing(client: Client) -> None:
     assert set(health) == {"status", "database", "storage", "worker"}
     assert health["storage"] == "ok"
     assert health["worker"] != "ok"
+
+
+def test_healthz_knows_a_worker_by_its_last_sign_of_life(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.health._database", lambda: "ok")  # the tests' own has no table of migrations
+    WorkerBeat.objects.create(name="w", beat_at=timezone.now())
+    assert client.get(reverse("healthz")).json()["status"] == "ok"
+    WorkerBeat.objects.update(beat_at=timezone.now() - timedelta(seconds=100))
+    late = client.get(reverse("healthz"))
+    assert (late.status_code, late.json()["status"]) == (200, "degraded")
+    assert "no worker has been seen for 1" in late.json()["worker"]
+
+
+def test_healthz_is_down_where_files_cannot_be_written(client: Client, db: None, settings: Settings) -> None:
+    settings.TEMP_ROOT = Path("/nowhere")
+    down = client.get(reverse("healthz"))
+    assert (down.status_code, down.json()["status"]) == (503, "down")
+    assert "cannot be written" in down.json()["storage"]
+
+
+def test_healthz_is_down_where_the_database_does_not_answer(client: Client, db: None) -> None:
+    with mock.patch.object(connection, "cursor", side_effect=OperationalError("gone")):
+        down = client.get(reverse("healthz"))
+    assert (down.status_code, down.json()["status"]) == (503, "down")
+    assert "does not answer" in down.json()["database"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from datetime import datetime
 from io import StringIO
 
@@ -11,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.archiving import archive, bring_back
-from annotation.enums import ImportState
+from annotation.enums import ImportState, Task
 from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
 from annotation.review.rounds import create_round
 from annotation.sampling.planning import (
@@ -48,6 +49,25 @@ def test_a_preview_stores_nothing(bank: QuestionBank) -> None:
     preview_sample(bank, by=StratifyBy.TASK, per_thousand=1000, seed=1)
     assert not SamplingPlan.objects.exists()
     assert not AuditEvent.objects.exists()
+
+
+@pytest.mark.parametrize("by", [StratifyBy.TASK, StratifyBy.CATEGORY])
+def test_other_fields_are_drawn_in_proportion(db: None, by: StratifyBy) -> None:
+    chest = make_bank("Chest")
+    for number in range(1, 41):
+        rare = number % 4 == 0
+        make_revision(
+            chest, number, task=Task.LOCATION if rare else Task.PRESENCE, category="Pleura" if rare else "Heart"
+        )
+    call_command("draw_sample", "--bank", "Chest", "--per-thousand", "200", "--by", by.value, stdout=StringIO())
+    plan = SamplingPlan.objects.get()
+    assert plan.stratify_by == by
+    often, seldom = {StratifyBy.TASK: ("presence", "location"), StratifyBy.CATEGORY: ("Heart", "Pleura")}[by]
+    assert {one["stratum"]: (one["n_frame"], one["n_drawn"]) for one in plan.strata} == {
+        often: (30, 6),
+        seldom: (10, 2),
+    }
+    assert Counter(plan.questions.values_list("stratum", flat=True)) == {often: 6, seldom: 2}
 
 
 def test_only_current_wordings_are_drawn(bank: QuestionBank, cora: User, noon: datetime) -> None:
