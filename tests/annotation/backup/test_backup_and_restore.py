@@ -113,6 +113,15 @@ def test_a_home_with_content_is_not_overwritten(pair: Pair) -> None:
     assert any(pair.old.home.glob("replaced-*/media/ab/rendition"))
 
 
+def test_a_backup_never_replaces_a_file(tmp_path: Path) -> None:
+    old = site(tmp_path / "old")
+    (tmp_path / "notes.txt").write_text("mine")
+    refused = manage("backup", "--output", str(tmp_path / "notes.txt"), env=old.env)
+    assert refused.returncode == 2
+    assert "exists already; nothing was written" in refused.stderr
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
 @pytest.mark.parametrize("damage", ["cut", "nonsense", "absent"])
 def test_what_is_not_a_whole_backup_changes_nothing(tmp_path: Path, damage: str) -> None:
     old = site(tmp_path / "old")
