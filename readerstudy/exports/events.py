@@ -7,12 +7,13 @@ from collections.abc import Iterator
 
 from annotation.enums import EventKind
 from annotation.exports.tables import Cell, Column
-from readerstudy.exports.columns import BLOCK, CASE, READER, REAL, STUDY, TEXT, TIME, WHOLE, study_cells, words
+from readerstudy.exports.columns import ARM, BLOCK, CASE, READER, REAL, STUDY, TEXT, TIME, WHOLE, study_cells, words
 from readerstudy.exports.sessions import session_numbers
 from readerstudy.models import ReaderStudy, TimingEvent
 
 COLUMNS: tuple[Column, ...] = (
     *STUDY,
+    ARM,
     READER,
     BLOCK,
     Column("position", WHOLE, "Place of the case in the order of this reader, in its block."),
@@ -28,6 +29,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("details", TEXT, "What belongs to it, as JSON; options are canonical."),
 )
 _VALUES = (
+    "reading__arm__number",
     "reading__enrolment__pseudonym",
     "reading__case__block",
     "reading__position",

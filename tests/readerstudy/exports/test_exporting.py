@@ -70,10 +70,10 @@ def test_names_of_people_and_tokens_of_sittings_stay_here(study: ReaderStudy, no
 
 def test_events_sessions_orders_and_voidings(study: ReaderStudy, noon: datetime) -> None:
     events = lines(study, Table.EVENTS, noon)
-    assert [(e["kind"], e["client_ms"], e["session"], e["reader"]) for e in events] == [
-        ("painted", 100.25, 1, "R1"),
-        ("selected", 200.5, 1, "R1"),
-        ("submitted", 300.75, 1, "R1"),
+    assert [(e["kind"], e["client_ms"], e["session"], e["reader"], e["arm"]) for e in events] == [
+        ("painted", 100.25, 1, "R1", 1),
+        ("selected", 200.5, 1, "R1", 1),
+        ("submitted", 300.75, 1, "R1", 1),
     ]
     assert [e["details"] for e in events] == ["", '{"option": "B"}', ""]
     [session] = lines(study, Table.SESSIONS, noon)
