@@ -143,10 +143,12 @@ def breakdown(result: Json, table: str, name: str) -> Breakdown:
 
 @dataclass(frozen=True)
 class Variants:
-    """Accuracy over all tasks under other rules, beside the primary result."""
+    """The main numbers over all tasks under other rules, each beside the primary result."""
 
     names: list[tuple[str, int]]  # label and questions of each variant
-    rows: list[tuple[str, Json, list[Json]]]  # rater, primary, under each variant
+    rows: list[tuple[str, Json, list[Json]]]  # rater, primary accuracy, under each variant
+    differences: list[tuple[str, list[Json]]]  # model, its difference from the readers: primary, under each variant
+    kappas: dict[str, list[Json]]  # of mean_kappas: primary, under each variant
 
 
 def variants_table(result: Json) -> Variants | None:
@@ -154,13 +156,19 @@ def variants_table(result: Json) -> Variants | None:
     variants: Mapping[str, Json] = result["variants"]
     if not variants:
         return None
-    primary = raters_of(result["panels"][ALL_TASKS])
-    others = [raters_of(one["panels"][ALL_TASKS]) for one in variants.values()]
-    rows = [
-        (name, primary[name]["accuracy"], [other[name]["accuracy"] for other in others if name in other])
-        for name in order_of(result)
-    ]
-    return Variants([(one["label"], one["n"]) for one in variants.values()], rows)
+    every = [result, *variants.values()]
+    primary, *others = [raters_of(one["panels"][ALL_TASKS]) for one in every]
+    compared = [{one["first"]: one["difference"] for one in planned_comparisons(each)} for each in every]
+    means = [mean_kappas(one) for one in every]
+    return Variants(
+        names=[(one["label"], one["n"]) for one in variants.values()],
+        rows=[
+            (name, primary[name]["accuracy"], [other[name]["accuracy"] for other in others if name in other])
+            for name in order_of(result)
+        ],
+        differences=[(name, [one[name] for one in compared]) for name in compared[0]],
+        kappas={name: [one[name] for one in means] for name in means[0]},
+    )
 
 
 def mean_kappas(result: Json) -> dict[str, Json]:

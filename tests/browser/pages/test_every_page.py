@@ -26,15 +26,18 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 def photograph(page: Page, shown: Shown) -> None:
-    """Both sizes of the page, into the folder REXVQA_SCREENSHOTS where there is one: to be looked at by people."""
+    """Both sizes of the page, and how it prints, into the folder REXVQA_SCREENSHOTS where there is one: for people."""
     folder = os.environ.get("REXVQA_SCREENSHOTS")
     if not folder:
         return
+    name = re.sub(r"[^a-z0-9]+", "-", shown.title.lower()).strip("-")
     for size in (LARGE, SIZE):
         page.set_viewport_size(size)
         page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        name = re.sub(r"[^a-z0-9]+", "-", shown.title.lower()).strip("-")
         page.screenshot(path=Path(folder) / f"{name}-{size['width']}.png")
+    page.emulate_media(media="print")
+    page.screenshot(path=Path(folder) / f"{name}-print.png", full_page=True)
+    page.emulate_media(media="screen")
 
 
 class Visitor:

@@ -6,15 +6,17 @@ import re
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.ft2font import FT2Font
 
 from readerstudy.analysis.computing import compute
+from readerstudy.figures.accuracy import accuracy_figure
 from readerstudy.figures.agreement import agreement_figure
 from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.figures.rendering import figures_of, render
 from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
-from readerstudy.figures.style import FONT
+from readerstudy.figures.style import FONT, mark_of
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.analysis.made import make_arrays
@@ -89,6 +91,18 @@ def test_columns_of_a_journal(result: dict[str, Any]) -> None:
         return float(found[1])
 
     assert [points(Width.ONE), points(Width.TWO)] == pytest.approx([241.2, 504])
+
+
+def test_accuracy_is_drawn_beside_chance_and_the_mean_of_the_readers(result: dict[str, Any]) -> None:
+    figure = accuracy_figure(result, Width.TWO)
+    [axes] = figure.axes
+    across = [np.asarray(one.get_xdata()) for one in axes.lines if one.get_marker() == "None"]
+    upright = [x[0] for x in across if np.ptp(x) == 0]
+    assert upright == pytest.approx([25.0, 62.5])
+    assert "chance, 25 %" in [one.get_text() for one in figure.legends[0].get_texts()]
+    readers, models = mark_of("reader"), mark_of("model")
+    assert readers["marker"] != models["marker"]  # apart without colours
+    assert abs(luminance(readers["color"]) - luminance(models["color"])) > 0.2  # and in grey
 
 
 def test_the_heatmap_writes_every_kappa_and_hatches_what_is_undefined(result: dict[str, Any]) -> None:

@@ -116,6 +116,20 @@ def test_the_script_needs_numpy_and_scipy_only() -> None:
     assert packages - sys.stdlib_module_names == {"numpy", "scipy"}
 
 
+def test_the_script_runs_where_nothing_but_numpy_and_scipy_is_installed(tmp_path: Path) -> None:
+    """An interpreter without site-packages, and a folder with these two and the libraries that they bring along."""
+    write(tmp_path / "report", lively())
+    packages = tmp_path / "packages"
+    packages.mkdir()
+    for found in Path(np.__file__).parents[1].iterdir():
+        if found.name in ("numpy", "scipy", "numpy.libs", "scipy.libs"):
+            (packages / found.name).symlink_to(found)
+    start = f"import runpy, sys; sys.path.append({str(packages)!r}); sys.argv = ['recompute.py']"
+    line = f"{start}; runpy.run_path('recompute.py', run_name='__main__')"
+    command = [sys.executable, "-I", "-S", "-c", line]
+    check_equal(subprocess.run(command, cwd=tmp_path / "report", capture_output=True, text=True, check=False))
+
+
 @pytest.mark.parametrize("shared_exams", [True, False])
 def test_every_number_of_a_lively_study(tmp_path: Path, shared_exams: bool) -> None:
     result = write(tmp_path / "report", lively(shared_exams=shared_exams))

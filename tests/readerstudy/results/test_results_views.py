@@ -10,10 +10,11 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
+from readerstudy.analysis.arrays import Voided
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.results.made import analysed_study, stored
+from tests.readerstudy.results.made import analysed_study, small_result, stored
 from tests.readerstudy.studies import enrol, make_study
 
 START = "/studies/trial/results/"
@@ -89,6 +90,13 @@ def test_the_planned_comparison_comes_first(coordinator: Client, seen: Analysis)
     whole = {one["first"]: one for one in result["comparisons"] if one["family"] == "primary"}
     assert f"+{100 * whole['Good']['difference']['value']:.2f}" in page
     assert page.index("Planned comparison") < page.index("Accuracy</h2>")
+    assert (
+        page.index("Planned comparison")
+        < page.index("Do readers agree more with each other")
+        < page.index("Accuracy</h2>")
+    )
+    mixed = result["panels"]["All tasks"]["groups"]["all"]["mean_kappa_reader_model"]["value"]
+    assert f"{mixed:.3f}".replace("-", "−") in page
     for words in ("random readers, random questions", "these readers, random questions", "Holm over the models"):
         assert words in page
     assert "62.50" in page  # the mean of the readers, 75 and 50
@@ -104,6 +112,22 @@ def test_cases_that_share_a_patient_have_a_second_interval(coordinator: Client, 
     page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
     assert page.count("12.34 to 98.76") == 3
     assert "fewer than 10 patients or exams" in page
+
+
+def test_before_and_after_stand_side_by_side(coordinator: Client, seen: Analysis) -> None:
+    """Accuracy, planned comparison and mean kappas, with and without a case that was voided after the first look."""
+    result = small_result(voided={2: Voided.AFTER_UNBLINDING})
+    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    part = page[page.index('id="variants-title"') : page.index('id="excluded-title"')]
+    other = result["variants"]["without_all_voided"]
+    for one in (result, other):
+        for rater in one["panels"]["All tasks"]["raters"]:
+            assert f"{100 * rater['accuracy']['value']:.2f}" in part
+        for planned in one["comparisons"][:2]:
+            assert f"{100 * abs(planned['difference']['value']):.2f}" in part
+        kappa = one["panels"]["All tasks"]["groups"]["all"]["mean_kappa_difference"]["value"]
+        assert f"{abs(kappa):.3f}" in part
+    assert part.index("Readers among themselves") < part.index("Readers with models")
 
 
 def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: Analysis) -> None:

@@ -10,8 +10,8 @@ from readerstudy.analysis.arrays import Voided
 from readerstudy.results.disagreeing import disagreements
 from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
 from readerstudy.results.items import Which, items_table
-from readerstudy.results.stored import ALL_TASKS, pair_between
-from readerstudy.results.tables import accuracy_table, breakdown, planned_rows, variants_table
+from readerstudy.results.stored import ALL_TASKS, pair_between, planned_comparisons
+from readerstudy.results.tables import accuracy_table, breakdown, mean_kappas, planned_rows, variants_table
 from readerstudy.templatetags import results as written
 from tests.readerstudy.results.made import small_result
 
@@ -78,6 +78,13 @@ def test_voided_cases_are_in_no_list_and_make_a_line_of_their_own() -> None:
     found = variants_table(result)
     assert found
     assert found.names == [("sensitivity: no case voided", 4)]
+    other = result["variants"]["with_voided"]
+    [good, poor] = found.differences
+    assert (good[0], poor[0]) == ("Good", "Poor")
+    primary = planned_rows(result)[0].row["difference"]
+    assert good[1] == [primary, planned_comparisons(other)[0]["difference"]]
+    assert good[1][0]["n"] == good[1][1]["n"] - 1
+    assert found.kappas["mixed"] == [mean_kappas(one)["mixed"] for one in (result, other)]
     assert variants_table(small_result()) is None
 
 
