@@ -52,7 +52,7 @@ def _draw(axes: Axes, row: int, rater: Json) -> None:
     mark = mark_of(rater["kind"])
     if ci95:
         axes.plot([100 * ci95[0], 100 * ci95[1]], [row, row], color=mark["color"], linewidth=1.1)
-    axes.plot([100 * value], [row], linestyle="none", markersize=4.2, markeredgewidth=1.0, **mark)
+    axes.plot([100 * value], [row], linestyle="none", markersize=4.2, markeredgewidth=1.0, clip_on=False, **mark)
 
 
 def _write_numbers(axes: Axes, raters: Sequence[Json], *, with_interval: bool) -> None:

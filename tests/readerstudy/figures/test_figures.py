@@ -99,6 +99,9 @@ def test_accuracy_is_drawn_beside_chance_and_the_mean_of_the_readers(result: dic
     across = [np.asarray(one.get_xdata()) for one in axes.lines if one.get_marker() == "None"]
     upright = [x[0] for x in across if np.ptp(x) == 0]
     assert upright == pytest.approx([25.0, 62.5])
+    marks = [one for one in axes.lines if one.get_marker() != "None"]
+    assert len(marks) == 4
+    assert not any(one.get_clip_on() for one in marks)  # whole at 0 and at 100 %
     assert "chance, 25 %" in [one.get_text() for one in figure.legends[0].get_texts()]
     readers, models = mark_of("reader"), mark_of("model")
     assert readers["marker"] != models["marker"]  # apart without colours
