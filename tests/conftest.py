@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.contrib.contenttypes.management import create_contenttypes
 from django.db.models.signals import post_migrate
+from django.template import Context, Template
 from hypothesis import HealthCheck, settings
 
 from annotation.enums import Role
@@ -54,6 +56,25 @@ def depends_on_database(item: pytest.Item) -> bool:
     asked = {"db", "transactional_db", "django_db_blocker"} & set(getattr(item, "fixturenames", ()))
     names_one = isinstance(item, pytest.Function) and hasattr(item, "callspec") and "sqlite" in item.callspec.id
     return bool(asked or item.get_closest_marker("django_db")) and not names_one
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _only_pages_are_told(django_test_environment: None) -> Iterator[None]:
+    """Django's test client copies the context of every template, also of each of the 400 time zones of a list.
+
+    ``response.context`` is asked about pages, never about the parts of a form field.
+    """
+    told = Template._render  # type: ignore[attr-defined]
+
+    def render(self: Template, context: Context) -> str:
+        if self.name and self.name.startswith("django/forms/"):
+            return self.nodelist.render(context)
+        page: str = told(self, context)
+        return page
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Template, "_render", render)
+        yield
 
 
 SHARED = (Path(__file__).resolve().parent.parent.parent / "shared").resolve()

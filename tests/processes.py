@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -36,7 +36,7 @@ def manage(*arguments: str, env: dict[str, str], timeout: float = 300) -> subpro
 @cache
 def migrated_home() -> Path:
     """The home of a site on SQLite that was migrated once by this process, to be copied: migrating takes seconds."""
-    home = Path(tempfile.mkdtemp(prefix="rexvqa-migrated-"))
+    home = Path(tempfile.mkdtemp(prefix="rexvqa-migrated-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
     atexit.register(shutil.rmtree, home, ignore_errors=True)
     done = manage("migrate", "-v0", env=environment(home))
     assert done.returncode == 0, done.stderr
@@ -55,15 +55,41 @@ def postgres_url() -> str | None:
     return None
 
 
+@cache
+def migrated_template(server: str) -> str:
+    """The name of a PostgreSQL database that was migrated once by this process, to be copied."""
+    name = f"migrated_{os.getpid()}"
+    kept = ExitStack()
+    url = kept.enter_context(temporary_database(server, name))
+    atexit.register(kept.close)
+    with tempfile.TemporaryDirectory(prefix="rexvqa-migrating-") as home:
+        done = manage("migrate", "-v0", env=environment(Path(home), url))
+    assert done.returncode == 0, done.stderr
+    return name
+
+
 @contextmanager
-def temporary_database(server: str, name: str) -> Iterator[str]:
-    """The address of a new, empty PostgreSQL database that is dropped at the end."""
+def migrated_site(home: Path, server: str = "") -> Iterator[dict[str, str]]:
+    """The environment of a site whose database the real migrations made: in its home, or on a server of PostgreSQL."""
+    shutil.copytree(migrated_home(), home)
+    if not server:
+        yield environment(home)
+        return
+    (home / "db.sqlite3").unlink()
+    with temporary_database(server, f"site_{os.getpid()}", template=migrated_template(server)) as url:
+        yield environment(home, url)
+
+
+@contextmanager
+def temporary_database(server: str, name: str, *, template: str = "template1") -> Iterator[str]:
+    """The address of a new PostgreSQL database, a copy of the template, that is dropped at the end."""
     connection = psycopg2.connect(server)
     connection.autocommit = True
     cursor = connection.cursor()
     drop = psycopg2.sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(psycopg2.sql.Identifier(name))
     cursor.execute(drop)
-    cursor.execute(psycopg2.sql.SQL("CREATE DATABASE {}").format(psycopg2.sql.Identifier(name)))
+    words = psycopg2.sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+    cursor.execute(words.format(psycopg2.sql.Identifier(name), psycopg2.sql.Identifier(template)))
     try:
         yield urlsplit(server)._replace(path=f"/{name}").geturl()
     finally:

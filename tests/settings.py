@@ -10,9 +10,11 @@ if "REXVQA_HOME" not in os.environ:
     # In memory where there is plenty: every commit and every image would wait for the disk.
     _memory = Path("/dev/shm")
     _is_large = _memory.is_dir() and shutil.disk_usage(_memory).free > 2 * 1024**3
-    _home = tempfile.mkdtemp(prefix="rexvqa-tests-", dir=_memory if _is_large else None)
-    os.environ["REXVQA_HOME"] = _home
-    atexit.register(shutil.rmtree, _home, ignore_errors=True)
+    for _variable in ("REXVQA_HOME", "PYTEST_DEBUG_TEMPROOT"):  # the second: where pytest makes its folders
+        if _variable not in os.environ:
+            _folder = tempfile.mkdtemp(prefix="rexvqa-tests-", dir=_memory if _is_large else None)
+            os.environ[_variable] = _folder
+            atexit.register(shutil.rmtree, _folder, ignore_errors=True)
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
 
 from rexvqa_site.settings import *

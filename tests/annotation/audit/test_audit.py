@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
 from datetime import datetime
 from pathlib import Path
 
@@ -13,7 +11,7 @@ from django.db import transaction
 
 from annotation.audit.recording import first_broken_link, record
 from annotation.models import AuditEvent, User
-from tests.processes import environment, manage, migrated_home, postgres_url, temporary_database
+from tests.processes import manage, migrated_site, postgres_url
 
 TAMPER = """
 from django.db import DatabaseError, transaction
@@ -86,19 +84,10 @@ def test_an_event_outside_a_transaction_is_refused(noon: datetime) -> None:
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
 def migrated(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[dict[str, str]]:
     """The environment of a site whose database was made by the real migrations."""
-    with ExitStack() as stack:
-        url = ""
-        if request.param == "postgresql":
-            server = postgres_url()
-            if server is None:
-                pytest.skip("no PostgreSQL answers on this machine")
-            url = stack.enter_context(temporary_database(server, f"audit_{tmp_path.name[-12:]}"))
-        env = environment(tmp_path / "home", url)
-        if url:
-            done = manage("migrate", "-v0", env=env)
-            assert done.returncode == 0, done.stderr
-        else:
-            shutil.copytree(migrated_home(), tmp_path / "home")
+    server = ""
+    if request.param == "postgresql":
+        server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+    with migrated_site(tmp_path / "home", server) as env:
         yield env
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 import tarfile
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.processes import ROOT, environment, manage, migrated_home, postgres_url, temporary_database
+from tests.processes import ROOT, environment, manage, migrated_site, postgres_url, temporary_database
 
 # Writes people without end; the parent stops it. Says "writing" once the first one is committed.
 WRITER = """
@@ -48,20 +47,18 @@ def site(home: Path, url: str = "") -> Site:
     return Site(home, environment(home, url))
 
 
+def migrated(home: Path, stack: ExitStack, server: str = "") -> Site:
+    return Site(home, stack.enter_context(migrated_site(home, server)))
+
+
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.services)])
 def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
     with ExitStack() as stack:
-        urls = ["", ""]
+        server, url = "", ""
         if request.param == "postgresql":
-            server = postgres_url()
-            if server is None:
-                pytest.skip("no PostgreSQL answers on this machine")
-            urls = [stack.enter_context(temporary_database(server, f"backup_{n}_{tmp_path.name[-12:]}")) for n in "ab"]
-        pair = Pair(site(tmp_path / "old", urls[0]), site(tmp_path / "new", urls[1]))
-        if urls[0]:
-            assert manage("migrate", "-v0", env=pair.old.env).returncode == 0
-        else:
-            shutil.copytree(migrated_home(), pair.old.home, dirs_exist_ok=True)
+            server = postgres_url() or pytest.skip("no PostgreSQL answers on this machine")
+            url = stack.enter_context(temporary_database(server, f"backup_{tmp_path.name[-12:]}"))
+        pair = Pair(migrated(tmp_path / "old", stack, server), site(tmp_path / "new", url))
         (pair.old.home / "media" / "ab").mkdir(parents=True)
         (pair.old.home / "media" / "ab" / "rendition").write_bytes(b"pixels" * 1000)
         yield pair
@@ -124,9 +121,8 @@ def test_a_backup_never_replaces_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("damage", ["cut", "nonsense", "absent"])
 def test_what_is_not_a_whole_backup_changes_nothing(tmp_path: Path, damage: str) -> None:
-    old = site(tmp_path / "old")
-    assert manage("migrate", "-v0", env=old.env).returncode == 0
-    archive = backup(old)
+    with ExitStack() as stack:
+        archive = backup(migrated(tmp_path / "old", stack))
     if damage == "cut":
         archive.write_bytes(archive.read_bytes()[:-40_000])
     elif damage == "nonsense":

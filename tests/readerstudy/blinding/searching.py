@@ -40,7 +40,7 @@ class Search:
     def __init__(self, tokens: Iterable[str]) -> None:
         self.asked = {wrapped: token for token in tokens for wrapped in wrappings(token)}
         self.by_head = _grouped(self.asked)
-        self.heads = np.frombuffer(b"".join(self.by_head), dtype="<u8")
+        self.heads = np.sort(np.frombuffer(b"".join(self.by_head), dtype="<u8"))  # once, not at every look
 
     def leaks(self, exchanges: Iterable[Exchange]) -> list[str]:
         """Each place where a planted word was sent to the reader."""
@@ -50,7 +50,9 @@ class Search:
         if len(sent) < 8:
             return []
         windows = np.lib.stride_tricks.sliding_window_view(np.frombuffer(sent, dtype=np.uint8), 8)
-        places = np.flatnonzero(np.isin(np.ascontiguousarray(windows).view("<u8").ravel(), self.heads))
+        words = np.ascontiguousarray(windows).view("<u8").ravel()
+        nearest = np.minimum(np.searchsorted(self.heads, words), len(self.heads) - 1)
+        places = np.flatnonzero(self.heads[nearest] == words)
         return [
             self.asked[wrapped]
             for place in places.tolist()

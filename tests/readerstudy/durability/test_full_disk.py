@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import uuid
@@ -15,7 +16,7 @@ from typing import Any
 import pytest
 
 from tests.bench.study_load_client import Line
-from tests.processes import ROOT, environment, manage
+from tests.processes import ROOT, environment, manage, migrated_home
 from tests.rexvqa_site.test_serve import Server
 
 pytestmark = pytest.mark.services
@@ -77,8 +78,8 @@ def stored_keys(env: dict[str, str]) -> list[str]:
 
 
 def test_a_full_disk_acknowledges_nothing_that_is_not_stored(small_disk: Path) -> None:
+    shutil.copytree(migrated_home(), small_disk, dirs_exist_ok=True)
     env = environment(small_disk, DJANGO_SETTINGS_MODULE="rexvqa_site.settings")
-    manage("migrate", "--verbosity", "0", env=env).check_returncode()
     command = [sys.executable, "-m", "tests.readerstudy.durability.site", "1", "60"]
     way_in = json.loads(subprocess.run(command, env=env, cwd=ROOT, capture_output=True, text=True, check=True).stdout)
     server = Server(env)
