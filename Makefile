@@ -75,11 +75,12 @@ bench: setup-dev
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), then the statistics
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, the statistics
 proof: proof-reading proof-statistics
 
 proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
+	@PROOF_CASES=40 $(BIN)/python -m pytest -q -n 0 tests/browser/readerstudy/test_blinding.py
 
 proof-statistics: setup-dev
 	@$(BIN)/python -m tests.readerstudy.statistics.golden_table
