@@ -102,8 +102,16 @@ def home(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(home: Path) -> Iterator[Server]:
-    server = Server(environment(home, REXVQA_JOB_STALE_SECONDS="6"))
+def elsewhere(tmp_path: Path) -> Path:
+    """Where programs write that were not told better: the home of the person, and the place of temporary files."""
+    (tmp_path / "elsewhere").mkdir()
+    return tmp_path / "elsewhere"
+
+
+@pytest.fixture
+def server(home: Path, elsewhere: Path) -> Iterator[Server]:
+    others = {"HOME": str(elsewhere), "TMPDIR": str(elsewhere)}
+    server = Server(environment(home, REXVQA_JOB_STALE_SECONDS="6", **others))
     try:
         yield server
     finally:
@@ -162,7 +170,9 @@ def stored(home: Path, job: str) -> tuple[str, int]:
     return found
 
 
-def test_a_site_from_its_first_start_to_its_second(server: Server, home: Path, slow_clients: SlowClients) -> None:
+def test_a_site_from_its_first_start_to_its_second(
+    server: Server, home: Path, elsewhere: Path, slow_clients: SlowClients
+) -> None:
     server.wait_until_greeted()
     slow_clients.begin(server.port, SLOW_CLIENTS)  # whoever is slow to ask holds up nobody in what follows
     link = re.search(r"http://127\.0\.0\.1:\d+(/\S+)", server.output.split("works once", 1)[1])
@@ -192,6 +202,7 @@ def test_a_site_from_its_first_start_to_its_second(server: Server, home: Path, s
     assert not any(Path(f"/proc/{pid}").exists() for pid in web)
     written = {path.name for path in home.iterdir()}
     assert {"db.sqlite3", "secret_key", "media", "tmp"} <= written
+    assert list(elsewhere.iterdir()) == []
 
 
 # Long enough to be caught in the middle.
