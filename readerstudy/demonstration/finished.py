@@ -2,7 +2,7 @@
 
 It has the shape of the paper's study, 200 questions over five tasks, and none of its answers. Made by the ordinary
 acts: questions and images imported, cases drawn and frozen, readings and predictions imported, a case voided before
-anybody saw a result and one afterwards, closed and analysed.
+anybody saw a result and one afterwards, closed and analysed. On the whole bank the models are compared too.
 """
 
 from __future__ import annotations
@@ -24,11 +24,13 @@ from annotation.ingest.crediting import credit_images
 from annotation.ingest.credits import Credit
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.searching import check_text
-from annotation.models import AnswerKey, Image, QuestionBank, Rendition, User
+from annotation.models import Image, QuestionBank, Rendition, User
 from annotation.questionbank.importing import import_questions, locate
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.demonstration.answering import Asked, Predicted, Read, simulate
+from readerstudy.demonstration.answering import Read, simulate
+from readerstudy.demonstration.predicting import asked_of, predict_bank, send_predictions
+from readerstudy.demonstration.refusing import FinishedStudyRefused
 from readerstudy.demonstration.small_exams import VIEW, SmallExam, records_of_one_view, small_exams, small_picture
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
@@ -37,8 +39,7 @@ from readerstudy.design.rules import AnalysisPlan, Rules
 from readerstudy.design.studies import close_study
 from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
-from readerstudy.models import ModelEntry, ReaderStudy, StudyCase
-from readerstudy.predictions.importing import SentFile, import_predictions
+from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.predictions.targets import Target
 from readerstudy.reading.importing import import_responses
 
@@ -49,10 +50,6 @@ ATTRIBUTION = "made by this program"
 UNREVIEWED = "Simulated: the key follows from what the simulated chest shows. No radiologist reviewed the question."
 BEFORE = "Simulated reason: two options are right."
 AFTERWARDS = "Simulated reason: the key is disputed."
-
-
-class FinishedStudyRefused(Exception):
-    """An ordinary act refused a part of the finished study; the text says which."""
 
 
 def add_finished_study(
@@ -142,7 +139,7 @@ def _frozen(bank: QuestionBank, *, coordinator: User, at: datetime) -> ReaderStu
 
 def _read_and_predicted(study: ReaderStudy, *, coordinator: User, at: datetime, tell: Stage) -> None:
     """Readings and predictions from files, as a study that was made elsewhere would bring them."""
-    readers, models = simulate(_asked(study))
+    readers, models = simulate(asked_of(case.revision for case in _main_cases(study)))
     words, done, total = "Simulating a finished reader study", 0, 1 + len(models)
     tell(words, done, total)
     sheet = _responses_csv(readers).encode()
@@ -151,20 +148,9 @@ def _read_and_predicted(study: ReaderStudy, *, coordinator: User, at: datetime, 
         raise FinishedStudyRefused(f"The simulated readings were refused: {read.problems[:1]}")
     for done, (name, answers) in enumerate(models.items(), 1):
         tell(words, done, total)
-        file = SentFile(f"{name.lower().replace(' ', '_')}.jsonl", _predictions_jsonl(name, answers).encode())
-        entry = ModelEntry.objects.filter(name=name).first() or ModelEntry(name=name)
-        taken = import_predictions(entry, Target.of_study(study), file, actor=coordinator, at=at)
-        if taken.is_refused:
-            raise FinishedStudyRefused(f"The simulated predictions were refused: {taken.problems[:1]}")
+        send_predictions(name, answers, Target.of_study(study), about="", actor=coordinator, at=at)
+    predict_bank(study, models, coordinator=coordinator, at=at)
     tell(words, total, total)
-
-
-def _asked(study: ReaderStudy) -> list[Asked]:
-    cases = _main_cases(study)
-    keys = AnswerKey.objects.in_bulk([case.revision_id for case in cases])
-    return [
-        Asked(case.revision.question.number, keys[case.revision_id].key, case.revision.difficulty) for case in cases
-    ]
 
 
 def _main_cases(study: ReaderStudy) -> list[StudyCase]:
@@ -182,14 +168,6 @@ def _responses_csv(readers: dict[str, list[Read]]) -> str:
                 (reader, one.asked.question, one.option, state, one.position, one.confidence, one.active_ms)
             )
     return table.getvalue()
-
-
-def _predictions_jsonl(name: str, answers: list[Predicted]) -> str:
-    lines = [
-        {"id": str(one.asked.question), "pred_answer": one.raw, "explanation": f"Simulated explanation of {name}."}
-        for one in answers
-    ]
-    return "".join(json.dumps(line) + "\n" for line in lines)
 
 
 def _analysed(study: ReaderStudy, *, coordinator: User, at: datetime) -> None:

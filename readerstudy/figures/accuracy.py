@@ -41,7 +41,7 @@ def accuracy_figure(result: Json, width: Width) -> Figure:
     if mean is not None:
         axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=(0, (5, 2)))
     figure.legend(handles=_legend(mean is not None), loc="outside upper left", ncols=2, frameon=False, borderpad=0)
-    note(figure, result)
+    note(figure, result, "95 % interval by Wilson")
     return figure
 
 

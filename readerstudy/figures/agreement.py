@@ -15,7 +15,8 @@ from matplotlib.patches import Rectangle
 
 from readerstudy.figures.forms import Width
 from readerstudy.figures.scale import COLOURS, HIGHEST, LOWEST, N_STEPS, STEP, colour_of, step_of, words_on
-from readerstudy.figures.style import QUIET, new_figure, note, short
+from readerstudy.figures.style import QUIET, new_figure, note
+from readerstudy.results.names import short
 from readerstudy.results.stored import (
     ALL_TASKS,
     READER,

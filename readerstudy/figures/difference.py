@@ -64,4 +64,4 @@ def _label(name: str, primary: str) -> str:
 
 def _numbers(result: Json) -> str:
     readers = result["mrmc"]["readers"]
-    return f"{readers['n_readers']} readers, {readers['n_questions']} questions"
+    return f"95 % intervals · {readers['n_readers']} readers, {readers['n_questions']} questions"

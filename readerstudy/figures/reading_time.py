@@ -15,10 +15,7 @@ SECONDS = {
     Width.ONE: "Seconds per case (log scale):\nbar quartiles, tick median, circle\ngeometric mean with 95 % interval",
     Width.TWO: "Seconds per case (log scale): bar quartiles, tick median,\ncircle geometric mean with 95 % interval",
 }
-CHANGE = {
-    Width.ONE: "Change of time per ten cases, %,\n95 % interval; all readers:\nadjusted for reader and case",
-    Width.TWO: "Change of time per ten cases, %, 95 % interval;\nall readers: adjusted for reader and case",
-}
+CHANGE = "Change of time per ten cases, %,\n95 % interval; all readers:\nadjusted for reader and case"
 WHICH = {
     Width.ONE: "active time of answered and declined cases,\ncensored times left out",
     Width.TWO: "active time of answered and declined cases, censored times left out",
@@ -37,7 +34,7 @@ def time_figure(result: Json, width: Width) -> Figure:
     figure = new_figure(width, height + 0.2 if side_by_side else 2 * height + 0.4)
     left, right = figure.subplots(1, 2) if side_by_side else figure.subplots(2, 1)
     _draw_seconds(left, rows, SECONDS[width])
-    _draw_change(right, rows, CHANGE[width])
+    _draw_change(right, rows, CHANGE)
     note(figure, result, WHICH[width])
     return figure
 

@@ -12,13 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from readerstudy.figures.forms import Width as Width
+from readerstudy.results.names import short
 from readerstudy.results.stored import Json
 
 FONT = Path(matplotlib.get_data_path()) / "fonts" / "ttf" / "DejaVuSans.ttf"  # comes with matplotlib: same everywhere
 INK, QUIET, RULE = "#1c2126", "#56606a", "#c9ced4"
 READER_COLOUR, MODEL_COLOUR = "#0b3c6f", "#d9822b"  # dark blue and orange: apart in grey and for all colour vision
 READER_MARK, MODEL_MARK = "o", "D"
-LONGEST_NAME = 22
 
 
 INCHES = {Width.ONE: 3.35, Width.TWO: 7.0}
@@ -80,10 +80,6 @@ def rows_of_names(axes: Axes, names: list[str], behind: Sequence[str] = ()) -> N
     axes.grid(axis="x", color=RULE, linewidth=0.4)
     axes.set_axisbelow(True)
     bare(axes)
-
-
-def short(name: str) -> str:
-    return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
 def note(figure: Figure, result: Json, text: str = "") -> None:

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 
 from annotation.templatetags.estimates import percent
 from readerstudy.results import wording
+from readerstudy.results.names import short
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
 from readerstudy.results.way import inside
 
@@ -30,6 +31,9 @@ def results_url(context: Context, page: str, *more: Any) -> str:
     """A results page on the way on which this one was reached; inside where a page names none."""
     way = context.get("way") or inside(context["analysis"])
     return way.to(page, *more)
+
+
+register.filter("short", short)
 
 
 @register.filter

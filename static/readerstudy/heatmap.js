@@ -38,7 +38,16 @@ function settle(link) {
   link.tabIndex = 0;
 }
 
+/** On paper nobody can point at a cell: the table with every interval and n is printed, open on the page or not. */
+function printWhole() {
+  const details = document.querySelector("details.as-table");
+  const wasOpen = details.open;
+  details.open = true;
+  addEventListener("afterprint", () => (details.open = wasOpen), { once: true });
+}
+
 if (table) {
+  addEventListener("beforeprint", printWhole);
   const links = table.querySelectorAll("td a");
   for (const link of links) link.tabIndex = -1;
   if (links.length) links[0].tabIndex = 0;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,11 +12,14 @@ from django.test import Client
 from annotation.demonstration.exams import EXAMS
 from annotation.enums import Role
 from annotation.models import Assignment, Image, QuestionBank, Review, User
+from readerstudy.comparing.gathering import inputs_now
+from readerstudy.comparing.listing import newest_comparison
 from readerstudy.demonstration import building
 from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.answering import MODELS, READERS, Asked, Predicted, Read, simulate
 from readerstudy.demonstration.building import OPEN_STUDY, add_studies
 from readerstudy.demonstration.finished import BANK, STUDY
+from readerstudy.demonstration.predicting import ASKED_TWICE
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Analysis, PredictionRun, ReaderStudy, Response, Voiding
 from readerstudy.results.looking import stored_result
@@ -67,6 +71,7 @@ def test_one_study_waits_for_its_readers_and_one_is_finished(bank: QuestionBank,
     assert Analysis.objects.count() == 2
     assert Voiding.objects.count() == 2
     assert not (tmp_path / "files").exists()
+    check_compared(finished.bank)
 
 
 def check_simulated(waiting: ReaderStudy, finished: ReaderStudy) -> None:
@@ -92,6 +97,19 @@ def check_finished(study: ReaderStudy) -> None:
     assert set(result["variants"]) == {"with_voided", "without_all_voided"}
     assert result["order"][:3] == [*READERS]
     assert len(result["time"]["readers"]) == len(READERS)
+
+
+def check_compared(bank: QuestionBank) -> None:
+    """The models stand compared on the whole bank from the first start, and one of them has answered it twice."""
+    runs = PredictionRun.objects.filter(bank=bank, study=None, n_missing=0, n_unknown=0)
+    assert sorted(runs.filter(is_named=True).values_list("entry__name", flat=True)) == sorted(MODELS)
+    assert [*runs.filter(is_named=False).values_list("entry__name", flat=True)] == [ASKED_TWICE]
+    comparison = newest_comparison(bank)
+    assert comparison is not None
+    assert comparison.inputs_sha256 == inputs_now(bank)
+    result = json.loads(comparison.result)
+    assert result["simulated"]
+    assert len(result["models"]) == len(MODELS)
 
 
 def test_the_simulated_answers_have_a_plausible_shape_and_are_always_the_same() -> None:
