@@ -1,6 +1,6 @@
 """What must hold in any order of events: a reader with two devices, a server that is killed, a clock that runs out.
 
-A state machine in short form here (500 steps); ``make proof`` runs twenty times as many. Every invariant is a check of
+A state machine in short form here (1,000 steps); ``make proof`` runs ten times as many. Every invariant is a check of
 its own, and looks at what is stored, not at what the machine believes.
 """
 
@@ -48,7 +48,7 @@ from tests.readerstudy.studies import enrol, later, make_study, places_of
 pytestmark = pytest.mark.django_db
 
 N_STEPS = 50
-N_RUNS = int(os.environ.get("PROOF_RUNS", "10"))
+N_RUNS = int(os.environ.get("PROOF_RUNS", "20"))
 LIMIT_S = 30
 REFUSALS = (
     ReadingRefused,
