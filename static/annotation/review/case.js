@@ -215,14 +215,15 @@ class CasePage {
     if (this.busy) return false;
     this.busy = true;
     this.drafts.stop();
-    this.screen.leave(next);
     const told = this.clock.fields();
     const tell = (state) => {
       this.screen.comeBack?.();
       this.say(state);
     };
     try {
-      const answer = await send(url, () => bodyOf([...values, ...told]), { tell });
+      const sent = send(url, () => bodyOf([...values, ...told]), { tell }); // the server works while the next images are painted
+      this.screen.leave(next);
+      const answer = await sent;
       if (answer.ok) this.clock.acknowledged(told);
       else this.screen.comeBack?.();
       return this.receive(answer, root);
