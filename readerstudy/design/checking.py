@@ -112,6 +112,9 @@ def _design_problems(study: ReaderStudy) -> list[tuple[Place, str]]:
     if rules.practice_pass is not None and rules.practice_pass > n_practice:
         sentence = _("%(n)s right practice answers are asked for, and there are %(held)s practice cases.")
         found.append((Place.RULES, sentence % {"n": rules.practice_pass, "held": n_practice}))
+    if rules.reader_names and not study.consent.strip():
+        sentence = _("Names of readers are shown in results: write the consent text in which readers agree to it.")
+        found.append((Place.RULES, sentence))
     arms = list(study.arms.all())
     if len(arms) != 1:
         found.append((Place.ARMS, _("A study has one arm for now; this one has %(n)s.") % {"n": len(arms)}))

@@ -44,9 +44,14 @@ class Rules:
     hidden_tools: tuple[str, ...] = ()  # annotation.enums.ViewerTool values
     least_width: int | None = None  # of the browser window, CSS pixels
     least_height: int | None = None
+    reader_names: bool = False  # coordinators read names on results pages and in figures, else pseudonyms
 
     def as_json(self) -> dict[str, Any]:
-        return {**asdict(self), "hidden_tools": list(self.hidden_tools)}
+        """Names of readers are told only where they show: a plan from before that rule keeps its text and its hash."""
+        values = {**asdict(self), "hidden_tools": list(self.hidden_tools)}
+        if not self.reader_names:
+            del values["reader_names"]
+        return values
 
     def has_break_before(self, block: str, position: int) -> bool:
         """Whether a break is offered before this place: after every so many cases of the main block."""

@@ -9,9 +9,16 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from readerstudy.design.rules import read_rules
 from readerstudy.enrolling.deadlines import time_text
 from readerstudy.enrolling.holding import hold
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
+
+# In one wording and one language, since readers agree to it and its hash is kept.
+NAMES_SHOWN = (
+    "My name is shown beside my results to the coordinators of this study and in its figures, which may be published. "
+    "Exported data, the report and shared links show a pseudonym in its place; whoever has both can match them."
+)
 
 
 class TextChanged(Exception):
@@ -22,9 +29,16 @@ class HasRead(Exception):
     """A case was opened already: this is no declining any more, it is a withdrawal."""
 
 
+def consent_text(study: ReaderStudy) -> str:
+    """What a reader agrees to: the text of the study, and that names are shown where its rules say so."""
+    if not read_rules(study.rules).reader_names:
+        return study.consent
+    return f"{study.consent}\n\n{NAMES_SHOWN}".lstrip()
+
+
 def consent_sha256(study: ReaderStudy) -> str:
     """Of the version and the text together."""
-    return hashlib.sha256(f"{study.consent_version}\n{study.consent}".encode()).hexdigest()
+    return hashlib.sha256(f"{study.consent_version}\n{consent_text(study)}".encode()).hexdigest()
 
 
 @transaction.atomic
@@ -64,7 +78,7 @@ def consent_copy(enrolment: Enrolment) -> str:
         study.name,
         _("Consent, version %(version)s") % {"version": study.consent_version},
         "",
-        study.consent.strip(),
+        consent_text(study).strip(),
         "",
     ]
     if agreed is not None and enrolment.reader is not None:

@@ -32,6 +32,7 @@ def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -
         *_extras(rules),
         *_breaks(rules),
         _("Use no other source: no search, no report, no colleague, no program."),
+        _("Your name is shown in the results to the coordinators, and in figures.") if rules.reader_names else "",
     ]
     return [sentence for sentence in said if sentence]
 

@@ -96,6 +96,13 @@ class RulesForm(DraftForm):
         _("Smallest window: height"), _("In pixels of the page; both or neither."), LEAST_WINDOW[1], MOST_WINDOW[1]
     )
 
+    reader_names = _switch(
+        _("Show names of readers in results"),
+        _(
+            "On the results pages of coordinators and in figures, in place of pseudonyms; readers are told so before "
+            "they agree. Exports, the analysis JSON, the report and shared links keep pseudonyms."
+        ),
+    )
     consent = _text(
         _("Consent"),
         _("What a reader agrees to before anything else; they keep a copy. Say what becomes of their answers."),
@@ -133,7 +140,10 @@ class RulesForm(DraftForm):
         (_("Answers"), ("time_limit_s", "shuffle_options", "cannot_tell", "confidence", "slips")),
         (_("Pace"), ("n_ready", "break_every", "may_pause", "practice_pass", "show_results")),
         (_("Image tools and window"), ("hidden_tools", "least_width", "least_height")),
-        (_("What readers are told"), ("consent", "instructions", "contact", "deadline", "time_zone")),
+        (
+            _("What readers are told"),
+            ("consent", "reader_names", "instructions", "contact", "deadline", "time_zone"),
+        ),
         (
             _("Analysis plan"),
             ("primary", "inference", "margin", "family", "late_answers", "voids", "notes"),
@@ -145,7 +155,7 @@ class RulesForm(DraftForm):
         zone = ZoneInfo(study.time_zone)
         deadline = study.deadline_at.astimezone(zone).replace(tzinfo=None) if study.deadline_at else None
         texts = {name: getattr(study, name) for name in ("consent", "instructions", "contact", "time_zone")}
-        initial = {**self.rules_before.as_json(), **asdict(analysis), **texts, "deadline": deadline}
+        initial = {**asdict(self.rules_before), **asdict(analysis), **texts, "deadline": deadline}
         super().__init__(data, initial=initial)
         tools = self.fields["hidden_tools"]
         assert isinstance(tools, forms.MultipleChoiceField)
@@ -165,7 +175,7 @@ class RulesForm(DraftForm):
 
     def rules(self) -> Rules:
         """What was asked for; what other steps decide stays. Raises RulesRefused."""
-        return read_rules(self._values(self.rules_before.as_json()))
+        return read_rules(self._values(asdict(self.rules_before)))
 
     def analysis(self) -> AnalysisPlan:
         """Raises RulesRefused."""

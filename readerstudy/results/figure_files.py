@@ -7,47 +7,62 @@ An analysis never changes, so a file is named by the hash of its result and by t
 from __future__ import annotations
 
 import shutil
+from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from types import MappingProxyType
 
 from django.conf import settings
 
 from readerstudy import figures
+from readerstudy.design.protocol import canonical, sha256_of
 from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis
 from readerstudy.results import stored
-from readerstudy.results.looking import stored_result
+from readerstudy.results.looking import named_result, stored_result
+from readerstudy.results.naming import reader_names
 
 SHOWN = (  # on pages; the others are links
     ("difference", Width.ONE),
     ("accuracy", Width.TWO),
     ("time", Width.TWO),
 )
+NOBODY: Mapping[str, str] = MappingProxyType({})  # readers stand under their pseudonyms
 
 
 class NoSuchFigure(LookupError):
     """The analysis holds nothing that this figure shows."""
 
 
-def figure_file(analysis: Analysis, name: str, form: FigureForm, width: Width, *, afresh: bool = False) -> bytes:
-    """The file as it was kept, or drawn now and kept. Raises NoSuchFigure."""
-    path = _folder() / analysis.result_sha256 / f"{name}-{width.value}.{form.value}"
+def figure_file(
+    analysis: Analysis,
+    name: str,
+    form: FigureForm,
+    width: Width,
+    *,
+    names: Mapping[str, str] = NOBODY,
+    afresh: bool = False,
+) -> bytes:
+    """The file as it was kept, or drawn now and kept; ``names`` of readers by their pseudonyms. Raises NoSuchFigure."""
+    path = _folder() / _shown_sha256(analysis, names) / f"{name}-{width.value}.{form.value}"
     if not afresh:
         with suppress(FileNotFoundError):
             return path.read_bytes()
-    file = _drawn(analysis, name, form, width)
+    file = _drawn(analysis, name, form, width, names)
     with suppress(OSError):  # what cannot be kept is shown all the same
         _keep(path, file)
     return file
 
 
-def figure_tag(analysis: Analysis, name: str, form: FigureForm, width: Width) -> str:
+def figure_tag(
+    analysis: Analysis, name: str, form: FigureForm, width: Width, *, names: Mapping[str, str] = NOBODY
+) -> str:
     """What a browser calls the file (ETag): another one for another drawing."""
-    named = f"{analysis.result_sha256}/{name}-{width.value}.{form.value}/{drawing_version()}"
+    named = f"{_shown_sha256(analysis, names)}/{name}-{width.value}.{form.value}/{drawing_version()}"
     return f'"{sha256(named.encode()).hexdigest()[:32]}"'
 
 
@@ -60,16 +75,21 @@ def prepare_figures(analysis: Analysis) -> int:
         if folder != keep:
             shutil.rmtree(folder, ignore_errors=True)
     there = figures_of(stored_result(analysis))
-    shown = [(name, width) for name, width in SHOWN if name in there]
+    shown, names = [(name, width) for name, width in SHOWN if name in there], reader_names(analysis)
     for name, width in shown:
-        figure_file(analysis, name, FigureForm.SVG, width)
+        figure_file(analysis, name, FigureForm.SVG, width, names=names)
     return len(shown)
 
 
-def _drawn(analysis: Analysis, name: str, form: FigureForm, width: Width) -> bytes:
+def _shown_sha256(analysis: Analysis, names: Mapping[str, str]) -> str:
+    """Of the result, and of the names of readers where they are shown."""
+    return sha256_of(analysis.result_sha256 + canonical(dict(names))) if names else analysis.result_sha256
+
+
+def _drawn(analysis: Analysis, name: str, form: FigureForm, width: Width, names: Mapping[str, str]) -> bytes:
     from readerstudy.figures.rendering import figures_of, render
 
-    result = stored_result(analysis)
+    result = named_result(analysis, names)
     if name not in figures_of(result):
         raise NoSuchFigure(name)
     return render(name, result, form, width)

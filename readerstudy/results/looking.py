@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -9,6 +10,7 @@ import msgspec
 
 from readerstudy.analysis.seeing import may_see_results
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.results.stored import with_names
 
 KEPT = 4  # results that a process keeps decoded: up to some 30 MB each, of 41,007 questions
 
@@ -25,6 +27,18 @@ def is_seen(study: ReaderStudy) -> bool:
 def stored_result(analysis: Analysis) -> dict[str, Any]:
     """The decoded JSON: read-only, since other requests are shown the same object."""
     return _decoded(analysis.pk, analysis.result_sha256)
+
+
+def named_result(analysis: Analysis, names: Mapping[str, str]) -> dict[str, Any]:
+    """The same with these names in place of pseudonyms: read-only as well."""
+    if not names:
+        return stored_result(analysis)
+    return _named(analysis.pk, analysis.result_sha256, tuple(sorted(names.items())))
+
+
+@lru_cache(maxsize=KEPT)
+def _named(pk: int, result_sha256: str, names: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    return with_names(_decoded(pk, result_sha256), dict(names))
 
 
 @lru_cache(maxsize=KEPT)

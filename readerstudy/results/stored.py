@@ -73,5 +73,21 @@ def planned_comparisons(result: Json) -> list[Json]:
     return sorted(rows, key=lambda one: (one["difference"]["value"] is None, -(one["difference"]["value"] or 0.0)))
 
 
+NAMING = frozenset({"name", "first", "second", "reader", "order"})  # what the JSON calls a rater by, beside keys
+
+
+def with_names(result: Json, names: Mapping[str, str]) -> dict[str, Any]:
+    """The same result with other names of raters: ``names`` holds them by the stored ones. Nothing else changes."""
+
+    def told(value: Any, key: str = "") -> Any:
+        if isinstance(value, dict):
+            return {names.get(name, name): told(one, name) for name, one in value.items()}
+        if isinstance(value, list) and (key in NAMING or (value and isinstance(value[0], dict))):
+            return [told(one, key) for one in value]
+        return names.get(value, value) if key in NAMING and isinstance(value, str) else value
+
+    return {name: told(one, name) for name, one in result.items()}
+
+
 def has_times(result: Json) -> bool:
     return bool(result["time"]["all"]["median"]["n"])

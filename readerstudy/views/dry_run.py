@@ -11,6 +11,7 @@ from readerstudy.design.dry_running import MOST_MAIN
 from readerstudy.design.indications import indication_notes
 from readerstudy.design.overview import lines_of
 from readerstudy.design.rules import read_rules
+from readerstudy.enrolling.consenting import consent_text
 from readerstudy.permissions import may_coordinate_study
 from readerstudy.views.access import overseen_study
 from readerstudy.views.design_steps import step_context
@@ -28,6 +29,7 @@ def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         study,
         "study-dry-run",
         line=line,
+        consent=consent_text(study),
         rules=read_rules(study.rules),
         n_shown=MOST_MAIN,
         was_done="done" in request.GET,

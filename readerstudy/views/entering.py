@@ -11,7 +11,15 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.people.mailing import can_send
-from readerstudy.enrolling.consenting import HasRead, TextChanged, agree, consent_copy, consent_sha256, decline
+from readerstudy.enrolling.consenting import (
+    HasRead,
+    TextChanged,
+    agree,
+    consent_copy,
+    consent_sha256,
+    consent_text,
+    decline,
+)
 from readerstudy.enrolling.holding import HasLeft
 from readerstudy.enrolling.leaving import withdraw
 from readerstudy.enrolling.mailing import send_consent_copy
@@ -71,6 +79,7 @@ def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         here=Step.CONSENT,
         status=422 if problem else 200,
         problem=problem,
+        text=consent_text(enrolment.study),
         sha256=consent_sha256(enrolment.study),
         can_send=can_send(),
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -18,8 +19,9 @@ from readerstudy.analysis.seeing import ResultsHidden, may_see_results, see_anal
 from readerstudy.analysis.staleness import is_stale
 from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis
-from readerstudy.results.figure_files import NoSuchFigure, figure_file, figure_tag
+from readerstudy.results.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.results.looking import is_seen, newest_analysis
+from readerstudy.results.naming import reader_names
 from readerstudy.results.stored import has_times
 from readerstudy.results.tables import accuracy_table, claims_of, mean_kappas, planned_rows, variants_table
 from readerstudy.results.way import Seen
@@ -92,20 +94,23 @@ def study_analysed_stands(request: AuthenticatedRequest, slug: str, public_id: s
 def study_figure(
     request: AuthenticatedRequest, slug: str, public_id: str, name: str, width: str, form: str
 ) -> HttpResponse:
-    return figure_response(request, seen_analysis(request.user, slug, public_id), name, width, form)
+    analysis = seen_analysis(request.user, slug, public_id)
+    return figure_response(request, analysis, name, width, form, names=reader_names(analysis))
 
 
-def figure_response(request: HttpRequest, analysis: Analysis, name: str, width: str, form: str) -> HttpResponse:
+def figure_response(
+    request: HttpRequest, analysis: Analysis, name: str, width: str, form: str, *, names: Mapping[str, str] = NOBODY
+) -> HttpResponse:
     """One figure, the same file as render_figures writes. An SVG carries its own styles and nothing else."""
     if width not in set(Width) or form not in set(FigureForm):
         raise Http404
     figure = (analysis, name, FigureForm(form), Width(width))
-    tag = figure_tag(*figure)
+    tag = figure_tag(*figure, names=names)
     unchanged = get_conditional_response(request, etag=tag)
     if unchanged is not None:
         return unchanged
     try:
-        file = figure_file(*figure)
+        file = figure_file(*figure, names=names)
     except NoSuchFigure:
         raise Http404 from None
     response = HttpResponse(file, content_type=CONTENT_TYPES[form])

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotation.models import User
 from readerstudy.models import Analysis
-from readerstudy.results.looking import is_seen, stored_result
+from readerstudy.results.looking import is_seen, named_result
+from readerstudy.results.naming import reader_names
 from readerstudy.results.stored import order_of, panel_names
 from readerstudy.results.way import Seen, inside
 from readerstudy.views.access import coordinated_study
@@ -30,7 +31,7 @@ def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
 
 def seen_result(person: User, slug: str, public_id: str) -> Seen:
     analysis = seen_analysis(person, slug, public_id)
-    return Seen(inside(analysis), analysis, stored_result(analysis))
+    return Seen(inside(analysis), analysis, named_result(analysis, reader_names(analysis)))
 
 
 def panel_named(result: dict[str, Any], wanted: str) -> str:

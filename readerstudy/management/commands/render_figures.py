@@ -15,6 +15,7 @@ from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.management.commands.export_responses import find_study
 from readerstudy.results.figure_files import figure_file
 from readerstudy.results.looking import newest_analysis, stored_result
+from readerstudy.results.naming import reader_names
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
 
 
@@ -48,14 +49,15 @@ class Command(BaseCommand):
             see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
         except StudyRefused as refusal:
             raise CommandError(f"{refusal} Nothing was written.", returncode=2) from refusal
-        result = stored_result(analysis)
+        result, names = stored_result(analysis), reader_names(analysis)
         try:
             folder.mkdir(exist_ok=True)
             for name in figures_of(result):
                 for width in Width:
                     for form in FigureForm:
                         with whole_file(folder / f"{name}-{width.value}.{form.value}") as file:
-                            file.write(figure_file(analysis, name, form, width, afresh=options["afresh"]))
+                            afresh = options["afresh"]
+                            file.write(figure_file(analysis, name, form, width, names=names, afresh=afresh))
                 self.stdout.write(f"{name}: one and two columns as SVG, PDF and PNG")
         except OSError as failure:
             raise CommandError(f"{folder} could not be written: {failure.strerror}.", returncode=2) from failure

@@ -14,8 +14,8 @@ from readerstudy.design.creating import create_study, plan_of
 from readerstudy.design.drafting import update_readers
 from readerstudy.design.freezing import commitment_holds, freeze_study, opening_of
 from readerstudy.design.plan import plan_document, read_plan
-from readerstudy.design.protocol import sha256_of
-from readerstudy.design.rules import Rules
+from readerstudy.design.protocol import canonical, sha256_of
+from readerstudy.design.rules import Rules, read_rules
 from readerstudy.design.studies import StudyRefused, close_study
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import PresentedCase, ReaderStudy
@@ -57,6 +57,29 @@ def test_the_protocol_says_what_was_decided_and_gives_nothing_away() -> None:
     }
     hidden = [SECRETS["explanation"], SECRETS["findings"], SECRETS["category"], "easy", '"hard"', "geometric", "salt"]
     assert [word for word in hidden if word in study.protocol] == []
+
+
+def test_a_protocol_says_that_names_of_readers_are_shown_and_so_does_its_plan() -> None:
+    study = freeze(rules=Rules(reader_names=True), consent="You agree.")
+    assert json.loads(study.protocol)["rules"]["reader_names"] is True
+    assert plan_document(plan_of(study))["rules"]["reader_names"] is True
+
+
+def test_rules_without_names_have_the_text_that_they_had_before_there_was_that_rule() -> None:
+    """What was frozen then has the same hash when it is frozen again."""
+    before = (
+        '{"break_every":null,"cannot_tell":false,"confidence":false,"hidden_tools":[],"least_height":null,'
+        '"least_width":null,"may_pause":true,"n_ready":2,"practice_pass":null,"several_per_patient":false,'
+        '"show_results":false,"shuffle_options":false,"slips":true,"time_limit_s":null}'
+    )
+    assert canonical(Rules().as_json()) == before
+    assert read_rules(json.loads(before)) == Rules()
+    assert "reader_names" not in freeze().protocol
+
+
+def test_names_of_readers_need_a_consent_text() -> None:
+    with pytest.raises(StudyRefused, match="Names of readers are shown"):
+        freeze(rules=Rules(reader_names=True), consent="")
 
 
 def test_the_same_plan_gives_the_same_protocol_but_for_the_salt() -> None:

@@ -34,6 +34,7 @@ RULES = st.builds(
     shuffle_options=st.booleans(),
     confidence=st.booleans(),
     n_ready=st.integers(2, 10),
+    reader_names=st.booleans(),
     practice_pass=st.one_of(st.none(), st.integers(1, 100)),
     hidden_tools=st.lists(st.sampled_from(["zoom", "line"]), unique=True).map(tuple),
 )

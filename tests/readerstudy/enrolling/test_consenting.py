@@ -4,9 +4,12 @@ import hashlib
 from datetime import datetime, timedelta
 
 import pytest
+from django.test import Client
 
 from annotation.models import AuditEvent, User
+from readerstudy.design.rules import Rules
 from readerstudy.enrolling.consenting import (
+    NAMES_SHOWN,
     HasRead,
     TextChanged,
     agree,
@@ -67,6 +70,23 @@ def test_the_copy_says_what_was_agreed_to_by_whom_and_when(new: Enrolment, noon:
     for words in ("Trial", "version 1", "You agree.", "Rita agreed on 21 Nov 2026, 12:00 (UTC)", "study@example.org"):
         assert words in copy
     assert consent_sha256(new.study) in copy
+
+
+def test_readers_agree_to_their_names_being_shown(client: Client, rita: User, noon: datetime) -> None:
+    study = make_study(consent="You agree.", rules=Rules(reader_names=True))
+    new = enrol(study, rita, ready=False)
+    client.force_login(rita)
+    assert NAMES_SHOWN in client.get("/read/trial/consent/").content.decode()
+    with pytest.raises(TextChanged):
+        agree(new, hashlib.sha256(b"1\nYou agree.").hexdigest(), at=noon)
+    agree(new, hashlib.sha256(f"1\nYou agree.\n\n{NAMES_SHOWN}".encode()).hexdigest(), at=noon)
+    assert NAMES_SHOWN in consent_copy(new)
+
+
+def test_without_that_rule_nothing_is_said_of_names(client: Client, new: Enrolment, rita: User) -> None:
+    client.force_login(rita)
+    assert NAMES_SHOWN not in client.get("/read/trial/consent/").content.decode()
+    assert NAMES_SHOWN not in consent_copy(new)
 
 
 def test_withdrawing_keeps_everything_and_ends_the_sitting(rita: User, cora: User, noon: datetime) -> None:

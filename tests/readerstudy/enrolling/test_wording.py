@@ -24,6 +24,7 @@ def said(rules: Rules, n_practice: int = 0, information: str = "none") -> str:
         (Rules(break_every=50), "After every 50 cases"),
         (Rules(), "You may pause and come back"),
         (Rules(may_pause=False), "There is no pause within a case"),
+        (Rules(reader_names=True), "Your name is shown in the results"),
     ],
 )
 def test_a_rule_in_words(rules: Rules, words: str) -> None:
@@ -51,5 +52,5 @@ def test_practice_is_said_with_what_it_takes_to_pass() -> None:
 
 def test_what_a_study_does_not_ask_is_not_said() -> None:
     plain = said(Rules(slips=False))
-    assert not [words for words in ("cannot tell", "likely", "slipped", "break is") if words in plain]
+    assert not [words for words in ("cannot tell", "likely", "slipped", "break is", "name") if words in plain]
     assert len(keys_of(Rules(confidence=True))) == len(keys_of(Rules())) + 1

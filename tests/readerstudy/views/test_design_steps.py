@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,7 @@ from django.test import Client
 from annotation.models import User
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.rules import AnalysisPlan, Rules, read_analysis, read_rules
+from readerstudy.enrolling.consenting import NAMES_SHOWN
 from readerstudy.models import Arm, ReaderStudy
 from tests.conftest import NOON
 from tests.readerstudy.studies import enrol, make_study
@@ -116,6 +118,19 @@ def test_the_page_as_it_is_shown_changes_nothing(coordinator: Client, draft: Rea
     assert read_analysis(draft.analysis) == AnalysisPlan()
 
 
+def test_names_of_readers_are_shown_on_request_and_the_dry_run_shows_what_readers_agree_to(
+    coordinator: Client, draft: ReaderStudy
+) -> None:
+    coordinator.post("/studies/trial/rules/", rules_sent(reader_names="on"))
+    draft.refresh_from_db()
+    assert read_rules(draft.rules) == Rules(reader_names=True)
+    assert NAMES_SHOWN in coordinator.get("/studies/trial/dry-run/").content.decode()
+    coordinator.post("/studies/trial/rules/", rules_sent())
+    draft.refresh_from_db()
+    assert read_rules(draft.rules) == Rules()
+    assert NAMES_SHOWN not in coordinator.get("/studies/trial/dry-run/").content.decode()
+
+
 def test_what_another_step_decides_stays(coordinator: Client, draft: ReaderStudy) -> None:
     draft.rules = Rules(several_per_patient=True).as_json()
     draft.save()
@@ -155,7 +170,7 @@ def test_an_error_stands_beside_its_field_and_nothing_is_stored(
 
 def test_every_rule_has_a_field_and_a_sentence(coordinator: Client, draft: ReaderStudy) -> None:
     form = coordinator.get("/studies/trial/rules/").context["form"]
-    wanted = {*Rules().as_json(), *AnalysisPlan().as_json()} - {"several_per_patient"}  # chosen with the cases
+    wanted = {*asdict(Rules()), *AnalysisPlan().as_json()} - {"several_per_patient"}  # chosen with the cases
     assert wanted <= set(form.fields)
     assert not [name for name, field in form.fields.items() if not field.help_text]
     shown = [field.name for _title, fields in form.sections() for field in fields]
