@@ -9,8 +9,8 @@ from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.utils.cache import get_conditional_response
-from django.views.decorators.cache import cache_control, never_cache
+from django.utils.cache import get_conditional_response, patch_cache_control
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
@@ -89,13 +89,18 @@ def study_analysed_stands(request: AuthenticatedRequest, slug: str, public_id: s
 
 
 @person_required
-@cache_control(private=True, max_age=A_DAY, immutable=True)
 @require_safe
 def study_figure(
     request: AuthenticatedRequest, slug: str, public_id: str, name: str, width: str, form: str
 ) -> HttpResponse:
     analysis = seen_analysis(request.user, slug, public_id)
-    return figure_response(request, analysis, name, width, form, names=reader_names(analysis))
+    names = reader_names(analysis)
+    response = figure_response(request, analysis, name, width, form, names=names)
+    if names:  # who withdraws is not named from then on
+        patch_cache_control(response, private=True, no_cache=True)
+    else:
+        patch_cache_control(response, private=True, max_age=A_DAY, immutable=True)
+    return response
 
 
 def figure_response(

@@ -156,3 +156,18 @@ def test_the_report_holds_pseudonyms_in_every_file(
     assert "R1" in (tmp_path / "figures" / "accuracy-one.svg").read_text()
     assert stored_result(analysis)["order"][0] == "R1"
     assert not [path for path in tmp_path.rglob("*.*") if b"Rita" in path.read_bytes()]
+
+
+def test_a_browser_asks_again_for_a_figure_with_names(
+    client: Client, cora: User, named: Analysis, drawn: list[Json]
+) -> None:
+    """Who withdraws is not named from then on."""
+    client.force_login(cora)
+    address = reverse("study-figure", args=["trial", named.public_id, "accuracy", "two", "svg"])
+    first = client.get(address)
+    again = client.get(address, headers={"if-none-match": first["ETag"]})
+    assert again.status_code == 304
+    assert {first["Cache-Control"], again["Cache-Control"]} == {"private, no-cache"}
+    Enrolment.objects.update(withdrawn_at=NOON)
+    later = client.get(address, headers={"if-none-match": first["ETag"]})
+    assert (later.status_code, b"Rita" in later.content) == (200, False)
