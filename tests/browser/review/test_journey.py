@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from annotation.enums import ImageState
+from annotation.enums import ImageState, ViewPosition
 from annotation.models import Image, Review, ReviewRound, User
 from tests.annotation.review.cases import SECRETS, assignments_of
 
@@ -232,6 +232,30 @@ def test_identifying_text_hides_the_images_at_once(page: Page, review_round: Rev
         ImageState.AVAILABLE,
     ]
     assert checked(page)["flags"] == ["identifies"]
+
+
+COVERED = """() => {
+    const box = (element) => element.getBoundingClientRect();
+    const note = box(document.getElementById("case-note"));
+    return [...document.querySelectorAll(".viewer-tag")]
+        .filter((tag) => tag.textContent && box(tag).left < note.right && note.left < box(tag).right
+            && box(tag).top < note.bottom && note.top < box(tag).bottom)
+        .map((tag) => tag.textContent);
+}"""
+
+
+def test_what_is_said_of_a_missing_image_covers_no_word_at_the_others(
+    page: Page, review_round: ReviewRound, rita: User
+) -> None:
+    exam = assignments_of(rita, review_round)[0].revision.question.exam
+    Image.objects.create(exam=exam, position=2, view_position=ViewPosition.LL, state=ImageState.QUARANTINED)
+    start(page, review_round)
+    page.get_by_role("button", name="Flip").click()  # a flipped view says so in a corner
+    expect(page.locator(".viewer-tag-badge").first).not_to_be_empty()
+    expect(page.locator("#case-note")).to_contain_text("in quarantine")
+    for width, height in ((1366, 768), (1920, 1080)):
+        page.set_viewport_size({"width": width, "height": height})
+        assert page.evaluate(COVERED) == []
 
 
 def test_skipping_asks_for_a_reason_and_goes_on(page: Page, review_round: ReviewRound, rita: User) -> None:
