@@ -190,7 +190,8 @@ def test_a_site_from_its_first_start_to_its_second(
     eventually(lambda: stored(home, job) == ("running", 1), "the job never started")
     (worker,) = children_named(" work", server.process.pid)
     os.kill(worker, signal.SIGKILL)
-    eventually(lambda: stored(home, job) == ("succeeded", 2), "the job was not run again")
+    again = (("succeeded", 2), ("succeeded", 3))  # a busy machine may take the second run for dead, too
+    eventually(lambda: stored(home, job) in again, "the job was not run again")
     assert " succeeded " in manage("jobs", env=env).stdout
 
     # Another server in the same home is refused; Ctrl-C stops both children.
