@@ -26,7 +26,8 @@ as its documentation advises for binary outcomes, the cases of the study stand a
 that nobody has read stand as cases without, with the score 0.5 throughout. What iMRMC calls AUC is then the share that
 is right. Modality 1 are the readers themselves; in the modality of a model every reader has the answer of that model,
 so that its difference from modality 1 is the model minus the mean of the readers. data/imrmc_key.csv says who is who.
-For functions that take plain successes, leave out the truth rows and the scores of 0.5.
+For functions that take plain successes, leave out the truth rows and the scores of 0.5. iMRMC uses every answer that
+there is, the analysis here only cases that nobody has missing: where n_dropped is above 0 the two differ slightly.
 
 protocol.json is the frozen protocol, byte for byte: its SHA-256 is the hash that every page of the study shows.
 protocol_opening.json opens the commitment that holds the keys. Neither is there for a study that was not frozen here.
