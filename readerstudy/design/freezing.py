@@ -17,6 +17,7 @@ from annotation.questionbank.bulk import insert_rows
 from readerstudy.design.chance import Purpose, branch
 from readerstudy.design.checking import problems_of
 from readerstudy.design.drawn import cells_of
+from readerstudy.design.indications import FROZEN, READ, check_indications_read
 from readerstudy.design.options import LETTERS, shown_order
 from readerstudy.design.ordering import RULE, draw_orders, group_size, orders_needed
 from readerstudy.design.protocol import FORMAT, canonical, commitment, sha256_of
@@ -30,11 +31,14 @@ _PLACE = ("public_id", "order_id", "block", "position", "case_id", "options")
 
 
 @transaction.atomic
-def freeze_study(study: ReaderStudy, *, actor: User | None, at: datetime, salt: str = "") -> ReaderStudy:
+def freeze_study(
+    study: ReaderStudy, *, actor: User | None, at: datetime, indications_read: str = "", salt: str = ""
+) -> ReaderStudy:
     """From now on nothing of the design changes. Raises StudyRefused with everything that is in the way.
 
     Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash.
-    ``salt`` is for tests; otherwise it is made here.
+    ``indications_read`` is the actor's statement that those with this hash were read and none gives an answer away;
+    where the arm shows indications it is needed. ``salt`` is for tests; otherwise it is made here.
     """
     hold_study(study)
     QuestionBank.objects.select_for_update().get(pk=study.bank_id)
@@ -43,17 +47,19 @@ def freeze_study(study: ReaderStudy, *, actor: User | None, at: datetime, salt: 
     problems = problems_of(study)
     if problems:
         raise StudyRefused(" ".join(problems))
+    were_read = check_indications_read(study, indications_read)
     cases = _hash_cases(study)
     study.n_orders = orders_needed(study.n_readers, study.n_orders)
     _store_orders(study, cases)
     study.keys_salt = salt or secrets.token_hex(32)
-    study.protocol = canonical(protocol_of(study, cases))
+    statement = {"indications_read_at": at.isoformat()} if were_read else {}
+    study.protocol = canonical({**protocol_of(study, cases), **statement})
     study.protocol_sha256 = sha256_of(study.protocol)
     study.state, study.frozen_at = StudyState.FROZEN, at
     columns = ["n_orders", "keys_salt", "protocol", "protocol_sha256", "state", "frozen_at"]
     study.save(update_fields=columns)
     facts = {"protocol_sha256": study.protocol_sha256, "n_cases": len(cases), "n_orders": study.n_orders, "rule": RULE}
-    record("study.frozen", actor=actor, at=at, subject=study, facts=facts)
+    record(FROZEN, actor=actor, at=at, subject=study, facts={**facts, READ: True} if were_read else facts)
     return study
 
 

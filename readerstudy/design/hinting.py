@@ -8,7 +8,7 @@ does not mean that it gives the answer away, and an answer can be given away in 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 _WORD = re.compile(r"[^\W\d_]+")
 SHORTEST = 4
@@ -29,6 +29,18 @@ def shared_words(indication: str, options: Sequence[str]) -> list[list[str]]:
     of_option = [_words(option) for option in options]
     in_all = set.intersection(*(set(words) for words in of_option)) if of_option else set()
     return [[word for stem, word in words.items() if stem in told and stem not in in_all] for words in of_option]
+
+
+def marked(text: str, words: Iterable[str]) -> list[tuple[str, bool]]:
+    """The text in pieces, which together are the text; true for those that are one of the words, by the same rule."""
+    stems = {_singular(word.casefold()) for word in words}
+    pieces: list[tuple[str, bool]] = []
+    end = 0
+    for found in _WORD.finditer(text):
+        if _singular(found.group().casefold()) in stems:
+            pieces += [(text[end : found.start()], False), (found.group(), True)]
+            end = found.end()
+    return [(piece, is_word) for piece, is_word in [*pieces, (text[end:], False)] if piece]
 
 
 def _words(text: str) -> dict[str, str]:

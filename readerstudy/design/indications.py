@@ -1,22 +1,40 @@
-"""Whether the indications that an arm shows could give answers away: said, never in the way of freezing.
+"""Whether the indications that an arm shows could give answers away: told by a rule, and stated by who read them.
 
-What is said here comes of keys and reports: it is for people who may see those.
+What the rule tells is never in the way of freezing; the statement is. Both come of keys and reports: they are for
+people who may see those.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from django.utils.translation import gettext as _
 
-from annotation.models import AnswerKey, Revision
+from annotation.models import AnswerKey, AuditEvent, Revision
 from readerstudy.design.casting import listed
 from readerstudy.design.checking import named_case
-from readerstudy.design.hinting import shared_words
+from readerstudy.design.hinting import marked, shared_words
 from readerstudy.design.options import LETTERS
+from readerstudy.design.protocol import canonical, sha256_of
+from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Information
-from readerstudy.models import ReaderStudy
+from readerstudy.models import ReaderStudy, StudyCase
+
+FROZEN, READ = "study.frozen", "indications_read"  # the audit event of freezing, and its fact
+
+
+class IndicationsNotRead(StudyRefused):
+    """Nobody stated that the indications were read, or others than these were read."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            _(
+                "Readers will see indications. Read those of all cases, practice too, as they stand now, and state "
+                "that none of them gives an answer away."
+            )
+        )
 
 
 @dataclass(frozen=True)
@@ -31,9 +49,79 @@ class Hint:
         return _("%(words)s: in the right answer") % {"words": words} if self.of_key else words
 
 
+@dataclass(frozen=True)
+class ToldCase:
+    """A case with what is to be read of it: its indication, what the rule found in it, and its key."""
+
+    case: StudyCase
+    indication: str
+    key: str
+    hint: Hint | None
+
+    @property
+    def pieces(self) -> list[tuple[str, bool]]:
+        """The indication; true for the words that the rule marks."""
+        return marked(self.indication, self.hint.words if self.hint else ())
+
+    @property
+    def options(self) -> list[tuple[str, list[tuple[str, bool]], bool]]:
+        """Letter, pieces of the text, whether it is the key."""
+        words = self.hint.words if self.hint else ()
+        texts = zip(LETTERS, self.case.revision.options, strict=False)
+        return [(letter, marked(text, words), letter == self.key) for letter, text in texts]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """Somebody has read the indications of all cases, and none gives an answer away. ``who``: empty for the command."""
+
+    who: str
+    at: datetime
+
+
+def shows_indications(study: ReaderStudy) -> bool:
+    return study.arms.filter(information=Information.INDICATION).exists()
+
+
+def told_cases(study: ReaderStudy) -> list[ToldCase]:
+    """Every case with its indication, empty where the report has none; the practice block last."""
+    cases = list(study.cases.select_related("revision__question").order_by("block", "number"))
+    rows = AnswerKey.objects.filter(pk__in=[case.revision_id for case in cases])
+    found = {pk: (key, indication or "") for pk, key, indication in rows.values_list("pk", "key", "report__indication")}
+    told = []
+    for case in cases:
+        key, indication = found.get(case.revision_id, ("", ""))
+        told.append(ToldCase(case, indication, key, _hint(indication, case.revision.options, key)))
+    return told
+
+
+def sha256_of_told(told: Iterable[ToldCase]) -> str:
+    """Of what was read, so that a statement does not outlive a change. Made of keys: never stored, only compared."""
+    rows = [[one.case.block, one.case.number, one.case.revision_id, one.indication, one.key] for one in told]
+    return sha256_of(canonical(rows))
+
+
+def check_indications_read(study: ReaderStudy, read: str) -> bool:
+    """Whether there was anything to read. Raises IndicationsNotRead unless ``read`` is the hash of what shows now."""
+    if not shows_indications(study):
+        return False
+    if read != sha256_of_told(told_cases(study)):
+        raise IndicationsNotRead
+    return True
+
+
+def statement_on(study: ReaderStudy) -> Statement | None:
+    """Who froze the study with the statement; None where nobody made it, as before it was asked for."""
+    frozen = AuditEvent.objects.filter(act=FROZEN, subject_type="readerstudy", subject_id=str(study.pk))
+    event = frozen.select_related("actor").order_by("pk").last()
+    if event is None or not event.facts.get(READ):
+        return None
+    return Statement(event.actor.name if event.actor else "", event.at)
+
+
 def hints_in(study: ReaderStudy, revisions: Iterable[Revision]) -> dict[int, Hint]:
     """By revision, only where there is one. Empty where no arm shows indications."""
-    if not study.arms.filter(information=Information.INDICATION).exists():
+    if not shows_indications(study):
         return {}
     options = {revision.pk: revision.options for revision in revisions}
     rows = AnswerKey.objects.filter(pk__in=options, report__isnull=False).exclude(report__indication="")

@@ -10,9 +10,10 @@ from django.db.models import Count, Q
 
 from annotation.enums import ImportState, Word
 from annotation.models import Revision
+from readerstudy.design.indications import statement_on
 from readerstudy.design.rules import read_rules
 from readerstudy.enrolling.facts import DisplayUsed, Exposure, Training
-from readerstudy.enums import Aid, Block
+from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
 from readerstudy.report.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts
 from readerstudy.results.stored import READER, Json, kinds_of, runs_of
@@ -31,6 +32,7 @@ def facts_of(analysis: Analysis, result: Json) -> StudyFacts:
         simulated=study.simulated,
         protocol_sha256=study.protocol_sha256,
         information=arm.get_information_display(),
+        indications_read=bool(statement_on(study)) if arm.information == Information.INDICATION else None,
         aid=arm.get_aid_display(),
         unaided=arm.aid == Aid.NONE,
         rules=read_rules(study.rules),

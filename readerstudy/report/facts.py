@@ -79,6 +79,7 @@ class StudyFacts:
     simulated: bool
     protocol_sha256: str
     information: str  # what the arm shows beside images and question, in words
+    indications_read: bool | None  # stated before freezing; None where the arm shows no indication
     aid: str
     unaided: bool
     rules: Rules

@@ -19,6 +19,13 @@ NOT_KNOWN = (
     "a calculation of the sample size, unless it is in the notes of the plan",
 )
 
+INDICATIONS = {
+    None: "",
+    True: " Before freezing it was stated that the indications of all cases had been read and that none gave an answer "
+    "away.",
+    False: " Whether the indications were read for answers that they give away is not known to the program.",
+}
+
 
 def methods_text(result: Json, facts: StudyFacts) -> str:
     """Paragraphs for the methods section of a paper, to be read and shortened by its authors."""
@@ -165,7 +172,8 @@ def _reading(facts: StudyFacts) -> str:
         "Readers read independently, each in an order of their own drawn before the study was opened"
         + (f" (rule {facts.order_rule}, seed {facts.cases.seed})" if facts.order_rule else "")
         + f"; keys, explanations{models} and answers of other readers were not shown.",
-        f"Beside images and question the page showed: {facts.information}; aid: {facts.aid}.",
+        f"Beside images and question the page showed: {facts.information}; aid: {facts.aid}."
+        + INDICATIONS[facts.indications_read],
         f"Options were {'shuffled for each reader' if rules.shuffle_options else 'in the order of the bank'}.",
         f"Time limit per case: {rules.time_limit_s} s." if rules.time_limit_s else "There was no time limit.",
         "“Cannot tell” could be answered." if rules.cannot_tell else "An option had to be chosen.",

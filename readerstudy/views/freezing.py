@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -13,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.checking import Place, notes_of, problems_by_place
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import indication_notes
+from readerstudy.design.indications import indication_notes, sha256_of_told, shows_indications, told_cases
 from readerstudy.design.ordering import orders_needed
 from readerstudy.design.overview import lines_of
 from readerstudy.design.studies import StudyRefused
@@ -34,7 +36,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = study_of_step(request, slug)
     if request.method == "POST":
         try:
-            freeze_study(study, actor=request.user, at=timezone.now())
+            freeze_study(study, actor=request.user, at=timezone.now(), indications_read=_read(request))
         except StudyRefused as refusal:
             messages.error(request, str(refusal))
             return redirect("study-freeze", slug)
@@ -53,8 +55,22 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         n_sets=study.sets.count(),
         n_orders=orders_needed(study.n_readers, study.n_orders),
         coordinates=coordinates,
+        to_read=_to_read(study) if is_draft and coordinates else None,
     )
     return render(request, "readerstudy/design/freeze.html", context)
+
+
+def _read(request: AuthenticatedRequest) -> str:
+    """The hash of the indications that the page listed, where the box below them is ticked."""
+    return request.POST.get("indications", "") if request.POST.get("indications_read") else ""
+
+
+def _to_read(study: ReaderStudy) -> dict[str, Any] | None:
+    """What the statement is about; None where readers see no indication."""
+    if not shows_indications(study):
+        return None
+    told = told_cases(study)
+    return {"n": sum(bool(one.indication) for one in told), "sha256": sha256_of_told(told)}
 
 
 def _checklist(study: ReaderStudy) -> list[dict[str, str]]:

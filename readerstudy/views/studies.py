@@ -16,12 +16,13 @@ from annotation.enums import Role
 from annotation.models import QuestionBank
 from annotation.permissions import is_administrator, is_coordinator
 from readerstudy.design.creating import create_study
+from readerstudy.design.indications import statement_on
 from readerstudy.design.overview import lines_of, studies_known_to
 from readerstudy.design.plan import Plan
 from readerstudy.design.rules import read_rules
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.deadlines import study_deadline_text
-from readerstudy.enums import StudyState
+from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
 from readerstudy.models import PredictionRun
 from readerstudy.permissions import may_coordinate_study
@@ -79,11 +80,15 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     found = overseen_study(request.user, slug)
     [line] = lines_of([found])
     coordinates = may_coordinate_study(request.user, found)
+    arms = list(found.arms.all())
+    shows_indications = any(arm.information == Information.INDICATION for arm in arms)
     context = {
         "study": found,
         "line": line,
         "sets": list(found.sets.annotate(n_cases=Count("cases"))),
-        "arms": list(found.arms.all()),
+        "arms": arms,
+        "shows_indications": shows_indications,
+        "statement": statement_on(found) if shows_indications else None,
         "rules": read_rules(found.rules),
         "deadline": study_deadline_text(found),
         "coordinates": coordinates,

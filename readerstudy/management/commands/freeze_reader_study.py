@@ -10,6 +10,7 @@ from django.utils import timezone
 
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.indications import IndicationsNotRead, sha256_of_told, told_cases
 from readerstudy.design.studies import StudyRefused
 from readerstudy.management.commands.export_responses import find_study
 
@@ -19,12 +20,21 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("study", metavar="STUDY", help="name or address of the study")
+        parser.add_argument(
+            "--indications-read",
+            action="store_true",
+            help="where readers see indications: you have read those of all cases, and none gives an answer away",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
+        read = sha256_of_told(told_cases(study)) if options["indications_read"] else ""
         try:
-            freeze_study(study, actor=None, at=timezone.now())
+            freeze_study(study, actor=None, at=timezone.now(), indications_read=read)
+        except IndicationsNotRead as refusal:
+            where = f"They stand at /studies/{study.slug}/indications/; the statement is --indications-read."
+            raise CommandError(f"{refusal} {where} Nothing was stored.", returncode=2) from refusal
         except StudyRefused as refusal:
             raise CommandError(f"{refusal} Nothing was stored.", returncode=2) from refusal
         warnings = hindrances_of(study)

@@ -202,6 +202,8 @@ FULL = [
         for step in ("cases", "arms", "rules", "readers", "dry-run", "freeze")
         for person, state in (("cora", "draft"), ("cora", "empty"), ("cora", "frozen"), ("ada", "draft"))
     ),
+    *(Shown("study-indications", "cora", (f"study {state}",)) for state in ("draft", "frozen")),
+    Shown("study-indications", "cora", ("study draft",), "?marked", note="marked"),
     Shown("study-dry-run", "cora", ("study draft",), "?done"),
     Shown("study-dry-room", "cora", ("room",), "?start", act=read()),
     Shown("study-cases", "cora", ("study draft",), act=preview, note="preview"),

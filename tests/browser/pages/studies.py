@@ -8,8 +8,8 @@ from annotation.models import QuestionBank
 from readerstudy.design.creating import create_study
 from readerstudy.design.drawing import DrawRequest
 from readerstudy.design.drawn import request_document
-from readerstudy.design.plan import Plan
-from readerstudy.enums import StudyState
+from readerstudy.design.plan import Plan, PlannedArm
+from readerstudy.enums import Information, StudyState
 from readerstudy.models import AnalysisReport, ReaderStudy
 from readerstudy.sharing.linking import share_results
 from tests.annotation.review.cases import OPTIONS, make_revision
@@ -55,6 +55,7 @@ def _draft(place: Place, bank: QuestionBank) -> ReaderStudy:
         name=place.named("Draft study"),
         bank=bank.slug,
         draw=request_document(asked, reason),
+        arms=(PlannedArm(Information.INDICATION),),
         consent=place.said("You agree to take part."),
         instructions=place.said("Choose one option."),
         contact=place.named("Cora"),

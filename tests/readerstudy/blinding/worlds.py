@@ -15,6 +15,7 @@ from annotation.enums import Difficulty, IdentifierKind, Task
 from annotation.models import AnswerKey, Exam, QuestionBank, Report, Revision, SourceIdentifier, User
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.indications import sha256_of_told, told_cases
 from readerstudy.design.plan import Plan, PlannedArm, PlannedCase
 from readerstudy.design.rules import Rules
 from readerstudy.design.studies import open_study
@@ -214,7 +215,7 @@ def _study(bank: QuestionBank, n_cases: int, n_practice: int, information: Infor
         simulated=True,
     )
     study = create_study(plan, actor=None, at=NOON)
-    freeze_study(study, actor=None, at=NOON)
+    freeze_study(study, actor=None, at=NOON, indications_read=sha256_of_told(told_cases(study)))
     open_study(study, actor=None, at=NOON)
     return study
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from readerstudy.design.hinting import shared_words
+from readerstudy.design.hinting import marked, shared_words
 
 OPTIONS = ["Pneumothorax", "Pleural effusion on the left", "Pleural thickening on the right", "None of the above"]
 
@@ -32,3 +32,19 @@ def test_a_word_of_all_options_tells_nothing() -> None:
 
 def test_words_of_other_alphabets() -> None:
     assert shared_words("Verdacht auf Erguß", ["ERGUSS links", "Pneumothorax"]) == [["erguss"], []]
+
+
+@pytest.mark.parametrize(
+    ("text", "pieces"),
+    [
+        ("Effusions? Left-sided.", [("Effusions", True), ("? Left-sided.", False)]),
+        ("hemopneumothorax", [("hemopneumothorax", False)]),
+        (
+            "Verdacht auf ERGUSS und Erguß",
+            [("Verdacht auf ", False), ("ERGUSS", True), (" und ", False), ("Erguß", True)],
+        ),
+        ("", []),
+    ],
+)
+def test_a_text_in_pieces_marks_the_words_however_they_are_written(text: str, pieces: list[tuple[str, bool]]) -> None:
+    assert marked(text, ["effusion", "erguss"]) == pieces

@@ -7,12 +7,19 @@ import json
 from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.test import Client
 
 from annotation.models import AnswerKey, Report, User
+from readerstudy.design.copying import copy_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import indication_notes
+from readerstudy.design.indications import (
+    IndicationsNotRead,
+    indication_notes,
+    sha256_of_told,
+    statement_on,
+    told_cases,
+)
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
@@ -32,10 +39,63 @@ def draft(cora: User) -> ReaderStudy:
     return study
 
 
+def read_of(study: ReaderStudy) -> str:
+    return sha256_of_told(told_cases(study))
+
+
 def test_each_case_is_named_with_the_words_and_freezing_goes_on(draft: ReaderStudy) -> None:
     [note] = indication_notes(draft)
     assert f"have: 2 ({HINT}), 3 (aortic). Read them" in note
-    assert freeze_study(draft, actor=None, at=NOON).state == StudyState.FROZEN
+    assert freeze_study(draft, actor=None, at=NOON, indications_read=read_of(draft)).state == StudyState.FROZEN
+
+
+def test_who_freezes_states_that_they_were_read_and_it_is_kept(draft: ReaderStudy, cora: User) -> None:
+    with pytest.raises(IndicationsNotRead, match="state that none of them"):
+        freeze_study(draft, actor=cora, at=NOON)
+    draft.refresh_from_db()
+    assert (draft.state, draft.orders.count(), statement_on(draft)) == (StudyState.DRAFT, 0, None)
+    freeze_study(draft, actor=cora, at=NOON, indications_read=read_of(draft))
+    statement = statement_on(draft)
+    assert statement is not None
+    assert (statement.who, statement.at) == (cora.name, NOON)
+    assert json.loads(draft.protocol)["indications_read_at"] == NOON.isoformat()
+
+
+@pytest.mark.parametrize("change", ["indication", "key", "cases"])
+def test_a_statement_does_not_outlive_a_change(draft: ReaderStudy, change: str) -> None:
+    read = read_of(draft)
+    revision = draft.cases.get(number=1).revision_id
+    if change == "indication":
+        Report.objects.filter(pk__in=AnswerKey.objects.filter(pk=revision).values("report")).update(indication="Fever")
+    elif change == "key":
+        AnswerKey.objects.filter(pk=revision).update(key="C")
+    else:
+        draft.cases.get(number=4).delete()
+    with pytest.raises(IndicationsNotRead, match="as they stand now"):
+        freeze_study(draft, actor=None, at=NOON, indications_read=read)
+
+
+def test_a_copy_needs_a_statement_of_its_own(draft: ReaderStudy) -> None:
+    freeze_study(draft, actor=None, at=NOON, indications_read=read_of(draft))
+    with pytest.raises(IndicationsNotRead):
+        freeze_study(copy_study(draft, actor=None, at=NOON), actor=None, at=NOON)
+
+
+def test_without_indications_the_protocol_says_nothing_of_it(draft: ReaderStudy) -> None:
+    read = read_of(draft)
+    draft.arms.update(information="age_sex")
+    freeze_study(draft, actor=None, at=NOON, indications_read=read)
+    assert "indications_read" not in draft.protocol
+    assert statement_on(draft) is None
+
+
+def test_the_command_asks_for_the_statement_and_says_where_they_are_read(draft: ReaderStudy) -> None:
+    with pytest.raises(CommandError, match=r"/studies/trial/indications/; .*--indications-read\. Nothing was stored"):
+        call_command("freeze_reader_study", "trial")
+    call_command("freeze_reader_study", "trial", "--indications-read", stdout=io.StringIO())
+    statement = statement_on(draft)
+    assert statement is not None
+    assert statement.who == ""
 
 
 def test_nothing_is_said_where_no_indication_shows(draft: ReaderStudy) -> None:

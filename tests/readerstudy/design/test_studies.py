@@ -14,6 +14,7 @@ from readerstudy.design.copying import copy_study, next_free_name
 from readerstudy.design.creating import create_study
 from readerstudy.design.diagram import study_states
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.indications import sha256_of_told, told_cases
 from readerstudy.design.plan import PlannedArm
 from readerstudy.design.studies import (
     StudyNotComplete,
@@ -40,7 +41,8 @@ def frozen(*, pixels: bool = True, **fields: Any) -> ReaderStudy:
     if pixels:
         for seed, image in enumerate(Image.objects.all()):
             give_pixels(image, seed=seed)
-    return freeze_study(create_study(plan_for(bank, 3, **fields), actor=None, at=NOON), actor=None, at=NOON)
+    study = create_study(plan_for(bank, 3, **fields), actor=None, at=NOON)
+    return freeze_study(study, actor=None, at=NOON, indications_read=sha256_of_told(told_cases(study)))
 
 
 def test_a_study_opens_once_with_the_images_that_were_frozen(cora: User) -> None:

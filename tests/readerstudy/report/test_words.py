@@ -57,6 +57,21 @@ def test_methods_say_what_the_data_say(said: Said) -> None:
     assert "imulated" not in text
 
 
+@pytest.mark.parametrize(
+    ("indications_read", "said_of_them"),
+    [(True, "none gave an answer away"), (False, "give away is not known"), (None, "")],
+)
+def test_methods_say_whether_indications_were_read(
+    said: Said, indications_read: bool | None, said_of_them: str
+) -> None:
+    result, facts = said
+    facts = replace(facts, indications_read=indications_read)
+    assert said_of_them in flat(methods_text(result, facts))
+    assert ("indications" in methods_text(result, facts)) is (indications_read is not None)
+    reading = {row[1]: row[4] for row in checklist_rows(result, facts) if row[0] == "GRRAS 2011"}["8"]
+    assert said_of_them in str(reading)
+
+
 def test_methods_say_that_data_are_simulated(said: Said) -> None:
     result, facts = said
     text = methods_text({**result, "simulated": True}, replace(facts, simulated=True))
