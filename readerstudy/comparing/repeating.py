@@ -11,7 +11,7 @@ from annotation.models import QuestionBank, User
 from readerstudy.comparing.gathering import gather_runs, gather_study_runs, published_imports
 from readerstudy.comparing.listing import sees_all_models
 from readerstudy.comparing.repeatability import repeatability
-from readerstudy.comparing.showing import run_coarsely
+from readerstudy.comparing.showing import pair_without_accuracy, run_coarsely
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.results.looking import is_seen
@@ -62,7 +62,11 @@ def repeatability_for(person: User, target: Repeated) -> dict[str, Any]:
         found = _on_study(target.study.pk, runs, _voided(target.study))
     if target.study is not None or sees_all_models(person):
         return found
-    return {**found, "runs": [run_coarsely(one, n=found["n"]) for one in found["runs"]]}
+    return {
+        **found,
+        "runs": [run_coarsely(one, n=found["n"]) for one in found["runs"]],
+        "pairs": [pair_without_accuracy(one) for one in found["pairs"]],
+    }
 
 
 @lru_cache(maxsize=KEPT)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import Any
 
+from readerstudy.comparing.repeatability import BY_ACCURACY
 from readerstudy.results.stored import Json
 
 FEWEST_QUESTIONS = 1_000  # of a bank: below it a submitter sees no score
@@ -26,6 +27,11 @@ def run_coarsely(run: Json, *, n: int) -> dict[str, Any]:
     """One run of an own model on a bank of ``n`` questions, by the same rule."""
     kept = {name: value for name, value in run.items() if name != "accuracy_cluster"}
     return {**kept, "accuracy": _rounded(run["accuracy"], is_hidden=n < FEWEST_QUESTIONS)}
+
+
+def pair_without_accuracy(pair: Json) -> dict[str, Any]:
+    """Two runs of an own model on a bank: what is made from their exact accuracies would tell these."""
+    return {name: value for name, value in pair.items() if name not in BY_ACCURACY}
 
 
 def _coarse(model: Json, *, is_hidden: bool) -> dict[str, Any]:

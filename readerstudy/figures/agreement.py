@@ -15,8 +15,8 @@ from matplotlib.patches import Rectangle
 
 from readerstudy.figures.forms import Width
 from readerstudy.figures.scale import COLOURS, HIGHEST, LOWEST, N_STEPS, STEP, colour_of, step_of, words_on
-from readerstudy.figures.style import QUIET, new_figure, note
-from readerstudy.results.names import short
+from readerstudy.figures.style import INCHES, QUIET, new_figure, note
+from readerstudy.results.names import LONGEST_NAME, short
 from readerstudy.results.stored import (
     ALL_TASKS,
     READER,
@@ -28,10 +28,15 @@ from readerstudy.results.stored import (
     task_label,
 )
 
-SIDE = 0.94  # of a square, where a cell is 1
+SIDE, INSIDE = 0.94, 0.92  # of a field where a cell is 1, and of its dotted frame where the field is 1
 DOTS = (0, (1, 1.6))
 MINUS = "\N{MINUS SIGN}"
-FOR_MINUS = 0.76  # of the size of the others, so that the sign fits into the cell, too
+LARGEST, LEAST = 6.5, 5.5  # points of a kappa in its cell; below the least no zero stands behind a minus
+ADVANCE = {MINUS: 0.838, ".": 0.318}  # widths of signs of the font, where its size is 1; of a digit 0.636
+AROUND = 0.06  # left free beside the words, in the same measure
+CELL = {1: 0.205, 2: 0.19}  # inches of the height of a cell, by panels beside each other
+TALLEST = 2.15  # inches of a panel, however many raters
+LONGEST = {Width.ONE: 18, Width.TWO: LONGEST_NAME}  # signs of a name; longer ones leave no room for the cells
 
 
 def agreement_figure(result: Json, width: Width) -> Figure:
@@ -45,24 +50,37 @@ def error_consistency_figure(result: Json, width: Width) -> Figure:
 
 
 def heatmap_figure(result: Json, width: Width, statistic: str, name: str) -> Figure:
+    """Panels share the names of rows and columns, which leaves room for numbers that can be read in print."""
     names = panel_names(result) if width == Width.TWO else [ALL_TASKS]
     columns = 2 if len(names) > 1 else 1
     lines = ceil(len(names) / columns)
-    figure = new_figure(width, 0.75 + lines * (3.25 if columns == 2 else 3.1 if width == Width.ONE else 6.2))
-    grid = figure.subplots(lines, columns, squeeze=False)
-    places = list(grid.flat)
-    for axes, panel in zip(places, names, strict=False):
-        _draw_panel(axes, result, panel, statistic)
+    raters = [short(name, LONGEST[width]) for name in order_of(result)]
+    figure = new_figure(width, _height(raters, lines, columns))
+    places = list(figure.subplots(lines, columns, squeeze=False).flat)
     for axes in places[len(names) :]:
         axes.remove()
+    panels = dict(zip(names, places, strict=False))
+    for place, (panel, axes) in enumerate(panels.items()):
+        _draw_panel(axes, result, panel, statistic)
+        _name_rows(axes, raters, kinds_of(result), beside=place % columns == 0, below=place + columns >= len(names))
     bar = ScalarMappable(norm=_norm(), cmap=ListedColormap(COLOURS))
     colours = figure.colorbar(
         bar, ax=places[: len(names)], location="bottom", shrink=0.7, aspect=45, pad=0.02, label=name
     )
     colours.set_ticks([-0.2, 0, 0.2, 0.4, 0.6, 0.8, 1])
     colours.outline.set_linewidth(0.4)
-    note(figure, result, "hatched: undefined · dotted: n < 30")
+    note(figure, result, "hatched: undefined · dotted: n < 30 · intervals: table of pairs")
+    figure.draw_without_rendering()  # places the panels, so that the size of a cell is known
+    for panel, axes in panels.items():
+        _write_kappas(axes, INCHES[width], result, panel, statistic)
     return figure
+
+
+def _height(raters: list[str], lines: int, columns: int) -> float:
+    """In inches: panels with their titles, then once the names below, the scale and the note."""
+    cells = min(CELL[columns] * len(raters), TALLEST if columns > 1 else 2 * TALLEST)
+    longest = max(map(len, raters))
+    return lines * (cells + 0.27) + 0.06 * longest + 0.85
 
 
 def _norm() -> BoundaryNorm:
@@ -70,27 +88,39 @@ def _norm() -> BoundaryNorm:
 
 
 def _draw_panel(axes: Axes, result: Json, panel: str, statistic: str) -> None:
-    names, kinds = order_of(result), kinds_of(result)
-    found = pairs_of(result["panels"][panel])
-    size = _size_of_words(len(names))
-    cells = {
+    n = len(order_of(result))
+    _colour_cells(axes, _cells(result, panel, statistic))
+    axes.set_xlim(-0.5, n - 0.5)
+    axes.set_ylim(n - 0.5, -0.5)
+    axes.set_title(f"{task_label(panel)}, n = {result['panels'][panel]['n']}", loc="left", fontweight="bold", pad=4)
+
+
+def _cells(result: Json, panel: str, statistic: str) -> dict[tuple[int, int], Json]:
+    """By row and column, without the diagonal."""
+    names, found = order_of(result), pairs_of(result["panels"][panel])
+    return {
         (row, column): found[frozenset((first, second))][statistic]
         for row, first in enumerate(names)
         for column, second in enumerate(names)
         if first != second
     }
-    _colour_cells(axes, cells)
-    middle: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "in_layout": False}
-    for (row, column), one in cells.items():
-        if one["value"] is not None:
-            words = _two_places(one["value"])
-            fitting = {**middle, "fontsize": size * FOR_MINUS if words.startswith(MINUS) else size}
-            axes.text(column, row, words, color=words_on(step_of(one["value"])), **fitting)
-    for row in range(len(names)):
-        axes.text(row, row, "·", color=QUIET, **middle)
-    n_readers = sum(kinds[name] == READER for name in names)
-    _name_rows(axes, names, n_readers)
-    axes.set_title(f"{task_label(panel)}, n = {result['panels'][panel]['n']}", loc="left", fontweight="bold", pad=4)
+
+
+def _write_kappas(axes: Axes, width: float, result: Json, panel: str, statistic: str) -> None:
+    """As large as they fit into the cells; where a minus would make them too small, the zero before the point goes."""
+    n = len(order_of(result))
+    cell = 72 * width * axes.get_position().width / n * SIDE
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "in_layout": False}
+    for (row, column), one in _cells(result, panel, statistic).items():
+        if one["value"] is None:
+            continue
+        words, room = _two_places(one["value"]), cell * (INSIDE - 0.05) if "small_n" in one["flags"] else cell
+        if words.startswith(MINUS) and _size_in(cell * INSIDE, words) < LEAST:
+            words = words.replace("0.", ".", 1)
+        colour = words_on(step_of(one["value"]))
+        axes.text(column, row, words, color=colour, fontsize=_size_in(room, words), **middle)
+    for row in range(n):
+        axes.text(row, row, "·", color=QUIET, fontsize=LARGEST, **middle)
 
 
 def _colour_cells(axes: Axes, cells: Mapping[tuple[int, int], Json]) -> None:
@@ -102,8 +132,8 @@ def _colour_cells(axes: Axes, cells: Mapping[tuple[int, int], Json]) -> None:
     axes.add_collection(
         PatchCollection(squares, facecolors=[colour_of(step) for step in defined.values()], linewidth=0)
     )
-    axes.add_collection(PatchCollection(hatched, facecolor="white", edgecolor="#9aa2ab", hatch="////", linewidth=0))
-    inner = [_square(place, 0.86 * SIDE) for place in dotted]
+    axes.add_collection(PatchCollection(hatched, facecolor="white", edgecolor="#9aa2ab", hatch="////", linewidth=0.4))
+    inner = [_square(place, INSIDE * SIDE) for place in dotted]
     edges = [words_on(step) for step in dotted.values()]
     axes.add_collection(PatchCollection(inner, facecolor="none", edgecolors=edges, linewidth=0.6, linestyle=DOTS))
 
@@ -113,13 +143,11 @@ def _square(place: tuple[int, int], side: float) -> Rectangle:
     return Rectangle((column - side / 2, row - side / 2), side, side)
 
 
-def _name_rows(axes: Axes, names: list[str], n_readers: int) -> None:
-    shown = [short(name) for name in names]
-    axes.set_xlim(-0.5, len(names) - 0.5)
-    axes.set_ylim(len(names) - 0.5, -0.5)
-    axes.set_aspect("equal")
-    axes.set_xticks(range(len(names)), shown, rotation=90, fontsize=6)
-    axes.set_yticks(range(len(names)), shown, fontsize=6)
+def _name_rows(axes: Axes, shown: list[str], kinds: Mapping[str, str], *, beside: bool, below: bool) -> None:
+    """Names only at the edges of the figure: rows and columns are the same in every panel."""
+    n_readers = sum(kind == READER for kind in kinds.values())
+    axes.set_xticks(range(len(shown)) if below else (), shown if below else (), rotation=90, fontsize=6.5)
+    axes.set_yticks(range(len(shown)) if beside else (), shown if beside else (), fontsize=6.5)
     for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
         for label in labels[:n_readers]:
             label.set_fontweight("bold")
@@ -128,9 +156,9 @@ def _name_rows(axes: Axes, names: list[str], n_readers: int) -> None:
         spine.set_visible(False)
 
 
-def _size_of_words(n: int) -> float:
-    """In points: as large as two decimals fit into a cell."""
-    return max(3.0, min(7.0, 51 / max(n, 1)))
+def _size_in(cell: float, words: str) -> float:
+    """In points: as large as the words fit into a cell of this width."""
+    return min(LARGEST, cell / (sum(ADVANCE.get(sign, 0.636) for sign in words) + AROUND))
 
 
 def _two_places(value: float) -> str:

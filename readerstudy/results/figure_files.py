@@ -22,6 +22,7 @@ from readerstudy import figures
 from readerstudy.design.protocol import canonical, sha256_of
 from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis
+from readerstudy.results import names as short_names
 from readerstudy.results import stored
 from readerstudy.results.looking import named_result, stored_result
 from readerstudy.results.naming import reader_names
@@ -115,6 +116,6 @@ def _folder() -> Path:
 def drawing_version() -> str:
     """Of the modules that draw and of matplotlib: another one as soon as a picture could look different."""
     digest = sha256(version("matplotlib").encode())
-    for module in [*sorted(Path(figures.__path__[0]).glob("*.py")), Path(stored.__file__)]:
+    for module in [*sorted(Path(figures.__path__[0]).glob("*.py")), Path(stored.__file__), Path(short_names.__file__)]:
         digest.update(module.read_bytes())
     return digest.hexdigest()[:16]

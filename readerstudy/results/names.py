@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-LONGEST_NAME, KEPT_IN_FRONT = 22, 12
+LONGEST_NAME = 22
 
 
-def short(name: str) -> str:
+def short(name: str, longest: int = LONGEST_NAME) -> str:
     """Cut in the middle: versions of one model often differ in their last signs only."""
-    if len(name) <= LONGEST_NAME:
+    if len(name) <= longest:
         return name
-    return f"{name[:KEPT_IN_FRONT]}…{name[KEPT_IN_FRONT + 1 - LONGEST_NAME :]}"
+    kept_in_front = longest * 6 // 11
+    return f"{name[:kept_in_front]}…{name[kept_in_front + 1 - longest :]}"

@@ -171,6 +171,33 @@ def variants_table(result: Json) -> Variants | None:
     )
 
 
+COEFFICIENTS = (  # of a group of raters
+    "fleiss_kappa",
+    "conger_kappa",
+    "gwet_ac1",
+    "brennan_prediger",
+    "krippendorff_alpha_nominal",
+    "light_kappa",
+)
+GROUPS = ("readers", "models", "all")
+
+
+@dataclass(frozen=True)
+class GroupTable:
+    """Agreement within groups of raters in one panel, on the chosen option."""
+
+    sizes: list[tuple[str, int]]  # group and its raters
+    rows: list[tuple[str, list[Json]]]  # coefficient, its value in each group
+
+
+def group_table(result: Json, panel: str) -> GroupTable:
+    groups = result["panels"][panel]["groups"]
+    return GroupTable(
+        sizes=[(group, groups[group]["n_raters"]) for group in GROUPS],
+        rows=[(name, [groups[group][name] for group in GROUPS]) for name in COEFFICIENTS],
+    )
+
+
 def mean_kappas(result: Json) -> dict[str, Json]:
     """Readers among themselves, readers with models, and the difference of the two means, on shared draws."""
     groups = result["panels"][ALL_TASKS]["groups"]

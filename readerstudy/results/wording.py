@@ -60,6 +60,18 @@ def method(name: str) -> str:
     }.get(name) or _(INFERENCES.get(name, name))
 
 
+def coefficient(name: str) -> str:
+    """Of a group of raters."""
+    return {
+        "fleiss_kappa": _("Fleiss’ kappa"),
+        "conger_kappa": _("Conger’s kappa"),
+        "gwet_ac1": _("Gwet’s AC1"),
+        "brennan_prediger": _("Brennan-Prediger"),
+        "krippendorff_alpha_nominal": _("Krippendorff’s alpha, nominal"),
+        "light_kappa": _("Light’s kappa"),
+    }[name]
+
+
 def sign(said: str) -> str:
     """What stands for an answer without a counted option, see docs/analysis.md."""
     words = {

@@ -122,6 +122,12 @@ def cautions(one: Json) -> str:
 
 
 @register.filter
+def coefficient(name: str) -> str:
+    """Of a group of raters, in words."""
+    return wording.coefficient(name)
+
+
+@register.filter
 def rule(method: str) -> str:
     """How an interval or a value was made."""
     return wording.method(method)

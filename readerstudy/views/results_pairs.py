@@ -17,6 +17,7 @@ from readerstudy.results.cases import cases_shown
 from readerstudy.results.disagreeing import disagreements
 from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
 from readerstudy.results.stored import ALL_TASKS, pair_between, panel_names, runs_of
+from readerstudy.results.tables import group_table
 from readerstudy.results.way import Seen
 from readerstudy.views.results_access import panel_named, rater_at, seen_result
 
@@ -46,6 +47,7 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "query": _query(panel, agree),
         "rows": rows,
         "pairs": pairs_once(rows),
+        "groups": group_table(result, panel),
     }
     return render(request, "readerstudy/results/agreement.html", context)
 

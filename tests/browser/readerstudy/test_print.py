@@ -65,6 +65,28 @@ def test_the_heatmap_is_printed_with_the_interval_of_every_pair(page: Page) -> N
     expect(table).to_be_hidden()
 
 
+def test_what_is_said_of_a_cell_stays_in_its_card(page: Page) -> None:
+    analysis = analysed_study(unblinded_at=NOON)
+    page.goto(address("study-agreement", analysis))
+    cell = page.locator("#heatmap a").first
+    cell.evaluate("one => Object.assign(one.dataset, {sameLimits: '45.73 to 58.91 %, n = 199', n: '199'})")
+    cell.hover()
+    card = page.locator("#card").bounding_box()
+    assert card
+    for said in page.locator("#card dd").all():
+        place = said.bounding_box()
+        assert place
+        assert place["x"] + place["width"] <= card["x"] + card["width"] - 15
+        assert said.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def test_how_numbers_were_made_takes_no_page_of_its_own(page: Page) -> None:
+    analysis = analysed_study(unblinded_at=NOON)
+    page.emulate_media(media="print")
+    page.goto(address("study-analysed", analysis))
+    assert page.locator(".rules").evaluate("one => getComputedStyle(one).breakInside") == "auto"
+
+
 def test_no_control_is_printed(page: Page) -> None:
     entry = ModelEntry.objects.create(name="Model", created_at=NOON)
     page.emulate_media(media="print")

@@ -44,6 +44,11 @@ def test_agreement_of_two_runs_is_that_of_two_raters() -> None:
     assert pair["cohen_kappa"]["value"] == pytest.approx(kappa, abs=1e-12)
     low, high = pair["cohen_kappa"]["ci95"]
     assert low < kappa < high
+    right = [sum(one == "B" for one in of) / len(both) for of in zip(*both, strict=True)]
+    alone = right[0] * right[1] + (1 - right[0]) * (1 - right[1]) / 3
+    assert pair["agreement_if_independent"]["value"] == pytest.approx(alone, abs=1e-12)
+    assert pair["excess_agreement"]["value"] == pytest.approx(same - alone, abs=1e-12)
+    assert pair["excess_agreement"]["ci95"]
     assert (pair["n_failed_once"], pair["cohen_kappa"]["flags"]) == (1, ["small_n"])
     assert [(run["n_failed"], run["n_missing"], run["accuracy"]["n"]) for run in result["runs"]] == [
         (0, 0, 12),
@@ -114,6 +119,9 @@ def test_who_sees_it(client: Client, cora: User, ada: User, rita: User) -> None:
     client.force_login(mona)
     runs = client.get(page_of(entry)).context["result"]["runs"]
     assert {run["accuracy"]["reason"] for run in runs} == {"hidden"}  # too few questions to tell a submitter
+    assert "If independent" not in client.get(page_of(entry)).content.decode()  # it would tell the accuracies
+    client.force_login(cora)
+    assert "If independent" in client.get(page_of(entry)).content.decode()
     client.logout()
     assert client.get(page_of(entry)).status_code == 302
 

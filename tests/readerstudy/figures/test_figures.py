@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -123,3 +124,41 @@ def test_the_heatmap_writes_every_kappa_and_hatches_what_is_undefined(result: di
     assert undefined
     _colours, hatched, _dots = location.collections
     assert (len(hatched.get_paths()), hatched.get_hatch()) == (2 * undefined, "////")
+
+
+@cache
+def of_eleven(name: str) -> dict[str, Any]:
+    """Three readers and eight models whose names end alike, on six panels; some kappas lie below zero."""
+    rng = np.random.default_rng(1)
+    key = "".join(rng.choice(list("ABCD"), 60))
+
+    def said(right: float) -> str:
+        return "".join(one if rng.random() < right else rng.choice(list("ABCD")) for one in key)
+
+    tasks = ["presence", "negation", "differential", "location", "geometric"] * 12
+    readers = {f"R{place}": said(0.6) for place in range(3)}
+    models = {f"{name}{place}": said(place / 10) for place in range(8)}
+    return compute(make_arrays(readers, models, key, tasks=tasks), QUICK)
+
+
+@pytest.mark.parametrize("width", list(Width), ids=str)
+@pytest.mark.parametrize("name", ["Model ", "an_assistant_for_chest_radiographs_"], ids=["short", "long"])
+def test_the_heatmap_of_eleven_raters_can_be_read_in_print(width: Width, name: str) -> None:
+    """Letters of 5.5 points and more, no word wider than its cell, and a figure that fits on a page of a journal."""
+    figure = agreement_figure(of_eleven(name), width)
+    figure.draw_without_rendering()
+    drawn = figure.axes[:-1]
+    for axes in drawn:
+        cell = axes.get_window_extent().width / 11
+        sizes = {float(one.get_fontsize()) for one in axes.texts}
+        assert min(sizes) >= 5.5
+        assert max(one.get_window_extent().width for one in axes.texts) < cell
+    assert any(one.get_text().startswith("−") for one in drawn[-1].texts) or width == Width.ONE
+    assert figure.get_figheight() <= 240 / 25.4
+
+
+def test_the_panels_of_a_heatmap_share_the_names_at_their_edges() -> None:
+    figure = agreement_figure(of_eleven("Model "), Width.TWO)
+    beside, below = ([bool(getattr(axes, f"get_{one}ticklabels")()) for axes in figure.axes[:6]] for one in ("y", "x"))
+    assert beside == [True, False] * 3
+    assert below == [False] * 4 + [True] * 2

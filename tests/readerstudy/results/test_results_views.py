@@ -13,6 +13,7 @@ from annotation.models import User
 from readerstudy.analysis.arrays import Voided
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.results.made import analysed_study, small_result, stored
 from tests.readerstudy.studies import enrol, make_study
@@ -154,6 +155,24 @@ def test_a_cell_carries_its_numbers_and_leads_to_the_pair(coordinator: Client, s
     located = coordinator.get(address("study-agreement", seen) + "?task=location&of=right").content.decode()
     assert '<td class="undefined">' in located
     assert f"{address('study-pair', seen, 0, 2)}?task=location&amp;of=right" in located
+
+
+def test_agreement_within_readers_models_and_all_stands_on_the_page(coordinator: Client, seen: Analysis) -> None:
+    """Each coefficient with its interval and n, of the panel that is shown; undefined ones with the reason."""
+    groups = json.loads(seen.result)["panels"]["presence"]["groups"]
+    page = coordinator.get(address("study-agreement", seen) + "?task=presence").content.decode()
+    part = page[page.index('id="groups-title"') : page.index('class="as-table"')]
+    assert "Readers (2)" in part
+    assert "All raters (4)" in part
+    for name in ("fleiss_kappa", "conger_kappa", "gwet_ac1", "brennan_prediger", "light_kappa"):
+        for group in ("readers", "models", "all"):
+            one = groups[group][name]
+            shown = as_kappa(one)
+            assert f">{shown}<br>" in part, (name, group)
+            assert f"n = {one['n']}" in part
+    assert "Krippendorff’s alpha" in part
+    location = coordinator.get(address("study-agreement", seen) + "?task=location").content.decode()
+    assert "undefined: only one answer was ever given" in location
 
 
 def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator: Client, seen: Analysis) -> None:
