@@ -50,6 +50,7 @@ class ResponseState(Word):
 class RemarkKind(Word):
     """What a reader says about a case beside the answer."""
 
+    GUESS = "guess", _("best guess after “cannot tell”")
     CONFIDENCE = "confidence", _("chance of being right, %")
     SLIP = "slip", _("slip: another option was meant")
     FAULT = "fault", _("the case is faulty")

@@ -34,7 +34,7 @@ class Rules:
     shuffle_options: bool = False  # "none of the above" and references to letters stay in place
     confidence: bool = False  # asked by key after the commit
     slips: bool = True  # a slip can be reported until the next commit
-    cannot_tell: bool = False
+    cannot_tell: bool = False  # a best guess is asked after it
     n_ready: int = 2  # cases that a reader's page may hold ahead, of their own order
     break_every: int | None = None  # cases, after which the page offers a break
     may_pause: bool = True
@@ -52,6 +52,11 @@ class Rules:
         if not self.reader_names:
             del values["reader_names"]
         return values
+
+    @property
+    def asks_after_the_answer(self) -> bool:
+        """Whether the next case waits for what a reader says about the answer before it."""
+        return self.confidence or self.cannot_tell
 
     def has_break_before(self, block: str, position: int) -> bool:
         """Whether a break is offered before this place: after every so many cases of the main block."""

@@ -44,6 +44,8 @@ def keys_of(rules: Rules) -> list[Key]:
     ]
     if rules.cannot_tell:
         keys.insert(1, Key(("0",), _("you cannot tell")))
+    if rules.cannot_tell:
+        keys.append(Key(("1", "2", "3", "4"), _("after “cannot tell”: your best guess; A to D do the same")))
     if rules.confidence:
         keys.append(
             Key(tuple(str(n) for n in range(1, len(CHANCES) + 1)), _("after the commit: your chance of being right"))
@@ -98,7 +100,12 @@ def _time(rules: Rules) -> str:
 def _extras(rules: Rules) -> list[str]:
     said = []
     if rules.cannot_tell:
-        said.append(_("You may say that you cannot tell."))
+        said.append(
+            _(
+                "You may say that you cannot tell. It counts as not right; then you are asked for your best guess, and "
+                "the results are shown both ways."
+            )
+        )
     if rules.confidence:
         chances = ", ".join(str(one) for one in CHANCES)
         said.append(

@@ -77,9 +77,16 @@ _ANSWER = (
     ),
     Column("delivered_late", YES_NO, "Committed in time and received later: counts as any other answer."),
     Column(
+        "best_guess",
+        TEXT,
+        "Best guess as canonical option, asked after “cannot tell”: declined stays wrong in correct; with the guess "
+        "scored, a declined reading is right where best_guess equals key. Empty: none.",
+        LETTERS,
+    ),
+    Column(
         "confidence",
         WHOLE,
-        "Chance of being right in percent, as the reader said after the commit.",
+        "Chance of being right in percent, as the reader said after the commit; of a declined case, of the guess.",
         ", ".join(map(str, CHANCES)),
     ),
     Column("slip_option", TEXT, "Option that the reader said to have meant; only for a sensitivity line.", LETTERS),

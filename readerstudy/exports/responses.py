@@ -152,7 +152,8 @@ def _reading_cells(place: _Place, said: _Said) -> Cells:
     reading = place.reading
     responses = said.responses.get(reading.pk, []) if reading else []
     remarks = said.remarks.get(reading.pk, {}) if reading else {}
-    confidence, slip, fault = (remarks.get(k) for k in (RemarkKind.CONFIDENCE, RemarkKind.SLIP, RemarkKind.FAULT))
+    guess, confidence = remarks.get(RemarkKind.GUESS), remarks.get(RemarkKind.CONFIDENCE)
+    slip, fault = remarks.get(RemarkKind.SLIP), remarks.get(RemarkKind.FAULT)
     return {
         "position": place.position,
         "options_order": place.options_order,
@@ -161,6 +162,7 @@ def _reading_cells(place: _Place, said: _Said) -> Cells:
         "painted_at": reading.painted_at if reading else None,
         "closed_by_time": any(not response.is_confirmed for response in responses),
         "refused_answers": said.n_refused.get((place.arm_id, place.case_id), 0),
+        "best_guess": guess.value if guess else "",
         "confidence": int(confidence.value) if confidence and confidence.value.isdigit() else None,
         "slip_option": slip.value if slip else "",
         "faulty": fault is not None,

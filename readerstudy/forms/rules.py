@@ -55,7 +55,10 @@ class RulesForm(DraftForm):
         _("Shuffle the options"),
         _("Otherwise they stand as in the bank. “None of the above” and options that name letters stay in place."),
     )
-    cannot_tell = _switch(_("Allow “cannot tell”"), _("A reader may decline a case; it counts as not right."))
+    cannot_tell = _switch(
+        _("Allow “cannot tell”"),
+        _("A reader may decline a case; it counts as not right. Then a best guess is asked; results show both."),
+    )
     confidence = _switch(
         _("Ask how sure the reader is"), _("After each answer: the chance of being right, 25, 40, 60, 80 or 95 %.")
     )

@@ -118,7 +118,7 @@ class Remark(models.Model):
 
     reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="remarks")
     kind = WordField(RemarkKind, max_length=10)
-    value = models.CharField(max_length=10, blank=True)  # the chance in percent; the option that was meant
+    value = models.CharField(max_length=10, blank=True)  # the chance in percent; the option that was guessed or meant
     text = models.TextField(blank=True)
     key = models.CharField(max_length=36)  # made by the page: sending it twice stores it once
     at = models.DateTimeField()

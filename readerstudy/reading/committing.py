@@ -70,7 +70,7 @@ def commit_answer(
 
     A case that the program closed when its time ended still takes the reader's own answer, which stands beside. Raises
     OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, NotSeen, NoSuchImage, NotArmed, NotYet,
-    ReadingPaused, ConfidenceMissing, NotTheReader.
+    ReadingPaused, GuessMissing, ConfidenceMissing, NotTheReader.
     """
     check_key(answer.key)
     with transaction.atomic():

@@ -11,6 +11,7 @@ from annotation.kept_queries import KeptInsert
 from annotation.models import User
 from annotation.timing.parsing import SentEvent
 from annotation.timing.witnessed import SERVER
+from readerstudy.design.rules import Rules
 from readerstudy.enums import RemarkKind, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Remark, Response
 from readerstudy.reading.armed import last_place, named_place, reading_of, standing_of
@@ -25,6 +26,10 @@ class ReadingPaused(Exception):
     """The reader takes a break; no case opens before it ends."""
 
 
+class GuessMissing(Exception):
+    """The reader could not tell, and the next case waits for their best guess."""
+
+
 class ConfidenceMissing(Exception):
     """The study asks how sure the reader was of the last answer before the next case opens."""
 
@@ -33,8 +38,8 @@ class ConfidenceMissing(Exception):
 def open_place(enrolment: Enrolment, public_id: str, *, session: str, actor: User, at: datetime) -> Reading:
     """The reading of a place, made now if it is the next one. Opening again changes nothing.
 
-    Raises NotArmed, NotYet (armed, and an earlier one is not answered), ReadingPaused, ConfidenceMissing,
-    ReadingRefused, NotTheReader.
+    Raises NotArmed, NotYet (armed, and an earlier one is not answered), ReadingPaused, GuessMissing,
+    ConfidenceMissing, ReadingRefused, NotTheReader.
     """
     held = hold_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
@@ -54,8 +59,7 @@ def open_next(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at:
         raise NotYet(f"place {place.public_id} is not the next one")
     if held.paused_at is not None:
         raise ReadingPaused(f"enrolment {held.public_id} is paused")
-    if rules.confidence and (last := last_place(held)) is not None and needs_confidence(reading_of(last)):
-        raise ConfidenceMissing(f"place {last.public_id} has no confidence")
+    _check_said(held, rules)
     reading = Reading(
         enrolment=held,
         case_id=place.case_id,
@@ -69,10 +73,29 @@ def open_next(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at:
     return reading
 
 
-def needs_confidence(reading: Reading | None) -> bool:
-    """Whether this reading has an option that was chosen, and no word about how sure the reader was."""
-    if reading is None:
-        return False
-    answered = Response.objects.filter(reading=reading, is_confirmed=True).exclude(option="")
-    said = Remark.objects.filter(reading=reading, kind=RemarkKind.CONFIDENCE)
-    return answered.exclude(state=ResponseState.LATE).exists() and not said.exists()
+def _check_said(held: Enrolment, rules: Rules) -> None:
+    """Raises GuessMissing and ConfidenceMissing."""
+    last = last_place(held) if rules.asks_after_the_answer else None
+    asked = still_asked(reading_of(last), rules) if last is not None else None
+    if last is not None and asked == RemarkKind.GUESS:
+        raise GuessMissing(f"place {last.public_id} has no guess")
+    if last is not None and asked == RemarkKind.CONFIDENCE:
+        raise ConfidenceMissing(f"place {last.public_id} has no confidence")
+
+
+def still_asked(reading: Reading | None, rules: Rules) -> RemarkKind | None:
+    """What the reader has yet to say about an answer before the next case opens.
+
+    After "cannot tell" a best guess; then, of an option or of the guess, how likely it is right. Nothing about an
+    answer that came too late.
+    """
+    if reading is None or not rules.asks_after_the_answer:
+        return None
+    in_time = Response.objects.filter(reading=reading, is_confirmed=True).exclude(state=ResponseState.LATE)
+    state = in_time.values_list("state", flat=True).first()
+    if state is None:
+        return None
+    said = set(Remark.objects.filter(reading=reading).values_list("kind", flat=True))
+    if state == ResponseState.DECLINED and RemarkKind.GUESS not in said:
+        return RemarkKind.GUESS
+    return RemarkKind.CONFIDENCE if rules.confidence and RemarkKind.CONFIDENCE not in said else None

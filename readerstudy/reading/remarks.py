@@ -1,4 +1,5 @@
-"""What a reader says about a case beside the answer: how sure they were, a slip of a key, a fault of the case."""
+"""What a reader says about a case beside the answer: a best guess after "cannot tell", how sure they were, a slip of a
+key, a fault of the case."""
 
 from __future__ import annotations
 
@@ -43,8 +44,8 @@ class Said:
 def make_remark(enrolment: Enrolment, public_id: str, said: Said, *, session: str, actor: User, at: datetime) -> Remark:
     """Store a remark; the same key again returns what is stored.
 
-    Confidence and slips are taken for the case that was answered last, until the next one opens and until the next
-    answer; a fault for every case that was opened. Raises RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing,
+    A guess and confidence are taken for the case that was answered last until the next one opens, a slip until the
+    next answer; a fault for every case that was opened. Raises RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing,
     NotArmed, NotOpened, ReadingRefused, NotTheReader.
     """
     check_key(said.key)
@@ -75,7 +76,7 @@ def _check(held: Enrolment, place: PresentedCase, reading: Reading, said: Said, 
     if said.kind == RemarkKind.CONFIDENCE and rules.confidence:
         if said.value not in {str(chance) for chance in CHANCES}:
             raise RemarkRefused("not one of the chances")
-    elif said.kind == RemarkKind.SLIP and rules.slips:
+    elif (said.kind == RemarkKind.GUESS and rules.cannot_tell) or (said.kind == RemarkKind.SLIP and rules.slips):
         check_option(place, said.value)
     else:
         raise RemarkRefused("the study does not ask for this")
@@ -86,10 +87,20 @@ def _check_last(held: Enrolment, place: PresentedCase, reading: Reading, said: S
     if last_place(held) != place:
         raise RemarkTooLate(f"place {place.public_id} is not the last one")
     response = Response.objects.filter(reading=reading, is_confirmed=True).first()
-    if response is None or not response.option:
+    if response is None:
+        raise RemarkRefused("no answer was committed")
+    if said.kind == RemarkKind.GUESS and response.option:
+        raise RemarkRefused("an option was committed: there is nothing to guess")
+    if said.kind != RemarkKind.GUESS and not (response.option or _has_guess(reading, said)):
         raise RemarkRefused("no option was committed")
-    if said.kind == RemarkKind.SLIP and said.value == response.option:
-        raise NoSuchOption("a slip means another option")
-    is_next_open = Reading.objects.filter(enrolment=held, closed_at__isnull=True).exists()
-    if said.kind == RemarkKind.CONFIDENCE and is_next_open:
+    if said.kind == RemarkKind.SLIP:
+        if said.value == response.option:
+            raise NoSuchOption("a slip means another option")
+    elif Reading.objects.filter(enrolment=held, closed_at__isnull=True).exists():
         raise RemarkTooLate("the next case is open")
+
+
+def _has_guess(reading: Reading, said: Said) -> bool:
+    """Whether there is a guess that this says how sure the reader is of."""
+    is_about_it = said.kind == RemarkKind.CONFIDENCE
+    return is_about_it and Remark.objects.filter(reading=reading, kind=RemarkKind.GUESS).exists()

@@ -15,11 +15,12 @@ from annotation.kept_queries import KeptQuery
 from annotation.models import AnswerKey, Image, Rendition
 from readerstudy.design.options import in_order
 from readerstudy.design.rules import MOST_READY, Rules
+from readerstudy.enums import RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Response
 from readerstudy.reading.armed import Standing, last_place, reading_of, standing_of
 from readerstudy.reading.holding import live_session, may_read, rules_of
 from readerstudy.reading.limits import seconds_left
-from readerstudy.reading.opening import needs_confidence
+from readerstudy.reading.opening import still_asked
 from readerstudy.reading.visibility import Part, visible_parts
 from readerstudy.reading.visibility import Standing as PlaceStanding
 
@@ -67,10 +68,11 @@ class ShownLast:
     """The place that was closed last, and what can still be said about it."""
 
     id: str
-    needs_confidence: bool
+    asked: RemarkKind | None  # before the next case opens
     may_slip: bool
     option: str
-    options: list[tuple[str, str]]  # as a place has them, where a slip can be reported
+    stem: str  # where a guess is asked: the page may have been loaded again since
+    options: list[tuple[str, str]]  # as a place has them, where a guess is asked or a slip can be reported
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -173,13 +175,26 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
         return None
     answer = _CONFIRMED.first(reading.pk)
     option = answer.option if answer is not None else ""
-    may_slip = rules.slips and bool(option)
+    may_slip, asked = rules.slips and bool(option), still_asked(reading, rules)
+    parts = visible_parts(
+        PlaceStanding(
+            may_read=True,
+            block=place.block,
+            is_armed=False,
+            is_last=True,
+            answered=answer is not None,
+            may_slip=may_slip,
+            guesses=asked == RemarkKind.GUESS,
+        )
+    )
+    revision = place.case.revision
     return ShownLast(
         id=place.public_id,
-        needs_confidence=rules.confidence and needs_confidence(reading),
+        asked=asked,
         may_slip=may_slip,
         option=option,
-        options=in_order(place.options, place.case.revision.options) if may_slip else [],
+        stem=revision.stem if Part.STEM in parts else "",
+        options=in_order(place.options, revision.options) if Part.OPTIONS in parts else [],
     )
 
 

@@ -36,6 +36,8 @@ class Standing:
     is_armed: bool  # the current place, or one of the next that the rules let a page hold
     is_last: bool = False  # the one that was closed last
     answered: bool = False  # the final answer is stored
+    may_slip: bool = False  # another option can be said to have been meant
+    guesses: bool = False  # the final answer is "cannot tell", and the best guess is still asked
 
 
 QUESTION = frozenset({Part.STEM, Part.OPTIONS, Part.IMAGES, Part.OWN_CHOICE})
@@ -44,8 +46,9 @@ QUESTION = frozenset({Part.STEM, Part.OPTIONS, Part.IMAGES, Part.OWN_CHOICE})
 def visible_parts(standing: Standing) -> frozenset[Part]:
     """The parts that this reader may see now; none of a place that is neither armed nor the last one.
 
-    Of the last one its images stay (its last frame is still on screen), with the reader's own answer, so that a slip
-    can be reported. A practice case that has its final answer also shows whether it was right, and why.
+    Of the last one its images stay (its last frame is still on screen), with the reader's own answer, and its options
+    where a slip can be reported. While a best guess is asked its question stays too. A practice case that has its
+    final answer also shows whether it was right, and why.
     """
     if not standing.may_read:
         return frozenset()
@@ -56,6 +59,10 @@ def visible_parts(standing: Standing) -> frozenset[Part]:
     parts = {Part.IMAGES}
     if standing.answered:
         parts.add(Part.OWN_ANSWER)
+        if standing.may_slip or standing.guesses:
+            parts.add(Part.OPTIONS)
+        if standing.guesses:
+            parts.add(Part.STEM)
         if standing.block == Block.PRACTICE:
             parts.add(Part.FEEDBACK)
     return frozenset(parts)

@@ -176,7 +176,9 @@ def _reading(facts: StudyFacts) -> str:
         + INDICATIONS[facts.indications_read],
         f"Options were {'shuffled for each reader' if rules.shuffle_options else 'in the order of the bank'}.",
         f"Time limit per case: {rules.time_limit_s} s." if rules.time_limit_s else "There was no time limit.",
-        "“Cannot tell” could be answered." if rules.cannot_tell else "An option had to be chosen.",
+        "“Cannot tell” could be answered; a best guess was asked after it, outside the time."
+        if rules.cannot_tell
+        else "An option had to be chosen.",
         f"Pauses were {'possible' if rules.may_pause else 'not possible'}"
         + (f"; a break was offered every {rules.break_every} cases." if rules.break_every else "."),
     ]

@@ -26,7 +26,7 @@ from readerstudy.reading.events import TooManyEvents, record_events
 from readerstudy.reading.holding import NotArmed, NotOpened, NotTheReader, NotYet, ReadingRefused, own_enrolment
 from readerstudy.reading.keys import KeyMissing
 from readerstudy.reading.limits import seconds_left
-from readerstudy.reading.opening import ConfidenceMissing, ReadingPaused, open_place
+from readerstudy.reading.opening import ConfidenceMissing, GuessMissing, ReadingPaused, open_place
 from readerstudy.reading.pausing import NoPauseHere, pause, resume
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate, Said, make_remark
@@ -67,6 +67,8 @@ def answers_refusals(view: View) -> View:
             return refusal("not_opened", _("This case was not opened."))
         except ReadingPaused:
             return refusal("paused", _("You take a break. End it to go on."))
+        except GuessMissing:
+            return refusal("guess_missing", _("Say first which option of the last case is your best guess."))
         except ConfidenceMissing:
             return refusal("confidence_missing", _("Say first how sure you were of the last answer."))
         except NotSeen as unseen:
@@ -167,7 +169,7 @@ def reading_commit(request: AuthenticatedRequest, enrolment: Enrolment, place: s
 @never_cache
 @answers_refusals
 def reading_remark(request: AuthenticatedRequest, enrolment: Enrolment, place: str) -> HttpResponse:
-    """Store how sure the reader was, a slip, or that the case is faulty."""
+    """Store a best guess, how sure the reader was, a slip, or that the case is faulty."""
     said = Said(**{name: request.POST.get(name, "") for name in ("key", "kind", "value", "text")})
     remark = make_remark(enrolment, place, said, session=_session(request), actor=request.user, at=timezone.now())
     return JsonResponse(remark_json(remark))

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import JsonResponse
 from django.urls import reverse
 
+from readerstudy.enums import RemarkKind
 from readerstudy.models import Reading, Remark, Response
 from readerstudy.reading.practice import Feedback
 from readerstudy.reading.sessions import Lease
@@ -116,9 +117,11 @@ def _last(slug: str, shown: ShownState) -> Json | None:
         return None
     return {
         "id": shown.last.id,
-        "needs_confidence": shown.last.needs_confidence,
+        "needs_guess": shown.last.asked == RemarkKind.GUESS,
+        "needs_confidence": shown.last.asked == RemarkKind.CONFIDENCE,
         "may_slip": shown.last.may_slip,
         "option": shown.last.option,
+        "stem": shown.last.stem,
         "options": _options(shown.last.options),
         "urls": {"remark": reverse("reading-remark", args=[slug, shown.last.id])},
     }

@@ -11,9 +11,11 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.rules import CHANCES
-from readerstudy.reading.armed import standing_of
+from readerstudy.design.rules import CHANCES, Rules
+from readerstudy.models import Enrolment
+from readerstudy.reading.armed import last_place, reading_of, standing_of
 from readerstudy.reading.holding import may_read, rules_of
+from readerstudy.reading.opening import still_asked
 from readerstudy.views.reading_api import own_enrolment_or_404
 
 
@@ -22,12 +24,12 @@ from readerstudy.views.reading_api import own_enrolment_or_404
 @never_cache
 @ensure_csrf_cookie
 def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Practice and main block on one page; elsewhere when a step before is missing or nothing is left to read."""
+    """Practice and main block on one page; elsewhere when a step before is missing or nothing is left to do."""
     enrolment = own_enrolment_or_404(request, slug)
     at = timezone.now()
     rules = rules_of(enrolment)
     standing = standing_of(enrolment, rules, at=at)
-    if not may_read(enrolment, at) or standing.is_finished:
+    if not may_read(enrolment, at) or (standing.is_finished and not _is_asked(enrolment, rules)):
         return redirect("reading", slug=slug)
     context = {
         "enrolment": enrolment,
@@ -45,3 +47,9 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if standing.is_undecided:
         return render(request, "readerstudy/reading/practice_not_passed.html", context)
     return render(request, "readerstudy/reading/room.html", context)
+
+
+def _is_asked(enrolment: Enrolment, rules: Rules) -> bool:
+    """Whether something is still to be said about the last answer of all."""
+    last = last_place(enrolment)
+    return last is not None and still_asked(reading_of(last), rules) is not None

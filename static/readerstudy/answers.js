@@ -1,10 +1,10 @@
 // The answer to the case on screen: chosen, submitted, and what the reader says right after it. The steps of a case:
-//   "reading" -> "chance" (how sure, where the study asks) -> "feedback" (practice only) -> the next case
+//   "reading" -> "asked" (a best guess after "cannot tell", how sure) -> "feedback" (practice only) -> the next case
 //   "reading" -> "over" (its time has ended)
 //   "sent": on its way, and something of this case is still to come
 
 import { randomName } from "../annotation/timing/clock.js";
-import { DECLINED } from "./question.js";
+import { DECLINED, optionButtons } from "./question.js";
 
 const TWICE_MS = 400; // a second press or click within this time is the same one
 const byId = (id) => document.getElementById(id);
@@ -60,8 +60,9 @@ export class Answers {
     sitting.limit.stop();
     const coming = one.block === "practice" && this.feedbackTo(one);
     this.send(one);
-    if (sitting.state.rules.confidence && question.choice !== DECLINED) await this.askChance(one);
-    if (coming) await this.teach(one, coming);
+    const guess = question.choice === DECLINED ? await this.askGuess(one) : "";
+    if (sitting.state.rules.confidence) await this.askChance(one, guess);
+    if (coming) await this.teach(one, coming, guess || question.choice);
     if (sitting.current === one) sitting.advance();
   }
 
@@ -93,22 +94,55 @@ export class Answers {
     return { ...last, letter: "ABCD"[last.options.findIndex(({ id }) => id === last.option)] };
   }
 
-  async askChance(one) {
-    const { sitting } = this;
-    sitting.step = "chance";
-    sitting.question.final(true);
-    await sitting.remarks.askChance(one);
-    if (sitting.current === one) sitting.step = "sent";
+  async askGuess(one) {
+    const { question, remarks } = this.sitting;
+    const guess = await this.ask(one, () => remarks.askGuess(one));
+    question.guessed(guess);
+    return guess;
   }
 
-  /** The page was loaded again before the reader could say how sure they were. */
-  async askOpenChance() {
-    const { last } = this.sitting.state;
-    const { remarks, outbox, covers, screen } = this.sitting;
-    if (!last?.needs_confidence || remarks.sure.has(last.id) || outbox.has("remark", last.id)) return;
+  askChance(one, guess) {
+    return this.ask(one, () => this.sitting.remarks.askChance(one, Boolean(guess)));
+  }
+
+  async ask(one, asking) {
+    const { sitting } = this;
+    sitting.step = "asked";
+    sitting.question.final(true);
+    const said = await asking();
+    if (sitting.current === one) sitting.step = "sent";
+    return said;
+  }
+
+  isSaid(kind, one) {
+    return this.sitting.remarks.hasSaid(kind, one) || this.sitting.outbox.hasRemark(kind, one.id);
+  }
+
+  /**
+   * The page was loaded again before everything was said about the last answer. False where that answer is still on its
+   * way: only the server has the words to ask with.
+   */
+  async askWhatIsLeft() {
+    const { last, rules } = this.sitting.state;
+    const sent = this.sitting.outbox.lastAnswer;
+    const hasMore = (one) => (rules.confidence && !this.isSaid("confidence", one)) || (one.isDeclined && !this.isSaid("guess", one));
+    if (sent && hasMore(sent)) return false;
+    if (!last) return true;
+    if (last.needs_guess && !this.isSaid("guess", last)) await this.askAgain("guess", last);
+    const isChanceAsked = rules.confidence && (last.needs_guess || last.needs_confidence);
+    if (isChanceAsked && !this.isSaid("confidence", last)) await this.askAgain("confidence", last);
+    return !this.sitting.outbox.isHeld;
+  }
+
+  /** In place of a case; nothing is said where another cover came instead. */
+  async askAgain(kind, last) {
+    const { covers, remarks, screen, outbox } = this.sitting;
+    if (outbox.isHeld) return;
     screen.wait("");
-    const chance = await covers.show("chance");
-    if (chance) remarks.sayChance(last, chance);
+    if (kind === "guess") byId("guess-options").replaceChildren(...optionButtons(last.options));
+    const asked = last.option ? this.words.chanceOfAnswer : this.words.chanceOfGuess;
+    const said = await covers.show(kind, kind === "guess" ? { stem: last.stem } : { asked });
+    if (said) remarks.remark(last, kind, said);
   }
 
   feedbackTo({ id }) {
@@ -118,10 +152,9 @@ export class Answers {
   }
 
   /** Practice: the server says whether it was right; then the reader goes on. */
-  async teach(one, coming) {
+  async teach(one, coming, answer) {
     const { sitting, words } = this;
     const { question } = sitting;
-    const answer = question.choice;
     question.final(true);
     question.hint(words.saving);
     this.renew();
@@ -147,6 +180,7 @@ export class Answers {
 
   stored(item, said) {
     if (this.awaited?.id === item.place && item.kind === "commit") this.awaited.resolve(said.feedback);
+    if (item.kind === "remark") this.sitting.remarks.noteSaid(said.stored?.kind, item.place);
   }
 
   /** True where the case may come again. */

@@ -1,7 +1,8 @@
-// What stands in place of a case: a pause, a break, the end of the time, another page that writes. While one is open
+// What stands in place of a case: a pause, a break, the end of the time, a question after a reload, another page that writes. While one is open
 // nothing of a case shows and no key counts but those of the cover. Each is a dialog that only its own buttons close.
 
 import { digitOf } from "../annotation/review/keys.js";
+import { placeOf } from "./question.js";
 
 export class Covers {
   /** `root`: where they are. `onChange(on)`: the case is out of sight, or is back. */
@@ -41,9 +42,12 @@ export class Covers {
     });
   }
 
-  /** Answers that have a number take its key. */
+  /** Answers that have a number take its key, options their letter too. */
   onKey(event, dialog) {
-    const button = !event.repeat && dialog.querySelectorAll("[data-numbered] button")[Number(digitOf(event)) - 1];
+    if (event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+    const numbered = dialog.querySelector("[data-numbered]");
+    const at = numbered?.dataset.numbered === "options" ? placeOf(event) : Number(digitOf(event)) - 1;
+    const button = numbered?.querySelectorAll("button")[at];
     if (button) this.leave(button.value);
   }
 

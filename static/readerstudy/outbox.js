@@ -54,6 +54,17 @@ export class Outbox {
     return this.items.some((item) => item.kind === kind && item.place === place);
   }
 
+  hasRemark(kind, place) {
+    const isSaid = ({ fields }) => fields.some(([name, value]) => name === "kind" && value === kind);
+    return this.items.some((item) => item.kind === "remark" && item.place === place && isSaid(item));
+  }
+
+  /** The newest answer that the server does not have yet: { id, isDeclined }, or undefined. */
+  get lastAnswer() {
+    const found = this.items.findLast((item) => item.kind === "commit");
+    return found && { id: found.place, isDeclined: found.fields.some(([name]) => name === "declined") };
+  }
+
   /** The newest choice of a case that the server does not have yet: its fields, or undefined. */
   choiceOf(place) {
     const found = this.items.findLast((item) => item.kind === "choice" && item.place === place);

@@ -9,7 +9,7 @@ const DECLINED = "declined";
 const byId = (id) => document.getElementById(id);
 
 function element(name, className, text) {
-  return Object.assign(document.createElement(name), { className, textContent: text ?? "" });
+  return Object.assign(document.createElement(name), { className: className ?? "", textContent: text ?? "" });
 }
 
 /** 0 to 3 for a digit or a letter; null for another key. */
@@ -17,6 +17,17 @@ export function placeOf(event) {
   const digit = digitOf(event);
   const at = digit ? Number(digit) - 1 : LETTERS.indexOf(letterOf(event)?.toUpperCase() || "-");
   return at >= 0 && at < LETTERS.length ? at : null;
+}
+
+/** A button for each option with its letter on screen; short ones have the text for a name only. */
+export function optionButtons(options, { isShort = false } = {}) {
+  return options.map(({ id, text }, at) => {
+    const button = Object.assign(element("button"), { type: "button", value: id });
+    button.append(element("span", "case-option-letter", LETTERS[at]));
+    if (isShort) button.setAttribute("aria-label", `${LETTERS[at]}: ${text}`);
+    else button.append(` ${text}`);
+    return button;
+  });
 }
 
 export class Question {
@@ -106,19 +117,24 @@ export class Question {
   /** Answered: nothing can be changed any more. */
   final(on) {
     byId("room-choices").disabled = on;
-    for (const row of this.list.querySelectorAll(".room-key, .room-wrong")) row.classList.remove("room-key", "room-wrong");
     byId("room-feedback").hidden = true;
   }
 
-  /** Practice: right or wrong, the key and why. */
+  /** "Cannot tell" stays the answer; the guess is marked beside it. */
+  guessed(option) {
+    this.input(option)?.closest(".case-option").classList.add("room-guessed");
+  }
+
+  /** Practice: right or wrong, the key and why. `answer`: what was chosen, or guessed. */
   reveal({ correct, key, explanation }, answer) {
+    const isRight = correct || answer === key;
     this.input(key)?.closest(".case-option").classList.add("room-key");
-    if (!correct) this.input(answer)?.closest(".case-option, .case-none").classList.add("room-wrong");
+    if (!isRight) this.input(answer)?.closest(".case-option, .case-none").classList.add("room-wrong");
     const place = byId("room-feedback");
-    place.querySelector("h2").textContent = correct
-      ? this.words.right
-      : this.words.wrong.replace("{letter}", this.letterOf(key));
-    place.querySelector("h2").className = correct ? "room-right" : "room-not-right";
+    const verdict = place.querySelector("h2");
+    const { right, rightGuess, wrong } = this.words;
+    verdict.textContent = (correct ? right : isRight ? rightGuess : wrong).replace("{letter}", this.letterOf(key));
+    verdict.className = isRight ? "room-right" : "room-not-right";
     place.querySelector("p").textContent = explanation ?? "";
     place.hidden = false;
     place.scrollIntoView({ block: "nearest" });

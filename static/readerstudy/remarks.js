@@ -1,8 +1,9 @@
-// What a reader says beside the answer: how sure, that another option was meant, that a case is faulty.
+// What a reader says beside the answer: a best guess after "cannot tell", how sure, that another option was meant, that a
+// case is faulty.
 
 import { digitOf } from "../annotation/review/keys.js";
 import { randomName } from "../annotation/timing/clock.js";
-import { placeOf } from "./question.js";
+import { optionButtons, placeOf } from "./question.js";
 
 const TWICE_MS = 400; // the second click of a double click is for nothing that comes after it
 const byId = (id) => document.getElementById(id);
@@ -10,12 +11,14 @@ const byId = (id) => document.getElementById(id);
 export class Remarks {
   /** `send(place, url, fields)`: put it on its way. */
   constructor(words, send) {
-    Object.assign(this, { words, send, sure: new Set() });
-    this.row = byId("room-confidence");
-    this.row.addEventListener("click", ({ target }) => {
-      const button = target.closest("button[value]");
-      if (button && performance.now() - this.askedAt > TWICE_MS) this.chanceOf(button);
-    });
+    Object.assign(this, { words, send, said: new Set(), row: null });
+    this.rows = { guess: byId("room-guess"), confidence: byId("room-confidence") };
+    for (const row of Object.values(this.rows)) {
+      row.addEventListener("click", ({ target }) => {
+        const button = target.closest("button[value]");
+        if (button && performance.now() - this.askedAt > TWICE_MS) this.answer(button);
+      });
+    }
     this.slip = byId("slip-dialog");
     this.slip.addEventListener("keydown", (event) => this.onSlipKey(event));
     this.slip.addEventListener("click", ({ target }) => {
@@ -31,46 +34,63 @@ export class Remarks {
 
   remark(one, kind, value, text = "") {
     const fields = [["key", randomName()], ["kind", kind], ["value", value], ["text", text]];
+    this.noteSaid(kind, one.id);
     this.send(one.id, one.urls.remark, fields);
   }
 
-  // How sure. ----------------------------------------------------------------------------------------
-
-  get isAsking() {
-    return !this.row.hidden;
+  /** Here, or by the page that was here before: a state of the server from before that is no news. */
+  noteSaid(kind, place) {
+    this.said.add(`${kind} ${place}`);
   }
 
-  /** Resolves when the reader has said how likely the answer is to be right. */
-  askChance(one) {
+  hasSaid(kind, { id }) {
+    return this.said.has(`${kind} ${id}`);
+  }
+
+  // A best guess, and how sure: in place of the button that submits. ------------------------------------
+
+  get isAsking() {
+    return Boolean(this.row);
+  }
+
+  /** Resolves to the option that the reader would choose all the same. */
+  askGuess(one) {
+    this.rows.guess.querySelector(".room-guesses").replaceChildren(...optionButtons(one.options, { isShort: true }));
+    return this.ask("guess", one);
+  }
+
+  /** Resolves when the reader has said how likely the answer, or the guess, is to be right. */
+  askChance(one, isGuess) {
+    byId("room-chance").textContent = isGuess ? this.words.chanceOfGuess : this.words.chanceOfAnswer;
+    return this.ask("confidence", one);
+  }
+
+  ask(kind, one) {
+    Object.assign(this, { kind, asked: one, row: this.rows[kind], askedAt: performance.now() });
     byId("case-foot").hidden = true;
     this.row.hidden = false;
     this.row.focus({ preventScroll: true }); // not on a button: a second Enter must not say anything
-    this.askedAt = performance.now();
-    this.asked = one;
     return new Promise((resolve) => {
       this.resolve = resolve;
     });
   }
 
   onKey(event) {
-    const button = this.row.querySelectorAll("button")[Number(digitOf(event)) - 1];
-    if (button) this.chanceOf(button);
+    const at = this.kind === "guess" ? placeOf(event) : Number(digitOf(event)) - 1;
+    const button = this.row.querySelectorAll("button")[at];
+    if (button) this.answer(button);
     return Boolean(button);
   }
 
-  chanceOf(button) {
-    this.sayChance(this.asked, button.value);
-    this.hideChance();
-    this.resolve();
+  answer({ value }) {
+    this.remark(this.asked, this.kind, value);
+    this.hide();
+    this.resolve(value);
   }
 
-  sayChance(one, chance) {
-    this.sure.add(one.id); // the cases of which it was said
-    this.remark(one, "confidence", chance);
-  }
-
-  hideChance() {
-    this.row.hidden = true;
+  hide() {
+    for (const row of Object.values(this.rows)) row.hidden = true;
+    this.row = null;
     byId("case-foot").hidden = false;
   }
 
@@ -80,14 +100,8 @@ export class Remarks {
   openSlip(last) {
     this.last = last;
     byId("slip-answer").textContent = this.words.slipAnswer.replace("{letter}", last.letter);
-    const rows = last.options.map((option, at) => {
-      const button = Object.assign(document.createElement("button"), { type: "button", value: option.id });
-      const letter = Object.assign(document.createElement("span"), { className: "case-option-letter" });
-      letter.textContent = "ABCD"[at];
-      button.append(letter, ` ${option.text}`);
-      button.disabled = option.id === last.option;
-      return button;
-    });
+    const rows = optionButtons(last.options);
+    for (const row of rows) row.disabled = row.value === last.option;
     byId("slip-options").replaceChildren(...rows);
     this.slip.showModal();
     rows.find((row) => !row.disabled)?.focus();

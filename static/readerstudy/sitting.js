@@ -141,7 +141,7 @@ export class Sitting {
     this.limit.stop();
     this.clock.leave();
     Object.assign(this, { current: null, step: "" });
-    this.remarks.hideChance();
+    this.remarks.hide();
     this.screen.wait("");
     const time = since ? new Date(since).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit" }) : "";
     const value = await this.covers.show("elsewhere", { since: time && this.words.since.replace("{time}", time) });
@@ -161,12 +161,12 @@ export class Sitting {
     this.advancing = true;
     Object.assign(this, { current: null, step: "" });
     this.limit.stop();
-    await this.answers.askOpenChance();
-    await this.pauses.betweenCases();
+    const isAllSaid = await this.answers.askWhatIsLeft();
+    if (isAllSaid) await this.pauses.betweenCases();
     this.advancing = false;
     const { first } = this.line;
     if (this.outbox.isHeld) return; // it is taken up again with the pen
-    if (first) this.show(first);
+    if (first && isAllSaid) this.show(first);
     else this.waitForCase();
   }
 

@@ -44,7 +44,10 @@ def read(*keys: str, then: str = "") -> Act:
 
 
 def learn(page: Page) -> None:
-    """A practice case with its feedback."""
+    """What is left to say about the case before; then a practice case with its feedback."""
+    for asked in ("guess", "confidence"):
+        expect(page.locator(f"[data-cover={asked}]")).to_be_visible(timeout=PATIENCE)
+        page.keyboard.press("1")
     read("1", "Enter", then="#room-confidence")(page)
     page.keyboard.press("1")
     expect(page.locator("#room-feedback")).to_be_visible(timeout=PATIENCE)

@@ -184,8 +184,10 @@ FULL = [
     Shown("reading-room", "remo", ("room",), act=read("g", then="#fault-dialog"), note="faulty"),
     Shown("reading-room", "remo", ("room",), act=read("t", then="#pause-dialog"), note="pause"),
     Shown("reading-room", "remo", ("room",), act=read("2", "Enter", then="#room-confidence"), note="how sure"),
-    Shown("reading-room", "remo", ("room",), act=see("[data-cover=chance]"), note="how sure, later"),
+    Shown("reading-room", "remo", ("room",), act=see("[data-cover=confidence]"), note="how sure, later"),
     Shown("reading-room", "dina", ("lessons",), act=read("0"), note="practice"),
+    Shown("reading-room", "dina", ("lessons",), act=read("0", "Enter", then="#room-guess"), note="guess"),
+    Shown("reading-room", "dina", ("lessons",), act=see("[data-cover=guess]"), note="guess, later"),
     Shown("reading-room", "dina", ("lessons",), act=learn, note="feedback"),
     # reader studies
     Shown("studies", "cora"),

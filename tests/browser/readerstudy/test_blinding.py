@@ -116,7 +116,8 @@ def read_in(truth: Truth, live_server: LiveServer, playwright: Playwright, folde
     """All cases but one: two of them without a connection, the fifth after a reload."""
     seen = Seen()
     with fixed(folder / "media") as (chance, _clock):
-        world = build_world(truth, chance, n_cases=N_READ + 1, n_practice=0, rules=Rules(shuffle_options=True))
+        rules = Rules(shuffle_options=True, cannot_tell=True)
+        world = build_world(truth, chance, n_cases=N_READ + 1, n_practice=0, rules=rules)
         make_ready(world)
         with chromium(playwright, folder / "profile", live_server.url, world.reader) as context:
             responses: list[Response] = []
@@ -148,7 +149,10 @@ def read(device: Device, world: World, seen: Seen, responses: list[Response]) ->
     seen.stores.append(device.page.evaluate(STORES))
     device.mend()
     device.says("saved")
-    device.answers("4", then=5)
+    device.answers("0")
+    device.page.locator("#room-guess").wait_for()
+    device.press("4")
+    device.sees(5)
     device.says("saved")
     device.is_ready(world.enrolment)
     keep(seen, responses, world)

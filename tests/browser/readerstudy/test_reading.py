@@ -121,7 +121,7 @@ def test_nothing_of_a_case_shows_before_all_of_it(device: Device, reads: MakeStu
 
 
 def test_how_sure_is_asked_after_the_answer_and_before_the_next_case(device: Device, reads: MakeStudy) -> None:
-    enrolment = reads(confidence=True, cannot_tell=True)
+    enrolment = reads(confidence=True)
     device.enter(enrolment)
     device.sees(1)
     device.answers("2")
@@ -130,18 +130,20 @@ def test_how_sure_is_asked_after_the_answer_and_before_the_next_case(device: Dev
     device.sees(1)
     device.press("4")
     device.sees(2)
-    device.answers("0", then=3)  # who cannot tell is not asked
+    device.answers("3")
+    device.press("1")
+    device.sees(3)
     device.says("saved")
-    assert list(Remark.objects.values_list("kind", "value")) == [("confidence", "80")]
-    assert answers_of(enrolment) == ["B", "declined"]
+    assert list(Remark.objects.values_list("kind", "value")) == [("confidence", "80"), ("confidence", "25")]
+    assert answers_of(enrolment) == ["B", "C"]
     device.answers("1")
     device.says("saved")
     device.page.reload()
-    device.is_covered("chance")
+    device.is_covered("confidence")
     device.press("5")
     device.sees(4)
     device.says("saved")
-    assert list(Remark.objects.values_list("value", flat=True)) == ["80", "95"]
+    assert list(Remark.objects.values_list("value", flat=True)) == ["80", "25", "95"]
 
 
 def test_a_slip_can_be_told_until_the_next_answer(device: Device, reads: MakeStudy) -> None:

@@ -82,6 +82,13 @@ def test_the_session_goes_everywhere(recordings: Pair) -> None:
         assert told[kind, status], f"{kind} never answered {status}"
 
 
+def test_a_best_guess_is_among_it(recordings: Pair) -> None:
+    """Guesses that were right in one world and wrong in the other: the answers to them were compared above."""
+    said = [exchange for exchange in recordings[0].exchanges if b'"kind": "guess"' in exchange.body]
+    assert len(said) >= 10
+    assert {exchange.status for exchange in said} == {200}
+
+
 def test_no_planted_word_reaches_the_reader(recordings: Pair) -> None:
     for recording in recordings:
         assert Search(recording.truth.tokens()).leaks(recording.exchanges) == []

@@ -128,8 +128,11 @@ class Walk:
         self.ask("choice", case["id"], option="B", sequence=self._next())
         self.tell(case, "heartbeat")
         option = "ABCD"[case["position"] % 4]
-        answer = self.commit(case, option, is_clumsy=is_clumsy)
-        assert answer.status_code == 200, answer.content
+        if case["position"] % 4 == 2:
+            self.decline(case, option)
+        else:
+            answer = self.commit(case, option, is_clumsy=is_clumsy)
+            assert answer.status_code == 200, answer.content
         self.ask("remark", case["id"], key=self._key(), kind="confidence", value="60")
         if is_clumsy:
             self.say_more(case, option)
@@ -188,11 +191,23 @@ class Walk:
             self.ask("commit", case["id"], **{**sent, "key": self._key(), "option": "ABCD"["BCDA".index(option)]})
         return answer
 
+    def decline(self, case: Json, guess: str) -> None:
+        """Cannot tell, and after nonsense a best guess; the page is loaded again in between."""
+        told = [self._event("painted", views=[view["id"] for view in case["views"]]), self._event("submitted")]
+        sent = {"key": self._key(), "declined": "yes", "page": PAGE, "events": json.dumps(told)}
+        assert self.ask("commit", case["id"], **sent).status_code == 200
+        assert self.state()["last"]["needs_guess"]
+        for value in ("E", "", guess):
+            said = self.ask("remark", case["id"], key=self._key(), kind="guess", value=value)
+        assert said.status_code == 200, said.content
+        self.state()
+
     def say_more(self, case: Json, option: str) -> None:
         """A slip, a fault, nonsense; another page that takes the pen, a page that has lost it."""
         self.ask("remark", case["id"], key=self._key(), kind="slip", value="ABCD"["BCDA".index(option)])
         self.ask("remark", case["id"], key=self._key(), kind="fault", text="a line over the apex")
-        self.ask("remark", case["id"], key=self._key(), kind="opinion", value="x")
+        for kind in ("guess", "opinion"):
+            self.ask("remark", case["id"], key=self._key(), kind=kind, value="A")
         lost, self.session = self.session, ""
         self.ask("session")
         self.session = self.ask("session", take="yes").json()["session"]

@@ -19,7 +19,7 @@ def said(rules: Rules, n_practice: int = 0, information: str = "none") -> str:
         (Rules(), "There is no time limit"),
         (Rules(time_limit_s=90), "You have 90 seconds for each case"),
         (Rules(slips=True), "If your finger slipped"),
-        (Rules(cannot_tell=True), "you cannot tell"),
+        (Rules(cannot_tell=True), "you cannot tell. It counts as not right; then you are asked for your best guess"),
         (Rules(confidence=True), "25, 40, 60, 80, 95\N{NO-BREAK SPACE}%."),
         (Rules(break_every=50), "After every 50 cases"),
         (Rules(), "You may pause and come back"),
@@ -54,3 +54,7 @@ def test_what_a_study_does_not_ask_is_not_said() -> None:
     plain = said(Rules(slips=False))
     assert not [words for words in ("cannot tell", "likely", "slipped", "break is", "name") if words in plain]
     assert len(keys_of(Rules(confidence=True))) == len(keys_of(Rules())) + 1
+    assert [key.meaning for key in keys_of(Rules(cannot_tell=True)) if key not in keys_of(Rules())] == [
+        "you cannot tell",
+        "after “cannot tell”: your best guess; A to D do the same",
+    ]

@@ -8,10 +8,10 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
-from readerstudy.enums import StudyState
+from readerstudy.enums import RemarkKind, StudyState
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
-from readerstudy.models import Enrolment, ReaderStudy, Reading, Response
+from readerstudy.models import Enrolment, ReaderStudy, Reading, Remark, Response
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.studies import enrol, make_study
@@ -62,6 +62,7 @@ def test_what_was_said_beside_the_answer(study: ReaderStudy) -> None:
     assert (first["confidence"], first["slip_option"], first["faulty"]) == (80, "D", True)
     assert (first["faulty_text"], first["refused_answers"]) == ("=two clavicles", 1)
     assert (second["confidence"], second["slip_option"], second["faulty"]) == (None, "", False)
+    assert {row["best_guess"] for row in rows_of(study)} == {""}
     assert [row["refused_answers"] for row in rows_of(study)[1:9]] == [1, 0, 0, 0, 0, 0, 0, 1]  # the last: never opened
     assert (first["active_ms"], first["elapsed_ms"], first["sittings"]) == (4200, 5000, 1)
     assert (first["time_rule"], first["time_flags"]) == ("active-1", "quiet|blurred")
@@ -70,6 +71,16 @@ def test_what_was_said_beside_the_answer(study: ReaderStudy) -> None:
     assert second["viewport"] == ""
     assert rows_of(study)[6]["delivered_late"] is True
     assert rows_of(study)[4]["limit_ms"] == 30_000
+
+
+def test_the_newest_guess_of_who_could_not_tell(study: ReaderStudy) -> None:
+    declined = Reading.objects.get(responses__state="declined")
+    for key, value in (("g1", "A"), ("g2", "B")):
+        Remark.objects.create(reading=declined, kind=RemarkKind.GUESS, value=value, key=key, at=NOON)
+    row = rows_of(study)[3]
+    assert (row["state"], row["option"], row["best_guess"], row["key"], row["correct"]) == (
+        *("declined", "", "B", "B", False),
+    )
 
 
 def test_options_are_canonical_and_the_letter_on_screen_stands_beside_them(study: ReaderStudy) -> None:

@@ -91,6 +91,12 @@ class Desk:
         self.paint(place, seconds)
         return self.commit(place, option, seconds=seconds + takes)
 
+    def decline(self, place: PresentedCase, *, seconds: float, takes: float = 8.0) -> Response:
+        """Open, look, and say after ``takes`` seconds that one cannot tell."""
+        self.open(place, seconds)
+        self.paint(place, seconds)
+        return self.commit(place, "", declined=True, seconds=seconds + takes)
+
     def say(self, place: PresentedCase, kind: str, value: str = "", *, seconds: float, **more: str) -> Remark:
         said = Said(**{"key": new_key(), "kind": kind, "value": value, **more})
         return make_remark(self.enrolment, place.public_id, said, at=later(seconds), **self.who)

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import User
 from readerstudy.design.rules import Rules
-from readerstudy.models import Reading, Remark, TimingEvent
+from readerstudy.models import ReaderStudy, Reading, Remark, TimingEvent
 from tests.readerstudy.reading.page import ReadingPage, new_key
 from tests.readerstudy.studies import enrol, make_study
 
@@ -53,6 +53,78 @@ def test_the_way_from_confidence_to_the_next_case(page: ReadingPage) -> None:
     assert page.open(second["id"]).status_code == 200
     late = page.post("remark", first["id"], kind="confidence", value="60", key=new_key())
     assert (late.status_code, late.json()["reason"]) == (409, "too_late")
+
+
+def test_the_way_from_a_best_guess_to_the_next_case(rita: User) -> None:
+    """The answers to "cannot tell" and to a guess hold nothing that tells whether it is right."""
+    enrol(make_study("Second", n_cases=5, rules=Rules(confidence=True, cannot_tell=True)), rita)
+    page = ReadingPage(rita, "second")
+    first, second, *_rest = page.begin()["state"]["cases"]
+    page.open(first["id"])
+    declined = page.commit(first["id"], "", *page.watch(first, 0, 1500), declined="yes").json()
+    last = declined["state"]["last"]
+    assert declined["feedback"] is None
+    assert (last["needs_guess"], last["needs_confidence"], last["may_slip"], last["option"]) == (True, False, False, "")
+    assert (last["stem"], last["options"]) == (first["stem"], first["options"])
+    assert page.open(second["id"]).json()["reason"] == "guess_missing"
+    key = new_key()
+    said = page.post("remark", first["id"], kind="guess", value="C", key=key)
+    assert said.json() == {"stored": {"key": key, "kind": "guess", "value": "C"}}
+    last = page.state()["last"]
+    assert (last["needs_guess"], last["needs_confidence"], last["stem"], last["options"]) == (False, True, "", [])
+    assert page.open(second["id"]).json()["reason"] == "confidence_missing"
+    page.post("remark", first["id"], kind="confidence", value="25", key=new_key())
+    assert page.open(second["id"]).status_code == 200
+    late = page.post("remark", first["id"], kind="guess", value="A", key=new_key())
+    assert (late.status_code, late.json()["reason"]) == (409, "too_late")
+    assert list(Remark.objects.values_list("kind", "value")) == [("guess", "C"), ("confidence", "25")]
+
+
+@pytest.mark.parametrize("value", ["E", "", "declined"])
+def test_a_guess_that_is_no_option_is_refused(rita: User, value: str) -> None:
+    enrol(make_study("Second", rules=Rules(cannot_tell=True)), rita)
+    page = ReadingPage(rita, "second")
+    first = page.begin()["state"]["cases"][0]
+    page.open(first["id"])
+    page.commit(first["id"], "", *page.watch(first, 0, 1500), declined="yes")
+    refused = page.post("remark", first["id"], kind="guess", value=value, key=new_key())
+    assert (refused.status_code, refused.json()["reason"]) == (422, "malformed")
+    assert page.state()["last"]["needs_guess"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "status", "reason"),
+    [
+        ({"session": "another page 000"}, 409, "not_the_writer"),
+        ({"key": "short"}, 422, "malformed"),
+        ({"text": "perhaps"}, 422, "malformed"),
+    ],
+)
+def test_what_else_is_wrong_with_a_guess(rita: User, changed: dict[str, str], status: int, reason: str) -> None:
+    enrol(make_study("Second", rules=Rules(cannot_tell=True)), rita)
+    page = ReadingPage(rita, "second")
+    first = page.begin()["state"]["cases"][0]
+    page.open(first["id"])
+    page.commit(first["id"], "", *page.watch(first, 0, 1500), declined="yes")
+    refused = page.post("remark", first["id"], **{"kind": "guess", "value": "A", "key": new_key(), **changed})
+    assert (refused.status_code, refused.json()["reason"]) == (status, reason)
+    assert not Remark.objects.exists()
+
+
+def test_a_guess_after_closing_and_on_the_place_of_another_reader(rita: User, remo: User) -> None:
+    study = make_study("Second", rules=Rules(cannot_tell=True))
+    enrol(study, rita), enrol(study, remo)
+    page, other = ReadingPage(rita, "second"), ReadingPage(remo, "second")
+    first = page.begin()["state"]["cases"][0]
+    other.begin()
+    page.open(first["id"])
+    page.commit(first["id"], "", *page.watch(first, 0, 1500), declined="yes")
+    said = {"kind": "guess", "value": "A"}
+    assert other.post("remark", first["id"], key=new_key(), **said).status_code == 404
+    ReaderStudy.objects.filter(pk=study.pk).update(state="closed")
+    refused = page.post("remark", first["id"], key=new_key(), **said)
+    assert (refused.status_code, refused.json()["reason"]) == (409, "study_closed")
+    assert not Remark.objects.exists()
 
 
 def test_a_remark_that_fits_nothing_is_422(page: ReadingPage) -> None:

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -32,12 +33,13 @@ from readerstudy.models import (
     Reading,
     ReadingSession,
     RefusedAnswer,
+    Remark,
     Response,
     Voiding,
 )
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.holding import NotArmed, NotOpened, NotYet, ReadingRefused
-from readerstudy.reading.opening import ReadingPaused
+from readerstudy.reading.opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate
 from readerstudy.views.reading_json import state_json
@@ -56,6 +58,8 @@ REFUSALS = (
     NotYet,
     NotOpened,
     ReadingPaused,
+    GuessMissing,
+    ConfidenceMissing,
     NotSeen,
     RemarkRefused,
     RemarkTooLate,
@@ -140,6 +144,8 @@ class Reader(RuleBasedStateMachine):
     def reads_the_current_case(self, other: bool, option: str) -> None:
         """Everything that a page does with a case, so that runs come to an end now and then."""
         self.takes_a_break(other, resume=True)
+        for kind in ("guess", "confidence"):
+            self.says_more_about_an_answer(other, "before", kind, option, twice=False)
         place, desk = self.place("current"), self.device(other)
         self.tried(lambda: desk.open(place, self.now))
         self.tried(lambda: desk.paint(place, self.now))
@@ -147,6 +153,26 @@ class Reader(RuleBasedStateMachine):
         self.now += 3
         self.tried(lambda: desk.paint(place, self.now))  # on screen again, after a reload
         self.commits(other, "current", option, killed=False)
+
+    @rule(other=DEVICES, which=WHICH)
+    def cannot_tell(self, other: bool, which: str) -> None:
+        """Committed as any option is; the outbox knows it by an option that is empty."""
+        place, key = self.place(which), new_key()
+        self.outbox.append((self.device(other), place, "", key))
+        self.send(self.device(other), place, "", key)
+
+    @rule(
+        other=DEVICES,
+        which=st.sampled_from([*["before"] * 6, "current"]),
+        kind=st.sampled_from(["guess", "confidence"]),
+        option=OPTIONS,
+        twice=st.booleans(),
+    )
+    def says_more_about_an_answer(self, other: bool, which: str, kind: str, option: str, twice: bool) -> None:
+        place, key = self.place(which), new_key()
+        value = option if kind == "guess" else "60"
+        for _time in range(1 + twice):
+            self.tried(lambda: self.device(other).say(place, kind, value, key=key, seconds=self.now))
 
     @rule()
     def restores_the_outbox(self) -> None:
@@ -216,6 +242,27 @@ class Reader(RuleBasedStateMachine):
         sent = {(place.pk, key, option) for _desk, place, option, key in self.outbox}
         final = {(one.reading.presented_id, one.key, one.option) for one in self.responses() if one.is_confirmed}
         assert final <= sent
+
+    @invariant()
+    def only_who_could_not_tell_has_guessed(self) -> None:
+        final = {one.reading_id: one for one in self.responses() if one.is_confirmed}
+        said = Remark.objects.filter(reading__enrolment=self.enrolment)
+        assert all(final[one.reading_id].option == "" for one in said.filter(kind="guess"))
+        guessed = set(said.filter(kind="guess").values_list("reading", flat=True))
+        for one in said.filter(kind="confidence"):
+            assert final[one.reading_id].option or one.reading_id in guessed
+
+    @invariant()
+    def the_next_case_opens_when_all_is_said_about_the_last_answer(self) -> None:
+        """Not where the time ended first: an answer that arrives afterwards is asked of no more."""
+        said = set(Remark.objects.filter(reading__enrolment=self.enrolment).values_list("reading", "kind"))
+        closed_by_time = {one.reading_id for one in self.responses() if not one.is_confirmed}
+        opened = {one.presented_id for one in self.readings()}
+        following = {before.pk for before, after in pairwise(self.places) if after.pk in opened}
+        for one in self.responses():
+            if one.reading.presented_id in following and one.reading_id not in closed_by_time and one.state != "late":
+                assert (one.reading_id, "confidence") in said
+                assert one.option or (one.reading_id, "guess") in said
 
     @invariant()
     def what_was_refused_is_kept(self) -> None:
@@ -301,7 +348,8 @@ class Reader(RuleBasedStateMachine):
     def send(self, desk: Desk, place: PresentedCase, option: str, key: str, *, killed: bool = False) -> None:
         answer: list[Response] = []
         try:
-            self.done(lambda: answer.append(desk.commit(place, option, key=key, seconds=self.now)), killed)
+            said: dict[str, Any] = {"key": key, "seconds": self.now, "declined": not option}
+            self.done(lambda: answer.append(desk.commit(place, option, **said)), killed)
         except ReadingRefused as refusal:
             if not killed:  # a process that died has refused nothing
                 self.refused.append((place.pk, key, refusal.reason.value))
@@ -338,7 +386,7 @@ class Reader(RuleBasedStateMachine):
 
 
 def test_the_invariants_hold_in_any_order(rita: User) -> None:
-    study = make_study(n_cases=4, n_practice=1, rules=Rules(time_limit_s=LIMIT_S))
+    study = make_study(n_cases=4, n_practice=1, rules=Rules(time_limit_s=LIMIT_S, cannot_tell=True, confidence=True))
 
     class OfThisStudy(Reader):
         pass

@@ -7,7 +7,7 @@ import pytest
 from annotation.models import User
 from readerstudy.models import Reading, TimingEvent
 from readerstudy.reading.holding import NotArmed, NotYet
-from readerstudy.reading.opening import ConfidenceMissing, ReadingPaused
+from readerstudy.reading.opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, reading_at
 from tests.readerstudy.studies import enrol, later
@@ -77,12 +77,37 @@ def test_the_next_case_waits_for_the_confidence_of_the_last(desk_with: MakeDesk)
     desk.open(desk.places[1], 12)
 
 
-def test_nobody_is_asked_how_sure_they_were_of_nothing(desk_with: MakeDesk) -> None:
-    desk = desk_with(confidence=True, cannot_tell=True)
-    desk.open(desk.places[0], 1)
-    desk.paint(desk.places[0], 1)
-    desk.commit(desk.places[0], "", declined=True, seconds=5)
-    assert desk.open(desk.places[1], 6).position == 2
+def test_the_next_case_waits_for_the_best_guess_of_who_cannot_tell(desk_with: MakeDesk) -> None:
+    desk = desk_with(cannot_tell=True)
+    desk.decline(desk.places[0], seconds=1)
+    with pytest.raises(GuessMissing):
+        desk.open(desk.places[1], 10)
+    desk.say(desk.places[0], "guess", "C", seconds=11)
+    assert desk.open(desk.places[1], 12).position == 2
+
+
+def test_the_guess_comes_first_and_then_how_sure_it_is(desk_with: MakeDesk) -> None:
+    desk = desk_with(cannot_tell=True, confidence=True)
+    desk.decline(desk.places[0], seconds=1)
+    with pytest.raises(GuessMissing):
+        desk.open(desk.places[1], 10)
+    desk.say(desk.places[0], "guess", "C", seconds=11)
+    with pytest.raises(ConfidenceMissing):
+        desk.open(desk.places[1], 12)
+    desk.say(desk.places[0], "confidence", "40", seconds=13)
+    assert desk.open(desk.places[1], 14).position == 2
+
+
+def test_nothing_is_asked_of_an_option_where_one_may_decline(desk_with: MakeDesk) -> None:
+    desk = desk_with(cannot_tell=True)
+    desk.read(desk.places[0], seconds=1)
+    assert desk.open(desk.places[1], 10).position == 2
+
+
+def test_nothing_is_asked_of_who_could_not_tell_too_late(desk_with: MakeDesk) -> None:
+    desk = desk_with(cannot_tell=True, confidence=True, time_limit_s=5)
+    assert desk.decline(desk.places[0], seconds=1, takes=20).state == "late"
+    assert desk.open(desk.places[1], 30).position == 2
 
 
 def test_practice_comes_before_the_main_block(desk_with: MakeDesk) -> None:

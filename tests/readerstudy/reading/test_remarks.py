@@ -1,17 +1,21 @@
-"""What a reader says beside the answer: confidence, a slip, a fault."""
+"""What a reader says beside the answer: a best guess, confidence, a slip, a fault."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from annotation.models import User
 from readerstudy.design.rules import CHANCES
-from readerstudy.models import Remark
+from readerstudy.models import ReaderStudy, Remark, Response, Voiding
 from readerstudy.reading.choosing import NoSuchOption
-from readerstudy.reading.holding import NotOpened, ReadingRefused
+from readerstudy.reading.holding import NotArmed, NotOpened, ReadingRefused
 from readerstudy.reading.keys import KeyMissing
 from readerstudy.reading.remarks import MOST_TEXT, RemarkRefused, RemarkTooLate
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key
+from tests.readerstudy.studies import enrol, later
 
 pytestmark = pytest.mark.django_db
 
@@ -61,6 +65,128 @@ def test_confidence_is_only_taken_where_it_is_asked(desk: Desk) -> None:
         desk.say(desk.places[0], "confidence", "80", seconds=10)
 
 
+# --- a best guess ---------------------------------------------------------------------------------
+@pytest.fixture
+def declined(desk_with: MakeDesk) -> Desk:
+    """A study that allows "cannot tell", said of the first case, and asks for confidence."""
+    desk = desk_with(cannot_tell=True, confidence=True)
+    desk.decline(desk.places[0], seconds=1)
+    return desk
+
+
+@pytest.mark.parametrize("option", "ABCD")
+def test_a_best_guess_is_an_option_beside_cannot_tell(declined: Desk, option: str) -> None:
+    assert declined.say(declined.places[0], "guess", option, seconds=10).value == option
+    response = Response.objects.get()
+    assert (response.state, response.option) == ("declined", "")
+
+
+@pytest.mark.parametrize("value", ["", "E", "b", "AB", "\x00", "declined"])
+def test_a_guess_is_one_of_the_options(declined: Desk, value: str) -> None:
+    with pytest.raises(NoSuchOption):
+        declined.say(declined.places[0], "guess", value, seconds=10)
+
+
+def test_a_guess_has_no_text(declined: Desk) -> None:
+    with pytest.raises(RemarkRefused):
+        declined.say(declined.places[0], "guess", "A", text="perhaps", seconds=10)
+
+
+def test_a_guess_under_the_same_key_is_stored_once(declined: Desk) -> None:
+    key = new_key()
+    first = declined.say(declined.places[0], "guess", "B", key=key, seconds=10)
+    assert declined.say(declined.places[0], "guess", "C", key=key, seconds=11) == first
+    assert Remark.objects.get().value == "B"
+
+
+def test_who_chose_an_option_has_nothing_to_guess(desk_with: MakeDesk) -> None:
+    desk = desk_with(cannot_tell=True)
+    desk.read(desk.places[0], "B", seconds=1)
+    with pytest.raises(RemarkRefused):
+        desk.say(desk.places[0], "guess", "C", seconds=10)
+
+
+def test_a_guess_is_only_taken_where_one_may_decline(desk: Desk) -> None:
+    desk.read(desk.places[0], "B", seconds=1)
+    with pytest.raises(RemarkRefused):
+        desk.say(desk.places[0], "guess", "C", seconds=10)
+
+
+def test_a_guess_before_the_answer_is_refused(desk_with: MakeDesk) -> None:
+    desk = desk_with(cannot_tell=True)
+    desk.open(desk.places[0], 1)
+    with pytest.raises(RemarkTooLate):
+        desk.say(desk.places[0], "guess", "C", seconds=2)
+
+
+def test_a_guess_where_the_time_ended_is_refused(desk_with: MakeDesk) -> None:
+    desk = desk_with(cannot_tell=True, time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    desk.open(desk.places[1], 40)
+    with pytest.raises(RemarkRefused):
+        desk.say(desk.places[0], "guess", "C", seconds=41)
+
+
+def test_a_guess_ends_when_the_next_case_opens(declined: Desk) -> None:
+    declined.say(declined.places[0], "guess", "B", seconds=10)
+    declined.say(declined.places[0], "confidence", "25", seconds=11)
+    declined.open(declined.places[1], 12)
+    with pytest.raises(RemarkTooLate):
+        declined.say(declined.places[0], "guess", "C", seconds=13)
+
+
+def test_a_guess_that_came_too_late_is_kept_and_not_asked_for(desk_with: MakeDesk) -> None:
+    """The page asks before it can know that the answer was late: what the reader said then is not thrown away."""
+    desk = desk_with(cannot_tell=True, time_limit_s=5)
+    desk.decline(desk.places[0], seconds=1, takes=20)
+    last = desk.state(22).last
+    assert last is not None
+    assert last.asked is None
+    assert desk.say(desk.places[0], "guess", "B", seconds=23).value == "B"
+
+
+def test_a_voided_case_is_guessed_like_any_other(declined: Desk) -> None:
+    Voiding.objects.create(case=declined.places[0].case, reason="two keys", before_unblinding=True, at=later(9))
+    declined.say(declined.places[0], "guess", "B", seconds=10)
+    assert Remark.objects.get().value == "B"
+
+
+def test_nobody_says_how_sure_they_are_of_nothing(declined: Desk) -> None:
+    with pytest.raises(RemarkRefused):
+        declined.say(declined.places[0], "confidence", "80", seconds=10)
+    declined.say(declined.places[0], "guess", "B", seconds=11)
+    assert declined.say(declined.places[0], "confidence", "40", seconds=12).value == "40"
+
+
+def test_a_guess_is_no_answer_that_could_slip(declined: Desk) -> None:
+    declined.say(declined.places[0], "guess", "B", seconds=10)
+    with pytest.raises(RemarkRefused):
+        declined.say(declined.places[0], "slip", "C", seconds=11)
+
+
+@pytest.mark.parametrize("over", [{"state": "closed"}, {"deadline_at": later(5)}])
+def test_a_guess_after_the_end_of_the_study_is_refused(declined: Desk, over: dict[str, Any]) -> None:
+    ReaderStudy.objects.update(**over)
+    with pytest.raises(ReadingRefused):
+        declined.say(declined.places[0], "guess", "B", seconds=10)
+    assert not Remark.objects.exists()
+
+
+def test_only_the_page_with_the_pen_guesses(declined: Desk) -> None:
+    Desk(declined.enrolment).begin(10, take_over=True)
+    with pytest.raises(ReadingRefused):
+        declined.say(declined.places[0], "guess", "B", seconds=11)
+
+
+def test_nobody_guesses_for_somebody_else(declined: Desk, remo: User) -> None:
+    other = Desk(enrol(declined.enrolment.study, remo))
+    other.begin(9)
+    with pytest.raises(NotArmed):
+        other.say(declined.places[0], "guess", "B", seconds=10)
+
+
+# --- a slip, a fault ------------------------------------------------------------------------------
 def test_a_slip_can_be_told_until_the_next_answer(desk: Desk) -> None:
     desk.read(desk.places[0], "B", seconds=1)
     desk.open(desk.places[1], 10)

@@ -9,7 +9,7 @@ from annotation.models import User
 from readerstudy.design.rules import Rules
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import NOON, OPTIONS, SECRETS
-from tests.readerstudy.reading.page import ReadingPage
+from tests.readerstudy.reading.page import ReadingPage, new_key
 from tests.readerstudy.studies import enrol, make_study
 
 pytestmark = pytest.mark.django_db
@@ -54,6 +54,18 @@ def test_who_has_finished_goes_on(page: ReadingPage) -> None:
     for case in page.begin()["state"]["cases"]:
         page.read(case)
     assert page.client.get(ROOM)["Location"] == "/read/trial/"
+
+
+def test_who_has_finished_says_first_what_is_asked_about_the_last_answer(rita: User) -> None:
+    enrol(make_study("Second", n_cases=1, rules=Rules(cannot_tell=True)), rita)
+    page = ReadingPage(rita, "second")
+    case = page.begin()["state"]["cases"][0]
+    page.open(case["id"])
+    state = page.commit(case["id"], "", *page.watch(case, 0, 1500), declined="yes").json()["state"]
+    assert (state["finished"], state["last"]["needs_guess"]) == (True, True)
+    assert page.client.get("/read/second/room/").status_code == 200
+    page.post("remark", case["id"], kind="guess", value="A", key=new_key())
+    assert page.client.get("/read/second/room/")["Location"] == "/read/second/"
 
 
 def test_who_did_not_pass_the_practice_is_told_so(rita: User) -> None:

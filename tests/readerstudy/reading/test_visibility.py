@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
@@ -51,8 +52,17 @@ def test_feedback_is_for_the_final_answer_of_a_practice_case_alone(standing: Sta
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
 def test_an_answered_case_shows_no_question_any_more(standing: Standing) -> None:
-    if standing.answered:
+    if standing.answered and not (standing.guesses or standing.may_slip):
         assert not visible_parts(standing) & {Part.STEM, Part.OPTIONS, Part.OWN_CHOICE, Part.AGE_SEX, Part.INDICATION}
+
+
+@pytest.mark.parametrize("standing", EVERY, ids=str)
+def test_the_question_of_the_last_case_comes_back_for_a_guess_and_its_options_for_a_slip(standing: Standing) -> None:
+    before = visible_parts(standing)
+    is_last_answer = standing.may_read and standing.is_last and standing.answered
+    guessing, slipping = replace(standing, guesses=True), replace(standing, may_slip=True)
+    assert visible_parts(guessing) - before == ({Part.STEM, Part.OPTIONS} if is_last_answer else set())
+    assert visible_parts(slipping) - before == ({Part.OPTIONS} if is_last_answer else set())
 
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
