@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from readerstudy.analysis.arrays import MODEL, READER, StudyArrays, Voided
-from readerstudy.analysis.contrasts import comparisons_of, inference_of, is_planned, mrmc_results
+from readerstudy.analysis.contrasts import comparisons_of, inference_of, is_planned, mrmc_results, pair_comparisons
 from readerstudy.analysis.panelling import ALL_TASKS, panel_results, panels_of
 from readerstudy.analysis.scoring import score, with_slips
 from readerstudy.analysis.settings import Settings
@@ -58,10 +58,10 @@ def results_of(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
     """Everything that is computed over one set of questions."""
     scored = score(arrays, settings)
     panels = panels_of(arrays, scored, settings)
-    mrmc = mrmc_results(panels)
+    mrmc, shown = mrmc_results(panels), {panel.name: panel_results(panel) for panel in panels}
     return {
-        "panels": {panel.name: panel_results(panel) for panel in panels},
-        "comparisons": comparisons_of(mrmc, arrays.plan),
+        "panels": shown,
+        "comparisons": [*comparisons_of(mrmc, arrays.plan), *pair_comparisons(shown[ALL_TASKS], arrays)],
         "mrmc": mrmc,
         "time": time_results(arrays),
         "tables": tables_of(arrays, scored),
@@ -106,7 +106,12 @@ def _rules(arrays: StudyArrays) -> dict[str, str]:
         "interval": "percentile bootstrap, PCG64 seeded with seed, panel and family",
         "cluster": arrays.cluster_level,
         "difference": "tango",
-        "p": "mcnemar exact for pairs, never planned; t test of the multi-reader analysis, holm within the family",
+        "p": f"mcnemar exact for pairs, {_pairs_rule(arrays)}; "
+        "t test of the multi-reader analysis, holm within the family",
         "inference": inference_of(arrays.plan),
         "small_n": "accuracy below 10, agreement below 30; agreement below 10 has no interval",
     }
+
+
+def _pairs_rule(arrays: StudyArrays) -> str:
+    return "holm over the planned ones, the others post hoc" if arrays.plan.get("pairs") else "never planned"

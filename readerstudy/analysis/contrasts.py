@@ -1,16 +1,19 @@
-"""Models against the mean of the readers: the planned family, and task by task. Pure."""
+"""What is compared: models with the mean of the readers, as planned and task by task; and planned pairs. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.panelling import ALL_TASKS, POST_HOC, Panel
+from readerstudy.analysis.planned import PlannedPair, planned_pairs
 from readerstudy.design.rules import AnalysisPlan
 from readerstudy.statistics.comparing import holm_adjusted, is_equivalent, is_non_inferior, is_superior
 from readerstudy.statistics.multireader import Inference, MultiReader, mean_of_readers, model_minus_readers
+from readerstudy.statistics.results import undefined
 
-PRIMARY, EXPLORATORY = "primary", "exploratory, by task"
+PRIMARY, EXPLORATORY, PLANNED_PAIRS = "primary", "exploratory, by task", "planned pairs"
 MEAN_OF_READERS = "mean of the readers"
 FIXED_READERS = "fixed_readers_random_questions"  # the only one that there is with a single reader
 INFERENCES = {
@@ -114,6 +117,37 @@ def _p(p: float | None, found: Mapping[str, Any], flags: Sequence[str]) -> dict[
         "flags": list(flags),
         "reason": reason,
     }
+
+
+OF_PAIR = ("first", "second", "kinds", "table", "difference", "difference_cluster", "cluster_mcnemar_chi2")
+
+
+def pair_comparisons(whole: Mapping[str, Any], arrays: StudyArrays) -> list[dict[str, Any]]:
+    """The pairs that the plan names, as ``pairs`` of all tasks (``whole``) has them: a family of their own.
+
+    A name that no rater has, or several, leaves a comparison without a number, with the reason.
+    """
+    entries = {frozenset((one["first"], one["second"])): one for one in whole["pairs"]}
+    declared = {"family": PLANNED_PAIRS, "planned": True, "panel": ALL_TASKS}
+    return _adjusted(
+        [
+            declared | (_nobody(pair) if pair.reason else _tested(entries[pair.names]))
+            for pair in planned_pairs(arrays.plan, arrays.raters)
+        ]
+    )
+
+
+def _tested(entry: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: entry[name] for name in OF_PAIR if name in entry} | {"p": entry["mcnemar_exact_p"]}
+
+
+def _nobody(pair: PlannedPair) -> dict[str, Any]:
+    names: dict[str, Any] = {"first": pair.first, "second": pair.second, "kinds": [], "table": None}
+    return names | {"difference": _nothing(pair.reason, "tango"), "p": _nothing(pair.reason, "mcnemar_exact")}
+
+
+def _nothing(reason: str, method: str) -> dict[str, Any]:
+    return undefined(reason, n=0, method=method).as_json()
 
 
 def _adjusted(family: list[dict[str, Any]]) -> list[dict[str, Any]]:

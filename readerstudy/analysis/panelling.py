@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from readerstudy.analysis.arrays import READER, TASKS, State, StudyArrays
+from readerstudy.analysis.planned import planned_pairs
 from readerstudy.analysis.scoring import Scored
 from readerstudy.analysis.settings import Settings
 from readerstudy.statistics.bootstrap import Units, units_of
@@ -45,6 +46,7 @@ from readerstudy.statistics.results import NO_COMMON_QUESTIONS, NO_VARIATION, Re
 
 ALL_TASKS = "All tasks"
 POST_HOC = "post_hoc"  # what no frozen plan named
+CLUSTERS_IGNORED = "clusters_ignored"  # of a planned test that takes questions of one patient or exam as independent
 KAPPA_ERROR = "fleiss_cohen_everitt_1969"
 STATE_COUNTS = {
     "n_answered": State.ANSWERED,
@@ -164,6 +166,7 @@ def _pairs(panel: Panel) -> list[dict[str, Any]]:
     outcomes = outcome_tables(answers, key)[:, 0]
     tables = [paired_table(correct[one.first], correct[one.second]) for one in found]
     raters = [panel.arrays.raters[row] for row in order]
+    planned = planned_names(panel)
     return [
         {
             "first": raters[one.first].name,
@@ -174,30 +177,44 @@ def _pairs(panel: Panel) -> list[dict[str, Any]]:
             "same_wrong_option": same_wrong_option(outcome).as_json(),
             "table": asdict(table),
             "difference": apart.as_json(),
-            **_tests(table),
-            **_by_cluster(panel, correct[one.first], correct[one.second]),
+            **_tests(panel, correct[one.first], correct[one.second], table, is_planned=names in planned),
         }
-        for one, error, outcome, table, apart in zip(found, errors, outcomes, tables, differences(tables), strict=True)
+        for one, names, error, outcome, table, apart in zip(
+            found,
+            (frozenset((raters[one.first].name, raters[one.second].name)) for one in found),
+            errors,
+            outcomes,
+            tables,
+            differences(tables),
+            strict=True,
+        )
     ]
 
 
-def _tests(table: PairedTable) -> dict[str, Any]:
-    """No pair is planned, so every p value is flagged ``post_hoc``."""
-    return {
+def planned_names(panel: Panel) -> set[frozenset[str]]:
+    """The pairs that the plan names: it names them over all tasks."""
+    return {one.names for one in planned_pairs(panel.arrays.plan, panel.arrays.raters)} if panel.is_whole else set()
+
+
+def _tests(
+    panel: Panel, first: NDArray[np.int8], second: NDArray[np.int8], table: PairedTable, *, is_planned: bool
+) -> dict[str, Any]:
+    """Of a planned pair the exact test is planned, with the one by cluster beside it; all others are ``post_hoc``."""
+    exact = ((CLUSTERS_IGNORED,) if panel.units.clustered else ()) if is_planned else (POST_HOC,)
+    tests = {
         "difference_newcombe": difference(table, DifferenceInterval.NEWCOMBE).as_json(),
-        "mcnemar_exact_p": p_value(mcnemar_exact_p(table), table.n, "mcnemar_exact").as_json(),
+        "mcnemar_exact_p": p_value(mcnemar_exact_p(table), table.n, "mcnemar_exact", exact).as_json(),
         "mcnemar_midp": p_value(mcnemar_midp(table), table.n, "mcnemar_midp").as_json(),
         "mcnemar_chi2": chi_square(mcnemar_chi2(table), "mcnemar_chi2"),
     }
-
-
-def _by_cluster(panel: Panel, first: NDArray[np.int8], second: NDArray[np.int8]) -> dict[str, Any]:
     if not panel.units.clustered:
-        return {}
-    cluster = panel.arrays.questions.cluster
+        return tests
+    cluster, flags = panel.arrays.questions.cluster, () if is_planned else (POST_HOC,)
+    by_cluster = cluster_mcnemar_chi2(first, second, cluster)
     return {
+        **tests,
         "difference_cluster": clustered_difference(first, second, cluster).as_json(),
-        "cluster_mcnemar_chi2": chi_square(cluster_mcnemar_chi2(first, second, cluster), "obuchowski_1998"),
+        "cluster_mcnemar_chi2": chi_square(by_cluster, "obuchowski_1998", flags),
     }
 
 
@@ -236,19 +253,18 @@ def with_fractions(results: Mapping[str, Result], fractions: Mapping[str, float 
     return {name: one.as_json() | {"bootstrap_undefined_fraction": fractions[name]} for name, one in results.items()}
 
 
-def p_value(p: float, n: int, method: str) -> Result:
-    flags = (POST_HOC,)
+def p_value(p: float, n: int, method: str, flags: tuple[str, ...] = (POST_HOC,)) -> Result:
     return Result(p, None, n, method, flags) if n else undefined(NO_COMMON_QUESTIONS, n=0, method=method, flags=flags)
 
 
-def chi_square(test: ChiSquare, method: str) -> dict[str, Any]:
+def chi_square(test: ChiSquare, method: str, flags: tuple[str, ...] = (POST_HOC,)) -> dict[str, Any]:
     """A test statistic as any other value, with its degrees of freedom and its p."""
     return {
         "value": test.chi2,
         "ci95": None,
         "n": test.n,
         "method": method,
-        "flags": [POST_HOC],
+        "flags": list(flags),
         "reason": test.reason,
         "df": test.df,
         "p": test.p,

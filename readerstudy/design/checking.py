@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable
 from enum import StrEnum
@@ -12,11 +13,12 @@ from django.utils.translation import gettext as _
 from annotation.enums import ImageState
 from annotation.models import Image, Revision
 from readerstudy.design.casting import listed
+from readerstudy.design.planned_pairs import GROUPS, Pair, folded
 from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.rules import RulesRefused, read_analysis, read_rules
 from readerstudy.design.shown import shown_hashes
-from readerstudy.enums import Aid, Block
-from readerstudy.models import CaseSet, ReaderStudy, StudyCase
+from readerstudy.enums import Aid, Block, EntryState
+from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, StudyCase
 
 
 class Place(StrEnum):
@@ -76,7 +78,35 @@ def notes_of(study: ReaderStudy) -> list[str]:
     reasoned = study.cases.exclude(accepted_because="").count()
     if reasoned:
         notes.append(_("Accepted with a reason, without accepting reviews: %(n)s.") % {"n": reasoned})
+    unknown = _unknown_in_pairs(study)
+    if unknown:
+        sentence = _(
+            "No model that is listed has these names of the planned pairs so far: %(names)s. A name that no model or "
+            "reader has when the study is analysed gives no result."
+        )
+        notes.append(sentence % {"names": listed(unknown)})
     return [*notes, *hindrances_of(study)]
+
+
+def planned_pairs_of(study: ReaderStudy) -> tuple[Pair, ...]:
+    """None of a plan that cannot be read: the problems name it."""
+    try:
+        return read_analysis(study.analysis).pairs
+    except RulesRefused:
+        return ()
+
+
+PSEUDONYM = re.compile(r"r[0-9]+")  # as readers get them in the order of joining
+
+
+def _unknown_in_pairs(study: ReaderStudy) -> list[str]:
+    """Names that no listed model has and readers do not get: a slip, a model to come, or a reader elsewhere."""
+    names = dict.fromkeys(name for pair in planned_pairs_of(study) for name in pair if name not in GROUPS)
+    if not names:
+        return []
+    entries = ModelEntry.objects.filter(state=EntryState.LISTED).values_list("name", "version")
+    known = {folded(text) for name, version in entries for text in (name, f"{name} {version}")}
+    return [name for name in names if folded(name) not in known and not PSEUDONYM.fullmatch(folded(name))]
 
 
 def cases_without_images(cases: Iterable[StudyCase]) -> list[StudyCase]:

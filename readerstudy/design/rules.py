@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any, get_type_hints
 
+from readerstudy.design.planned_pairs import Pair, PairsRefused, read_pairs
 from readerstudy.enums import Block
 
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about the chance of being right
@@ -72,12 +73,17 @@ class AnalysisPlan:
     inference: str = "random readers, random questions"
     margin: float | None = None  # for non-inferiority
     family: str = "Holm over the models"
+    pairs: tuple[Pair, ...] = ()  # of raters, tested beside it: a family of their own
     late_answers: str = "counted wrong"
     voids: str = "left out when decided before unblinding, a sensitivity line afterwards"
     notes: str = ""
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self)
+        """Pairs are named only where there are any: a plan from before they could be keeps its text and its hash."""
+        values = {**asdict(self), "pairs": [list(pair) for pair in self.pairs]}
+        if not self.pairs:
+            del values["pairs"]
+        return values
 
 
 def read_rules(data: Mapping[str, Any]) -> Rules:
@@ -97,7 +103,11 @@ def read_analysis(data: Mapping[str, Any]) -> AnalysisPlan:
     margin = values.get("margin")
     if margin is not None and not 0 < margin < 1:
         raise RulesRefused("margin", _("A margin lies between 0 and 1."))
-    return AnalysisPlan(**values)
+    try:
+        pairs = read_pairs(values.get("pairs", ()))
+    except PairsRefused as refusal:
+        raise RulesRefused("pairs", str(refusal)) from refusal
+    return AnalysisPlan(**{**values, "pairs": pairs})
 
 
 def _check(rules: Rules) -> None:

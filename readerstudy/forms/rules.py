@@ -14,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import ViewerTool
 from annotation.forms.account import TimeZoneField
 from annotation.review.viewing import LEAST_WINDOW, MOST_WINDOW
+from readerstudy.design.planned_pairs import LONGEST_NAME, MOST_PAIRS, PairsRefused, pairs_of_text, text_of_pairs
 from readerstudy.design.rules import (
     LEAST_READY,
     MOST_READY,
@@ -135,6 +136,16 @@ class RulesForm(DraftForm):
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
     family = _text(_("Family"), _("Over which comparisons the error rate is held, and how."), required=True)
+    pairs = _text(
+        _("Planned pairs"),
+        _(
+            "One pair on a line, such as “Model A | each reader” or “each model | R1”: names of models, with the "
+            "version where one name has several, or pseudonyms of readers. Each is tested over all tasks by the exact "
+            "McNemar test, adjusted by Holm over these pairs. Empty: no pair is tested."
+        ),
+        most=MOST_PAIRS * 2 * (LONGEST_NAME + 3),
+        rows=3,
+    )
     late_answers = _text(_("Late answers"), _("How an answer after the limit counts."), required=True)
     voids = _text(_("Voided cases"), _("How a case counts that is voided before or after unblinding."), required=True)
     notes = _text(_("Notes"), _("Whatever else was decided beforehand."), most=5000, rows=3)
@@ -149,7 +160,7 @@ class RulesForm(DraftForm):
         ),
         (
             _("Analysis plan"),
-            ("primary", "inference", "margin", "family", "late_answers", "voids", "notes"),
+            ("primary", "inference", "margin", "family", "late_answers", "voids", "pairs", "notes"),
         ),
     )
 
@@ -158,7 +169,8 @@ class RulesForm(DraftForm):
         zone = ZoneInfo(study.time_zone)
         deadline = study.deadline_at.astimezone(zone).replace(tzinfo=None) if study.deadline_at else None
         texts = {name: getattr(study, name) for name in ("consent", "instructions", "contact", "time_zone")}
-        initial = {**asdict(self.rules_before), **asdict(analysis), **texts, "deadline": deadline}
+        pairs = text_of_pairs(analysis.pairs)
+        initial = {**asdict(self.rules_before), **asdict(analysis), **texts, "pairs": pairs, "deadline": deadline}
         super().__init__(data, initial=initial)
         tools = self.fields["hidden_tools"]
         assert isinstance(tools, forms.MultipleChoiceField)
@@ -166,6 +178,12 @@ class RulesForm(DraftForm):
 
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
         return [(str(title), [self[name] for name in names]) for title, names in self.parts]
+
+    def clean_pairs(self) -> tuple[tuple[str, str], ...]:
+        try:
+            return pairs_of_text(self.cleaned_data["pairs"])
+        except PairsRefused as refusal:
+            raise forms.ValidationError(str(refusal)) from refusal
 
     def clean(self) -> dict[str, Any]:
         asked = super().clean() or self.cleaned_data
@@ -182,7 +200,7 @@ class RulesForm(DraftForm):
 
     def analysis(self) -> AnalysisPlan:
         """Raises RulesRefused."""
-        return read_analysis(self._values(AnalysisPlan().as_json()))
+        return read_analysis(self._values(asdict(AnalysisPlan())))
 
     def _values(self, before: dict[str, Any]) -> dict[str, Any]:
         return {name: self.cleaned_data.get(name, value) for name, value in before.items()}

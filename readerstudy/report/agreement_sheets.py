@@ -1,4 +1,4 @@
-"""Pairs, groups and models against the mean of the readers, as sheets. Pure."""
+"""Pairs, groups, models against the mean of the readers and planned pairs, as sheets. Pure."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from readerstudy.report.sheets import (
     value_cells,
     values_of,
 )
-from readerstudy.results.stored import ALL_TASKS, INFERENCES, Json
+from readerstudy.results.stored import ALL_TASKS, INFERENCES, PLANNED_PAIRS, Json
 
 OF_READERS = "mean of the readers"
 TEST_NAMES = ("df", "p", "bootstrap_undefined_fraction")
@@ -61,7 +61,7 @@ def agreement_sheets(result: Json) -> list[Sheet]:
         ),
         Sheet(
             "comparison",
-            "mean of the readers, and each model minus it: the planned family first, then task by task",
+            "mean of the readers, each model minus it (the planned family, then by task), and planned pairs",
             COMPARISON,
             [*_comparison_rows(result)],
         ),
@@ -91,10 +91,15 @@ COMPARISON = (
     Column("family", TEXT, "Comparisons that are adjusted together; empty: the mean of the readers itself."),
     Column("planned", YES_NO, "Whether the frozen plan names this comparison; otherwise it is post hoc."),
     PANEL,
-    Column("first", TEXT, "The model; or the mean of the readers."),
+    Column("first", TEXT, "The model; or the mean of the readers; or the first of a planned pair."),
     Column("second", TEXT, "What is taken away from it; empty: nothing."),
-    Column("inference", TEXT, "What stands for a population: readers, questions or both.", ", ".join(INFERENCES)),
-    Column("primary", YES_NO, "Whether this is the inference of the plan."),
+    Column(
+        "inference",
+        TEXT,
+        "What stands for a population: readers, questions or both; empty: of a planned pair.",
+        ", ".join(INFERENCES),
+    ),
+    Column("primary", YES_NO, "Whether this is the inference of the plan; of a planned pair: the exact test."),
     *VALUE,
     Column("n_readers", WHOLE, "Readers."),
     Column("n_dropped", WHOLE, "Questions left out because they do not count for every rater concerned."),
@@ -102,8 +107,12 @@ COMPARISON = (
     Column("df", REAL, "Degrees of freedom of the t distribution."),
     Column("low90", REAL, "Lower limit of the 90 % interval, for equivalence."),
     Column("high90", REAL, "Upper limit of the 90 % interval."),
-    Column("p", REAL, "Two-sided p, not adjusted."),
-    Column("p_holm", REAL, "p of the inference of the plan, adjusted by Holm within the family."),
+    Column(
+        "p",
+        REAL,
+        "Two-sided p, not adjusted: t test; of a planned pair exact McNemar test, by cluster Obuchowski's (1998).",
+    ),
+    Column("p_holm", REAL, "p of the primary row, adjusted by Holm within the family."),
     Column("margin", REAL, "Margin of the plan; missing: none."),
     Column("superior", YES_NO, "Lower limit above 0."),
     Column("non_inferior", YES_NO, "Lower limit above minus the margin; missing: no margin."),
@@ -112,13 +121,29 @@ COMPARISON = (
 
 
 def _comparison_rows(result: Json) -> Iterator[Sequence[Cell]]:
-    """The mean of the readers in every panel, then every comparison; each by the three inferences."""
+    """The mean of the readers in every panel, then every comparison; each by the three inferences. Then the pairs."""
     mrmc: Mapping[str, Json] = {ALL_TASKS: result["mrmc"], **result["mrmc"]["tasks"]}
     for panel, found in mrmc.items():
         yield from _by_inference(found["readers"], ["", None, panel, OF_READERS, ""], None)
     for one in result["comparisons"]:
         head: list[Cell] = [one["family"], one["planned"], one["panel"], one["first"], one["second"]]
-        yield from _by_inference(mrmc[one["panel"]]["models"][one["first"]], head, one)
+        if one["family"] == PLANNED_PAIRS:
+            yield from _of_pair(one, head)
+        else:
+            yield from _by_inference(mrmc[one["panel"]]["models"][one["first"]], head, one)
+
+
+def _of_pair(one: Json, head: list[Cell]) -> Iterator[Sequence[Cell]]:
+    """The exact test; and by cluster, where patients or exams share questions."""
+    difference, none = one["difference"], [None] * 4
+    flags = list(dict.fromkeys([*difference["flags"], *one["p"]["flags"]]))
+    tests: list[Cell] = [one["p"]["value"], one["p_holm"]["value"]]
+    yield [*head, "", True, *value_cells({**difference, "flags": flags}), None, None, *none, *tests, *none]
+    if "difference_cluster" in one:
+        by = one["difference_cluster"]
+        errors: list[Cell] = [by["difference_cluster_se"], None, None, None]
+        p = one["cluster_mcnemar_chi2"]["p"]
+        yield [*head, "", False, *value_cells(by), None, None, *errors, p, None, *none]
 
 
 def _by_inference(found: Json, head: list[Cell], one: Json | None) -> Iterator[Sequence[Cell]]:

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readerstudy.report.latex import TexTable, escaped, fixed, limits, p_value, percent, stacked
+from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, p_value, percent, stacked
 from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, variants_tex
 from readerstudy.report.latex_agreement import groups_tex, mean_kappas_tex, pairs_tex
 from readerstudy.report.latex_words import INTERVAL, Rows, caption
 from readerstudy.results.stored import Json
-from readerstudy.results.tables import planned_rows
-from readerstudy.results.wording import method
+from readerstudy.results.tables import planned_pairs_table, planned_rows
+from readerstudy.results.wording import caution, method
 
 
 def tex_tables(result: Json) -> list[TexTable]:
     """Tables that would be empty are left out."""
-    tables = [accuracy_tex(result), *breakdowns_tex(result), *_comparison(result), mean_kappas_tex(result)]
-    return [*tables, *pairs_tex(result), groups_tex(result), *_time(result), *variants_tex(result)]
+    tables = [accuracy_tex(result), *breakdowns_tex(result), *_comparison(result), *_planned_pairs(result)]
+    return [
+        *tables,
+        mean_kappas_tex(result),
+        *pairs_tex(result),
+        groups_tex(result),
+        *_time(result),
+        *variants_tex(result),
+    ]
 
 
 def _comparison(result: Json) -> Iterator[TexTable]:
@@ -52,6 +59,37 @@ def _comparison(result: Json) -> Iterator[TexTable]:
     )
     head = ["Model", "Difference", "Inference", INTERVAL, "p", "p, Holm", "n"]
     yield TexTable("comparison", caption(result, text), "lrlrrrr", [(head, rows)], is_long=len(rows) > 24)
+
+
+def _planned_pairs(result: Json) -> Iterator[TexTable]:
+    table = planned_pairs_table(result)
+    if table is None:
+        return
+    rows: Rows = []
+    for one, _places in table.rows:
+        n, difference = str(one["difference"]["n"]), one["difference"]
+        found = [*(str(count) for count in one["table"].values()), n] if one["table"] else ["", "", "", "", n]
+        tests = [p_value(one["p"]["value"]), p_value(one["p_holm"]["value"])]
+        shown = limits(difference, 2, 100, signed=True) or escaped(caution(difference))
+        pair = f"{escaped(one['first'])}, {escaped(one['second'])}"
+        rows.append([pair, *found, marked(percent(difference["value"], signed=True), difference), shown, *tests])
+        if "difference_cluster" in one:
+            by, test = one["difference_cluster"], one["cluster_mcnemar_chi2"]
+            shown = limits(by, 2, 100, signed=True) or escaped(caution(by))
+            rows.append([r"\quad by patient or exam", *[""] * 6, shown, p_value(test["p"]), ""])
+    by_cluster = (
+        " The second line allows for patients or exams with several questions (t interval; McNemar test by Obuchowski "
+        "1998, not adjusted)."
+    )
+    text = (
+        "Planned pairs: accuracy of the first minus that of the second in percentage points over all tasks; questions "
+        rf"that both, the first only, the second only and neither had right; 95\,\% interval by Tango; exact McNemar "
+        rf"test, two-sided; p adjusted by Holm (tests: {table.n_tests}).{by_cluster if table.has_clusters else ''} "
+        r"\textdagger{} n below 10."
+    )
+    head = ["Pair", "Both", stacked("First only", 6), stacked("Second only", 6), "Neither", "n"]
+    head += ["Difference", INTERVAL, "p", "p, Holm"]
+    yield TexTable("planned_pairs", caption(result, text), "lrrrrrrrrr", [(head, rows)], is_long=len(rows) > 24)
 
 
 def _time(result: Json) -> Iterator[TexTable]:

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from readerstudy.report.facts import StudyFacts
-from readerstudy.results.stored import ALL_TASKS, INFERENCES, Json
+from readerstudy.results.stored import ALL_TASKS, INFERENCES, Json, planned_pairs
 
 FAILED_IN_ACCURACY = {"wrong": "counted as wrong", "exclude": "left out of accuracy"}
+REASONS = {
+    "no_such_rater": "no rater of this name",
+    "several_raters": "several raters of this name",
+    "one_rater": "one and the same rater",
+}
 FAILED_IN_AGREEMENT = {"no_rating": "were no rating in agreement", "own_category": "were an option of their own"}
 
 
@@ -27,7 +32,7 @@ def statistics_text(result: Json, facts: StudyFacts) -> str:
         f"Each model minus the mean of the readers was analysed as multi-reader multi-case data "
         f"({INFERENCES[settings['inference']]}; t with degrees of freedom after Hillis 2007), questions with a missing "
         f"answer left out; both other inferences are reported beside it. Tests by task are another, exploratory "
-        f"family; tests of pairs are post hoc.",
+        f"family; {_pairs(result)}",
         f"Agreement: {settings['agreement']}; Cohen’s kappa beside Brennan-Prediger, percent agreement and the "
         f"agreement of independent raters of the same accuracies. Its 95 % intervals are {settings['interval']} "
         f"({settings['draws']:,} draws of {drawn}, seed {settings['seed']}), raters fixed.",
@@ -39,3 +44,27 @@ def statistics_text(result: Json, facts: StudyFacts) -> str:
         text.append(f"Notes of the plan: {plan['notes'].strip().rstrip('.')}.")
     versions = ", ".join(f"{name} {version}" for name, version in facts.software.items())
     return " ".join([*text, f"Computed with: {versions}."])
+
+
+def _pairs(result: Json) -> str:
+    """What the plan says of pairs, in its words, and what came of it."""
+    family = planned_pairs(result)
+    if not family:
+        return "tests of pairs are post hoc."
+    named = "; ".join(" with ".join(pair) for pair in result["plan"]["pairs"])
+    n_tests = sum(one["p"]["value"] is not None for one in family)
+    text = [
+        f"the plan names these pairs over all tasks as a family of their own: {named}. They were compared by the exact "
+        f"McNemar test, two-sided, adjusted by Holm (tests: {n_tests}), with the difference of the accuracies and its "
+        "Tango interval. Tests of other pairs are post hoc."
+    ]
+    if any("difference_cluster" in one for one in family):
+        text.append(
+            "Since patients or exams share questions, which the exact test does not allow for, the McNemar test by "
+            "cluster (Obuchowski 1998) and a t interval by cluster stand beside it, not adjusted."
+        )
+    nobody = [
+        f"{one['first']} with {one['second']} ({REASONS[one['p']['reason']]})" for one in family if not one["table"]
+    ]
+    text += [f"Not compared: {'; '.join(nobody)}."] if nobody else []
+    return " ".join(text)

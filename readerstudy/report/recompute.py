@@ -280,6 +280,7 @@ class Panel:
     clustered: bool
     settings: Json
     strata: Sequence[Json] = field(default_factory=list)
+    planned: frozenset[frozenset[str]] = frozenset()  # the pairs of raters that the plan names; over all tasks only
 
     @property
     def n(self) -> int:
@@ -438,21 +439,22 @@ def pair_value(number: float, replicates: Array, table: Array, n_clusters: int |
 
 
 # --- which of two raters is right more often ------------------------------------------------------------------------
-def comparison_of_pair(panel: Panel, first: Array, second: Array) -> Json:
+def comparison_of_pair(panel: Panel, first: Array, second: Array, planned: bool) -> Json:
     counted = (first >= 0) & (second >= 0)
     x, y = first[counted], second[counted]
     a, b, c, d = (int(((x == i) & (y == j)).sum()) for i, j in ((1, 1), (1, 0), (0, 1), (0, 0)))
     n, post_hoc = a + b + c + d, ["post_hoc"]
+    exact = ["clusters_ignored"] * panel.clustered if planned else post_hoc
     found: Json = {"table": {"both": a, "first_only": b, "second_only": c, "neither": d}}
     if n:
         found["difference"] = value((b - c) / n, n, tango(b, c, n), small(n))
         found["difference_newcombe"] = value((b - c) / n, n, newcombe(a, b, c, d), small(n))
-        found["mcnemar_exact_p"] = value(min(1.0, 2 * at_most(min(b, c), b + c)), n, flags=post_hoc)
+        found["mcnemar_exact_p"] = value(min(1.0, 2 * at_most(min(b, c), b + c)), n, flags=exact)
         found["mcnemar_midp"] = value(mid_p(b, c), n, flags=post_hoc)
     else:
         nothing = value(None, 0, reason="no_common_questions")
         found |= dict.fromkeys(("difference", "difference_newcombe"), nothing)
-        found |= dict.fromkeys(("mcnemar_exact_p", "mcnemar_midp"), nothing | {"flags": post_hoc})
+        found |= {"mcnemar_exact_p": nothing | {"flags": exact}, "mcnemar_midp": nothing | {"flags": post_hoc}}
     nothing_differs = "no_variation" if n else "no_common_questions"
     found["mcnemar_chi2"] = chi_square((b - c) ** 2 / (b + c) if b + c else None, 1, n, nothing_differs)
     if panel.clustered:
@@ -463,6 +465,7 @@ def comparison_of_pair(panel: Panel, first: Array, second: Array) -> Json:
         m, squares = len(apart), float((apart**2).sum())
         chi2 = (m - 1) / m * float(apart.sum()) ** 2 / squares if squares and m > 1 else None
         found["cluster_mcnemar_chi2"] = chi_square(chi2, 1, n, "few_clusters" if squares else nothing_differs)
+        found["cluster_mcnemar_chi2"] |= {"flags": [] if planned else post_hoc}
     return found
 
 
@@ -680,7 +683,9 @@ def mean_kappas(panel: Panel, weights: Array) -> Json:
 
 
 # --- one panel ------------------------------------------------------------------------------------------------------
-def panels_of(ratings: Ratings, settings: Json, strata: Sequence[Json]) -> list[Panel]:
+def panels_of(
+    ratings: Ratings, settings: Json, strata: Sequence[Json], planned: frozenset[frozenset[str]]
+) -> list[Panel]:
     """By cluster throughout, once any cluster has two questions."""
     clustered = len(np.unique(ratings.cluster)) < len(ratings.cluster)
     found = []
@@ -689,7 +694,8 @@ def panels_of(ratings: Ratings, settings: Json, strata: Sequence[Json]) -> list[
         if name == ALL or len(part.case):
             answers, q = answers_of(part, settings)
             correct = correct_of(part, settings)
-            found.append(Panel(name, part, answers, q, correct, units(part.cluster), clustered, settings, strata))
+            drawn, named = units(part.cluster), planned if name == ALL else frozenset()
+            found.append(Panel(name, part, answers, q, correct, drawn, clustered, settings, strata, named))
     return found
 
 
@@ -700,7 +706,8 @@ def panel_of(panel: Panel) -> Json:
     pairs = []
     for i, j in combinations(order, 2):
         entry = {"first": ratings.names[i], "second": ratings.names[j], **agreement_of_pair(panel, i, j, drawn)}
-        pairs.append(entry | comparison_of_pair(panel, panel.correct[i], panel.correct[j]))
+        planned = frozenset((entry["first"], entry["second"])) in panel.planned
+        pairs.append(entry | comparison_of_pair(panel, panel.correct[i], panel.correct[j], planned))
     return {
         "n": panel.n,
         "n_clusters": panel.m,
@@ -844,6 +851,49 @@ def holm(family: list[Json]) -> list[Json]:
         highest = max(highest, min(1.0, (len(ranked) - rank) * one["p"]["value"]))
         one["p_holm"] = one["p"] | {"value": highest}
     return [{"p_holm": one["p"]} | one for one in family]
+
+
+# --- the pairs that the plan names ----------------------------------------------------------------------------------
+def pairs_named(analysis: Json) -> list[tuple[list[str], str]]:
+    """Two raters each, or the words of the plan with the reason why they mean no two raters; these come last.
+
+    A model is meant by its name, and by its name and version, whichever of the two the analysis calls it.
+    """
+    found: list[tuple[list[str], str]] = []
+    for words in analysis["plan"].get("pairs", []):
+        (one, why), (other, why_not) = (raters_meant(word, analysis["raters"]) for word in words)
+        two = [[a, b] for a in one for b in other if a != b]
+        if not two:
+            found.append((words, why or why_not or ("one_rater" if one and other else "no_such_rater")))
+        found += [(names, "") for names in two if all(set(names) != set(before) for before, no in found if not no)]
+    return sorted(found, key=lambda one: bool(one[1]))
+
+
+def raters_meant(word: str, raters: Sequence[Json]) -> tuple[list[str], str]:
+    if word in ("each reader", "each model"):
+        return [one["name"] for one in raters if one["kind"] == word.removeprefix("each ")], ""
+    meant = []
+    for one in raters:
+        names, version = [one["name"]], f" {one.get('version', '')}" if one["kind"] == "model" else ""
+        if version.strip():
+            names += [one["name"] + version, *([one["name"][: -len(version)]] if one["name"].endswith(version) else [])]
+        if any(" ".join(name.split()).casefold() == " ".join(word.split()).casefold() for name in names):
+            meant.append(one["name"])
+    return (meant, "") if len(meant) == 1 else ([], "several_raters" if meant else "no_such_rater")
+
+
+def comparisons_of_pairs(pairs: Sequence[Json], named: list[tuple[list[str], str]]) -> list[Json]:
+    """``pairs``: those of all tasks. Holm over those that have a p."""
+    family = []
+    for (first, second), reason in named:
+        if reason:
+            nothing = value(None, 0, reason=reason)
+            family.append({"first": first, "second": second, "table": None, "difference": nothing, "p": nothing})
+        else:
+            [pair] = [one for one in pairs if {one["first"], one["second"]} == {first, second}]
+            known = ("first", "second", "table", "difference", "difference_cluster", "cluster_mcnemar_chi2")
+            family.append({name: pair[name] for name in known if name in pair} | {"p": pair["mcnemar_exact_p"]})
+    return [one | {"family": "planned pairs", "planned": True, "panel": ALL} for one in holm(family)]
 
 
 # --- time per case --------------------------------------------------------------------------------------------------
@@ -1046,13 +1096,17 @@ def discrimination(correct: Array, case: int, scored: Array) -> float | None:
 def parts_of(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every part of one result with its place in analysis.json, over these questions and answers."""
     settings, plan = analysis["settings"], analysis["plan"]
-    panels = panels_of(ratings, settings, analysis["strata"])
+    named = pairs_named(analysis)
+    two = frozenset(frozenset(names) for names, reason in named if not reason)
+    panels = panels_of(ratings, settings, analysis["strata"], two)
+    computed: dict[str, Json] = {}
     for panel in panels:
-        yield ("panels", panel.name), panel_of(panel)
+        computed[panel.name] = panel_of(panel)
+        yield ("panels", panel.name), computed[panel.name]
     first, *others = [mrmc_of(panel, plan) for panel in panels]
     mrmc = first | {"tasks": {panel.name: one for panel, one in zip(panels[1:], others, strict=True)}}
     yield ("mrmc",), mrmc
-    yield ("comparisons",), comparisons_of(mrmc, plan)
+    yield ("comparisons",), [*comparisons_of(mrmc, plan), *comparisons_of_pairs(computed[ALL]["pairs"], named)]
     yield ("time",), time_of(ratings)
     yield ("tables",), tables_of(ratings, panels[0].correct)
 

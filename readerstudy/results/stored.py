@@ -12,7 +12,7 @@ Json = Mapping[str, Any]
 ALL_TASKS = "All tasks"
 READER, MODEL = "reader", "model"
 N_OPTIONS = 4
-PRIMARY = "primary"
+PRIMARY, PLANNED_PAIRS = "primary", "planned pairs"  # families of comparisons
 INFERENCES = {  # as the JSON names them, and in words
     "random_readers_random_questions": "random readers, random questions",
     "fixed_readers_random_questions": "these readers, random questions",
@@ -73,7 +73,14 @@ def planned_comparisons(result: Json) -> list[Json]:
     return sorted(rows, key=lambda one: (one["difference"]["value"] is None, -(one["difference"]["value"] or 0.0)))
 
 
-NAMING = frozenset({"name", "first", "second", "reader", "order"})  # what the JSON calls a rater by, beside keys
+def planned_pairs(result: Json) -> list[Json]:
+    """The pairs that the plan names, tested over all tasks and adjusted among themselves; in the order of the plan."""
+    return [one for one in result["comparisons"] if one["family"] == PLANNED_PAIRS]
+
+
+NAMING = frozenset(
+    {"name", "first", "second", "reader", "order", "pairs"}
+)  # what the JSON calls raters by, beside keys
 
 
 def with_names(result: Json, names: Mapping[str, str]) -> dict[str, Any]:

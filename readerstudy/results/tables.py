@@ -14,6 +14,7 @@ from readerstudy.results.stored import (
     order_of,
     panel_names,
     planned_comparisons,
+    planned_pairs,
     raters_of,
 )
 
@@ -36,6 +37,28 @@ def planned_rows(result: Json) -> list[Planned]:
         ]
         found.append(Planned(row, values))
     return found
+
+
+@dataclass(frozen=True)
+class PlannedPairs:
+    """The family of pairs that the plan names, one test for each."""
+
+    rows: list[tuple[Json, tuple[int, int] | None]]  # with the places of the two in the order of raters
+    n_tests: int  # over which p is adjusted
+
+    @property
+    def has_clusters(self) -> bool:
+        return any("difference_cluster" in row for row, _places in self.rows)
+
+    def of(self, first: str, second: str) -> Json | None:
+        return next((row for row, _places in self.rows if {row["first"], row["second"]} == {first, second}), None)
+
+
+def planned_pairs_table(result: Json) -> PlannedPairs | None:
+    """Nothing where the plan names no pair."""
+    found, place = planned_pairs(result), {name: row for row, name in enumerate(order_of(result))}
+    rows = [(one, (place[one["first"]], place[one["second"]]) if one["table"] else None) for one in found]
+    return PlannedPairs(rows, sum(one["p"]["value"] is not None for one in found)) if rows else None
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ def _reason(code: str) -> str:
         "no_variation": _("undefined: only one answer was ever given"),
         "one_rater": _("undefined: one rater only"),
         "zero_trials": _("nothing to count"),
+        "no_such_rater": _("no rater of this analysis has this name"),
+        "several_raters": _("several raters have this name"),
         "hidden": _("not shown: too few questions"),
         "stratum_too_small": _("fewer than 2 questions of a task or stratum"),
     }.get(code, code)
@@ -34,6 +36,7 @@ def flag(code: str) -> str:
         "no_variation": _("patients or exams do not differ"),
         "few_readers": _("fewer than 5 readers: the population of readers is poorly known"),
         "post_hoc": _("post hoc"),
+        "clusters_ignored": _("takes questions of one patient or exam as independent"),
         "stratum_too_small": _("fewer than 2 questions of a task or stratum"),
     }.get(code, code)
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.checking import Place, notes_of, problems_by_place
+from readerstudy.design.checking import Place, notes_of, planned_pairs_of, problems_by_place
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import indication_notes, sha256_of_told, shows_indications, told_cases
 from readerstudy.design.ordering import orders_needed
@@ -56,6 +56,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         n_orders=orders_needed(study.n_readers, study.n_orders),
         coordinates=coordinates,
         to_read=_to_read(study) if is_draft and coordinates else None,
+        pairs=planned_pairs_of(study),
     )
     return render(request, "readerstudy/design/freeze.html", context)
 

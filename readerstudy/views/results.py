@@ -23,7 +23,14 @@ from readerstudy.results.figure_files import NOBODY, NoSuchFigure, figure_file, 
 from readerstudy.results.looking import is_seen, newest_analysis
 from readerstudy.results.naming import reader_names
 from readerstudy.results.stored import has_times
-from readerstudy.results.tables import accuracy_table, claims_of, mean_kappas, planned_rows, variants_table
+from readerstudy.results.tables import (
+    accuracy_table,
+    claims_of,
+    mean_kappas,
+    planned_pairs_table,
+    planned_rows,
+    variants_table,
+)
 from readerstudy.results.way import Seen
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.results_access import seen_analysis, seen_result
@@ -68,6 +75,7 @@ def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         **seen.context(),
         "planned": planned_rows(result),
         "claims": claims_of(result),
+        "planned_pairs": planned_pairs_table(result),
         "readers_mean": result["mrmc"]["readers"],
         "kappas": mean_kappas(result),
         "accuracy": accuracy_table(result),

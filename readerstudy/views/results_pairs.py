@@ -17,7 +17,7 @@ from readerstudy.results.cases import cases_shown
 from readerstudy.results.disagreeing import disagreements
 from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
 from readerstudy.results.stored import ALL_TASKS, pair_between, panel_names, runs_of
-from readerstudy.results.tables import group_table
+from readerstudy.results.tables import group_table, planned_pairs_table
 from readerstudy.results.way import Seen
 from readerstudy.views.results_access import panel_named, rater_at, seen_result
 
@@ -65,7 +65,7 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
     pair = pair_between(result["panels"][panel], rater_at(result, first), rater_at(result, second))
     said = disagreements(result, panel, pair.first, pair.second, agree)
     page = Paginator(said, CASES_A_PAGE).get_page(request.GET.get("page"))
-    names = (pair.first, pair.second)
+    names, family = (pair.first, pair.second), planned_pairs_table(result)
     context: dict[str, Any] = {
         **seen.context(),
         "panel": result["panels"][panel],
@@ -78,6 +78,9 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
         "entry": pair.entry,
         "bank_mix": bank_mix_of_pair(result, pair.first, pair.second) if panel == ALL_TASKS else None,
         "differences": [pair.entry[name] for name in DIFFERENCES if name in pair.entry],
+        "family": family,
+        "planned": family.of(*names) if family else None,
+        "is_whole": panel == ALL_TASKS,
         "n_table": sum(pair.entry["table"].values()),
         "page": page,
         "cases": cases_shown(seen.analysis.study, names, runs_of(result), list(page.object_list)),

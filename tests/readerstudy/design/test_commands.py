@@ -168,6 +168,17 @@ def test_a_plan_can_draw_its_cases(tmp_path: Path) -> None:
     assert study.orders.count() == 12
 
 
+def test_the_plan_of_the_documentation_names_its_pairs_and_so_does_its_export(tmp_path: Path) -> None:
+    plan = json.loads(DOCUMENT.read_text().split("```json\n")[1].split("```")[0])
+    make_questions(4)
+    path, exported = tmp_path / "plan.json", tmp_path / "exported.json"
+    path.write_text(json.dumps({**plan, "bank": "Bank", "draw": {}, "cases": [1, 2, 3, 4]}))
+    made = json.loads(run("create_study", path, "--json"))
+    assert any("planned pairs so far: Model A." in note for note in made["notes"])
+    run("export_protocol", plan["name"], "--output", exported)
+    assert json.loads(exported.read_text())["analysis"]["pairs"] == [["Model A", "each reader"], ["R1", "R2"]]
+
+
 @pytest.mark.parametrize(
     ("content", "words"),
     [
@@ -178,6 +189,10 @@ def test_a_plan_can_draw_its_cases(tmp_path: Path) -> None:
         ('{"name": "T", "bank": "Bank", "colour": 1}', "colour: A plan has no such value"),
         ('{"name": "T", "bank": "Bank", "cases": [1, {"question": true}]}', "cases 2, question: A whole number"),
         ('{"name": "T", "bank": "Bank", "rules": {"n_ready": 99}}', "rules, n_ready: Two to ten"),
+        (
+            '{"name": "T", "bank": "Bank", "analysis": {"pairs": [["M", "R1"], ["R1", "R1"]]}}',
+            "analysis, pairs: Pair 2 has the same name on both sides.",
+        ),
         ('{"name": "T", "bank": "Bank", "arms": [{"aid": "oracle"}]}', "arms 1, aid: One of"),
         ('{"name": "T", "bank": "Bank", "deadline_at": "2027-01-31T18:00"}', "deadline_at: Say the offset"),
         ('{"name": "T", "bank": "Bank", "cases": [{"question": 1, "revision": 2}]}', "another wording of these"),

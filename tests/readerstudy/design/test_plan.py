@@ -51,7 +51,12 @@ PLANS = st.builds(
     sets=st.lists(st.builds(PlannedSet, TEXT, st.lists(st.integers(1, 9)).map(tuple)), max_size=3).map(tuple),
     arms=st.lists(st.builds(PlannedArm, st.sampled_from(Information), st.sampled_from(Aid)), min_size=1).map(tuple),
     rules=RULES,
-    analysis=st.builds(AnalysisPlan, margin=st.one_of(st.none(), st.floats(0.01, 0.5)), notes=TEXT),
+    analysis=st.builds(
+        AnalysisPlan,
+        margin=st.one_of(st.none(), st.floats(0.01, 0.5)),
+        pairs=st.sampled_from([(), (("Model A", "each reader"), ("R1", "R2"))]),
+        notes=TEXT,
+    ),
     n_readers=st.integers(1, 500),
     n_orders=st.integers(0, 2000),
     consent=TEXT,

@@ -38,6 +38,7 @@ OF_READERS = [State.MISSING, State.UNCONFIRMED, State.DECLINED, State.TIMED_OUT,
 OF_MODELS = [State.MISSING, State.FAILED]
 INFERENCES = ["random readers, random questions", "fixed readers, random questions", "as we please"]
 LEVELS = ["easy", "medium", "hard"]
+NAMES = ["each reader", "each model", "R0", "R1", "R2", "m0", "M0 1", "M1", "M2 2", "nobody"]
 
 
 def random_study(seed: int) -> tuple[StudyArrays, Settings]:
@@ -56,7 +57,8 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
     order = np.array([rng.permutation(n) + 1 for _rater in reading])
     questions = _questions(rng, key)
     setting = {name: str(rng.choice(known)) for name, known in SWITCHES.items()}
-    plan = AnalysisPlan(inference=str(rng.choice(INFERENCES)), margin=0.1 if rng.random() < 0.5 else None)
+    margin = 0.1 if rng.random() < 0.5 else None
+    plan = AnalysisPlan(inference=str(rng.choice(INFERENCES)), margin=margin, pairs=_pairs(seed))
     arrays = StudyArrays(
         study=f"Random study {seed}",
         slug="random",
@@ -65,9 +67,7 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
         plan=plan.as_json(),
         cluster_level="exam",
         cells=_cells(rng, questions),
-        raters=tuple(
-            Rater(f"R{row}" if one else f"M{row}", READER if one else MODEL, {}) for row, one in enumerate(reading)
-        ),
+        raters=tuple(_rater(row, is_reader=bool(one), n_readers=n_readers) for row, one in enumerate(reading)),
         questions=questions,
         state=state,
         option=_options(rng, key, state),
@@ -84,6 +84,22 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
         ),
     )
     return arrays, Settings(seed=int(rng.integers(2**40)), draws=100, **setting)
+
+
+def _rater(row: int, *, is_reader: bool, n_readers: int) -> Rater:
+    """Some models have a version, and the third is called by it."""
+    if is_reader:
+        return Rater(f"R{row}", READER, {})
+    place = row - n_readers
+    return Rater(("M0", "M1", "M2 2")[place], MODEL, {"version": ("1", "", "2")[place]})
+
+
+def _pairs(seed: int) -> tuple[tuple[str, str], ...]:
+    """None in half of the studies; else up to five, of raters that there may be or not. Drawn apart from the rest."""
+    rng = np.random.default_rng([seed, 1])
+    drawn = [sorted(map(str, rng.choice(NAMES, 2))) for _pair in range(int(rng.integers(6)))]
+    pairs = {(first, second) for first, second in drawn if first != second or first.startswith("each")}
+    return tuple(sorted(pairs)) if rng.random() < 0.5 else ()
 
 
 def _states(rng: np.random.Generator, reading: NDArray[np.bool_], shape: tuple[int, int]) -> NDArray[np.int8]:

@@ -13,6 +13,7 @@ import pytest
 
 from readerstudy.analysis.arrays import Times, Voided
 from readerstudy.analysis.computing import compute
+from readerstudy.design.rules import AnalysisPlan
 from readerstudy.report.latex import escaped, fixed, stacked, whole_document
 from readerstudy.report.latex_tables import tex_tables
 from readerstudy.results.stored import ALL_TASKS
@@ -85,8 +86,23 @@ def test_every_caption_says_n_rule_and_that_data_are_simulated(tables: dict[str,
     assert "n in the head" in tables["accuracy"]
 
 
+def test_planned_pairs_stand_after_the_comparison(result: dict[str, Any]) -> None:
+    plan = AnalysisPlan(pairs=(("Good", "R2"), ("R_9", "Poor"))).as_json()
+    tables = {one.name: one.tex() for one in tex_tables(small_result(plan=plan))}
+    assert list(tables)[3:5] == ["comparison", "planned_pairs"]
+    tex = tables["planned_pairs"]
+    assert (
+        r"Good, R2 & 2 & 2 & 0 & 0 & 4 & +50.00\textsuperscript{\textdagger} & ($-$23.48 to +85.00) & 0.500 & " in tex
+    )
+    assert r"R\_9, Poor &  &  &  &  & 0 & n/a & no rater of this analysis has this name & n/a & n/a" in tex
+    assert "Holm (tests: 1)" in tex
+    assert "by patient or exam" not in tex
+
+
 def test_rows_have_as_many_cells_as_the_table_has_columns(tables: dict[str, str]) -> None:
-    for tex in tables.values():
+    plan = AnalysisPlan(pairs=(("each model", "each reader"), ("R9", "Poor"))).as_json()
+    planned = {one.name: one.tex() for one in tex_tables(small_result(plan=plan, clusters=[0, 0, 1, 2]))}
+    for tex in (*tables.values(), planned["planned_pairs"]):
         (columns,) = re.findall(r"\\begin\{(?:tabular|longtable)\}\{@\{\}(\w+)@\{\}\}", tex)
         rows = [line for line in tex.splitlines() if line.endswith(r" \\")]
         assert rows
@@ -108,6 +124,7 @@ def awkward() -> dict[str, Any]:
             voided={1: Voided.AFTER_UNBLINDING},
             times=Times(active, empty, empty),
             study=HOSTILE,
+            plan=AnalysisPlan(pairs=(("each model", "each reader"), ("R_9", "]*[-- \\input{x}"))).as_json(),
         ),
         QUICK,
     )
@@ -116,7 +133,7 @@ def awkward() -> dict[str, Any]:
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="LaTeX is not on this machine")
 def test_all_of_it_compiles_whatever_the_names(tmp_path: Path) -> None:
     tables = tex_tables(awkward())
-    assert {"time", "variants"} <= {one.name for one in tables}
+    assert {"time", "variants", "planned_pairs"} <= {one.name for one in tables}
     for table in tables:
         (tmp_path / f"{table.name}.tex").write_text(table.tex(), encoding="utf-8")
     (tmp_path / "all_tables.tex").write_text(whole_document(tables, escaped(HOSTILE)), encoding="utf-8")

@@ -27,6 +27,7 @@ from tests.readerstudy.report import random_studies
 
 SCRIPT = Path(recompute.__file__)
 QUICK = Settings(seed=2**33 + 7, draws=100)
+PAIRS = (("M0, =1", "each reader"), ("r0", "R1"), ("R9", "R0"))  # the last one left
 GOLDEN = "stats/golden/paper_shaped_study.json"
 Ran = subprocess.CompletedProcess[str]
 Tampered = Callable[[Callable[[dict[str, Any]], object]], list[str]]
@@ -68,7 +69,7 @@ def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_mode
     excluded = [{"kind": "case", "case": row + 1, "question": row + 1, "decided": _when(row, voided)} for row in voided]
     return replace(
         arrays,
-        plan=AnalysisPlan(margin=0.2).as_json(),
+        plan=AnalysisPlan(margin=0.2, pairs=PAIRS).as_json(),
         cells=[(task, level, 500) for task in sorted(set(tasks)) for level in ("easy", "hard")],
         questions=replace(
             about,
@@ -211,6 +212,19 @@ def tampered(report: Path, capsys: pytest.CaptureFixture[str]) -> Tampered:
     return after
 
 
+def test_a_changed_p_of_a_planned_pair_is_named(tampered: Tampered) -> None:
+    def change(result: dict[str, Any]) -> None:
+        family = [one for one in result["comparisons"] if one["family"] == "planned pairs"]
+        assert [(one["first"], one["second"]) for one in family][-2:] == [("R0", "R1"), ("R9", "R0")]
+        assert family[-1]["p"]["reason"] == "no_such_rater"
+        family[-2]["p_holm"]["value"] *= 1 - 1e-6
+
+    lines = tampered(change)
+    [line] = [one for one in lines if one.startswith("  ")]
+    assert line.startswith("  comparisons[All tasks, R0, R1].p_holm.value: analysis.json ")
+    assert lines[-1] == "1 differ"
+
+
 def test_a_changed_number_is_named_with_both_values(tampered: Tampered) -> None:
     def change(result: dict[str, Any]) -> None:
         pair = result["panels"]["All tasks"]["pairs"][0]
@@ -257,7 +271,8 @@ def _drop_value(result: dict[str, Any]) -> None:
 
 
 def _drop_flag(result: dict[str, Any]) -> None:
-    result["comparisons"][-1]["p"]["flags"] = []
+    post_hoc = [one for one in result["comparisons"] if not one["planned"]]
+    post_hoc[-1]["p"]["flags"] = []
 
 
 def _move_case(result: dict[str, Any]) -> None:
@@ -268,11 +283,15 @@ def _drop_variant(result: dict[str, Any]) -> None:
     del result["variants"]["with_slips"]
 
 
+def _unplan(result: dict[str, Any]) -> None:
+    del result["plan"]["pairs"]
+
+
 def _claim(result: dict[str, Any]) -> None:
     result["comparisons"][0]["superior"] = not result["comparisons"][0]["superior"]
 
 
-@pytest.mark.parametrize("change", [_swap_seed, _drop_value, _drop_flag, _move_case, _drop_variant, _claim])
+@pytest.mark.parametrize("change", [_swap_seed, _drop_value, _drop_flag, _move_case, _drop_variant, _claim, _unplan])
 def test_what_else_was_changed_is_found(tampered: Tampered, change: Callable[[dict[str, Any]], None]) -> None:
     assert tampered(change)[-1].endswith(" differ")
 

@@ -8,6 +8,7 @@ import pytest
 
 from annotation.exports.tables import Cell
 from readerstudy.analysis.arrays import Voided
+from readerstudy.design.rules import AnalysisPlan
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.other_sheets import other_sheets
@@ -109,6 +110,26 @@ def test_comparisons_by_three_inferences(result: dict[str, Any], sheets: dict[st
         assert primary["p_holm"] == one["p_holm"]["value"]
         assert (primary["planned"], primary["superior"]) == (one["planned"], one["superior"])
         assert all(row["p_holm"] is None for row in mine if not row["primary"])
+
+
+def test_planned_pairs_follow_the_comparisons_with_the_test_by_cluster_beside() -> None:
+    plan = AnalysisPlan(pairs=(("Good", "each reader"), ("R9", "Poor"))).as_json()
+    result = small_result(plan=plan, clusters=[0, 0, 1, 2])
+    [sheet] = [one for one in agreement_sheets(result) if one.name == "comparison"]
+    rows = [row for row in rows_of(sheet) if row["family"] == "planned pairs"]
+    assert rows == rows_of(sheet)[-5:]
+    assert [(row["first"], row["second"], row["primary"]) for row in rows] == [
+        *(("Good", "R1", True), ("Good", "R1", False)),
+        *(("Good", "R2", True), ("Good", "R2", False)),
+        ("R9", "Poor", True),
+    ]
+    for row, by_cluster, one in zip(rows[:4:2], rows[1:4:2], result["comparisons"][-3:-1], strict=True):
+        same(row, one["difference"] | {"flags": ["small_n", "clusters_ignored"]})
+        assert (row["p"], row["p_holm"], row["planned"]) == (one["p"]["value"], one["p_holm"]["value"], True)
+        same(by_cluster, one["difference_cluster"])
+        assert by_cluster["se"] == one["difference_cluster"]["difference_cluster_se"]
+        assert (by_cluster["p"], by_cluster["p_holm"]) == (one["cluster_mcnemar_chi2"]["p"], None)
+    assert (rows[4]["value"], rows[4]["reason"], rows[4]["p"]) == (None, "no_such_rater", None)
 
 
 def test_times_cases_variants_and_what_is_left_out(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:

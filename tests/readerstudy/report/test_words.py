@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.models import User
+from readerstudy.design.rules import AnalysisPlan
 from readerstudy.figures.flow import flow_figure
 from readerstudy.figures.rendering import FigureForm, rendered
 from readerstudy.figures.style import Width
@@ -20,6 +21,7 @@ from readerstudy.report.guideline_items import ITEMS
 from readerstudy.report.methods import methods_text
 from readerstudy.results.looking import stored_result
 from tests.readerstudy.report.made import HOSTILE, reported_analysis
+from tests.readerstudy.results.made import small_result
 
 Said = tuple[dict[str, Any], StudyFacts]
 
@@ -96,6 +98,23 @@ def test_a_plan_of_its_own_makes_everything_post_hoc(said: Said) -> None:
     text = flat(methods_text({**result, "plan": {**result["plan"], "is_planned": False, "margin": 0.05}}, facts))
     assert "every test is post hoc" in text
     assert "margin 5 percentage points" in text
+
+
+def test_methods_name_the_planned_pairs_and_how_they_were_tested(said: Said) -> None:
+    _result, facts = said
+    assert "tests of pairs are post hoc." in flat(methods_text(*said))
+    plan = AnalysisPlan(pairs=(("each model", "R1"), ("R7", "Good"))).as_json()
+    text = flat(methods_text(small_result(plan=plan) | {"excluded": []}, facts))
+    for words in (
+        "these pairs over all tasks as a family of their own: each model with R1; R7 with Good.",
+        "exact McNemar test, two-sided, adjusted by Holm (tests: 2)",
+        "Tests of other pairs are post hoc.",
+        "Not compared: R7 with Good (no rater of this name).",
+    ):
+        assert words in text, words
+    assert "Obuchowski" not in text
+    text = flat(methods_text(small_result(plan=plan, clusters=[0, 0, 1, 2]), facts))
+    assert "the McNemar test by cluster (Obuchowski 1998) and a t interval by cluster stand beside it" in text
 
 
 def test_the_items_of_the_guidelines_stand_once() -> None:

@@ -11,6 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
 from readerstudy.analysis.arrays import Voided
+from readerstudy.design.rules import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.templatetags.results import as_kappa
@@ -129,6 +130,45 @@ def test_before_and_after_stand_side_by_side(coordinator: Client, seen: Analysis
         kappa = one["panels"]["All tasks"]["groups"]["all"]["mean_kappa_difference"]["value"]
         assert f"{abs(kappa):.3f}" in part
     assert part.index("Readers among themselves") < part.index("Readers with models")
+
+
+PLANNED = AnalysisPlan(pairs=(("Good", "each reader"), ("Poor", "R7"))).as_json()
+
+
+def test_planned_pairs_stand_under_the_primary_comparison(coordinator: Client, seen: Analysis) -> None:
+    assert "Planned pairs" not in coordinator.get(address("study-analysed", seen)).content.decode()
+    result = small_result(plan=PLANNED)
+    named = stored(seen.study, result)
+    page = " ".join(coordinator.get(address("study-analysed", named)).content.decode().split())
+    part = page[page.index('id="planned-pairs-title"') : page.index('id="kappas-title"')]
+    assert page.index('id="planned-title"') < page.index('id="planned-pairs-title"')
+    assert "adjusted by Holm over 2 planned pairs" in part
+    assert f'href="{address("study-pair", named, 2, 0)}"><bdi>Good</bdi> · <bdi>R1</bdi>' in part
+    assert '<td class="number">0.500</td><td class="number">1.000</td><td class="number">4</td>' in part
+    assert "<bdi>Poor</bdi> · <bdi>R7</bdi></th>" in part  # nobody to open
+    assert "no rater of this analysis has this name" in part
+    assert "by patient or exam" not in part
+    clustered = stored(seen.study, small_result(plan=PLANNED, clusters=[0, 0, 1, 2]))
+    page = coordinator.get(address("study-analysed", clustered)).content.decode()
+    assert "Both take questions of one patient or exam as independent" in page
+
+
+def test_a_planned_pair_shows_its_p_over_all_tasks(coordinator: Client, seen: Analysis) -> None:
+    named = stored(seen.study, small_result(plan=PLANNED, clusters=[0, 0, 1, 2]))
+    pair, other = address("study-pair", named, 2, 1), address("study-pair", named, 3, 1)
+    page = coordinator.get(pair).content.decode()
+    assert "one of the family “planned pairs” of 2 tests, adjusted by Holm" in page
+    row = '<th scope="row">Exact McNemar test</th><td class="number">0.500</td><td class="number">1.000</td>'
+    assert f'{row}<td class="number">4</td>' in page
+    assert '<th scope="row">McNemar test by patient or exam, Obuchowski 1998</th><td class="number">0.248</td>' in page
+    assert "takes questions of one patient or exam as independent" in page
+    by_task = coordinator.get(f"{pair}?task=presence").content.decode()
+    assert "Planned test" not in by_task
+    assert "The plan names this pair over all tasks: its p value stands there." in by_task
+    page = coordinator.get(other).content.decode()
+    assert "The plan does not name this pair, so no p value is shown." in page
+    page = coordinator.get(address("study-pair", seen, 2, 1)).content.decode()
+    assert "No pair is part of the planned family" in page
 
 
 def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: Analysis) -> None:

@@ -94,6 +94,7 @@ def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft
         least_width="1200",
         least_height="700",
         margin="0.05",
+        pairs="Model A | each reader\r\n\r\nR1|R2",
         deadline="2027-01-31T18:00",
         time_zone="Asia/Tokyo",
     )
@@ -105,10 +106,12 @@ def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft
     assert (rules.time_limit_s, rules.confidence, rules.slips) == (90, True, True)
     assert (rules.hidden_tools, rules.least_width, rules.least_height) == (("line", "ratio"), 1200, 700)
     assert read_analysis(draft.analysis).margin == 0.05
+    assert read_analysis(draft.analysis).pairs == (("Model A", "each reader"), ("R1", "R2"))
     assert draft.deadline_at == datetime(2027, 1, 31, 9, 0, tzinfo=UTC)
     assert (draft.consent, draft.time_zone) == ("You agree.", "Asia/Tokyo")
     page = coordinator.get("/studies/trial/rules/").content.decode()
     assert 'value="2027-01-31T18:00"' in page
+    assert "Model A | each reader\nR1 | R2</textarea>" in page
 
 
 def test_the_page_as_it_is_shown_changes_nothing(coordinator: Client, draft: ReaderStudy) -> None:
@@ -148,6 +151,8 @@ def test_what_another_step_decides_stays(coordinator: Client, draft: ReaderStudy
         ({"least_width": "1200"}, "least_width"),
         ({"margin": "2"}, "margin"),
         ({"margin": "nan"}, "margin"),
+        ({"pairs": "Model A and R1"}, "pairs"),
+        ({"pairs": "Model A | R1\nR1 | model a"}, "pairs"),
         ({"hidden_tools": ["hammer"]}, "hidden_tools"),
         ({"time_zone": "Mars/Base"}, "time_zone"),
         ({"deadline": "tomorrow"}, "deadline"),
@@ -189,7 +194,10 @@ def test_readers_and_orders_are_stored(coordinator: Client, draft: ReaderStudy) 
 
 
 def test_a_frozen_design_is_shown_and_does_not_change(coordinator: Client, draft: ReaderStudy, cora: User) -> None:
+    draft.analysis = AnalysisPlan(pairs=(("Model A", "R1"),)).as_json()
+    draft.save()
     freeze_study(draft, actor=cora, at=NOON)
+    assert "Model A | R1" in coordinator.get("/studies/trial/rules/").content.decode()
     for step in STEPS:
         page = coordinator.get(f"/studies/trial/{step}/").content.decode()
         assert "<form" not in page.partition("<main")[2]

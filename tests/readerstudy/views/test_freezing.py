@@ -75,6 +75,17 @@ def test_freezing_leads_to_the_study_with_its_hash(coordinator: Client, draft: R
     assert "cannot change" in coordinator.post(ADDRESS, follow=True).content.decode()
 
 
+def test_planned_pairs_are_among_what_is_frozen(coordinator: Client, draft: ReaderStudy) -> None:
+    assert "Planned pairs" not in coordinator.get(ADDRESS).content.decode()
+    ReaderStudy.objects.update(analysis={"pairs": [["Model <A>", "each reader"]]})
+    for _state in ("draft", "frozen"):
+        page = coordinator.get(ADDRESS).content.decode()
+        assert "<bdi>Model &lt;A&gt;</bdi> with <bdi>each reader</bdi>" in page
+        coordinator.post(ADDRESS)
+    draft.refresh_from_db()
+    assert draft.state == StudyState.FROZEN
+
+
 def test_what_is_allowed_is_said(coordinator: Client, draft: ReaderStudy) -> None:
     ReaderStudy.objects.update(contact="")
     page = coordinator.get(ADDRESS)
