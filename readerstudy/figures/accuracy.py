@@ -18,7 +18,7 @@ from readerstudy.figures.style import (
     note,
     rows_of_names,
 )
-from readerstudy.results.stored import ALL_TASKS, N_OPTIONS, READER, Json, raters_of
+from readerstudy.results.stored import ALL_TASKS, INFERENCES, N_OPTIONS, READER, Json, raters_of
 
 
 def accuracy_figure(result: Json, width: Width) -> Figure:
@@ -41,7 +41,7 @@ def accuracy_figure(result: Json, width: Width) -> Figure:
     if mean is not None:
         axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=(0, (5, 2)))
     figure.legend(handles=_legend(mean is not None), loc="outside upper left", ncols=2, frameon=False, borderpad=0)
-    note(figure, result, "95 % interval by Wilson")
+    note(figure, result, _rules(result["mrmc"]["readers"], "\n" if width == Width.ONE else " "))
     return figure
 
 
@@ -73,6 +73,16 @@ def _number(accuracy: Json, *, with_interval: bool) -> str:
         low, high = accuracy["ci95"]
         limits = f" ({100 * low:.2f} to {100 * high:.2f})"
     return f"{100 * accuracy['value']:.2f}{limits}, {accuracy['n']}"
+
+
+def _rules(mean: Json, between: str) -> str:
+    """How the intervals were made, and the mean of the readers as a number."""
+    said = "95 % interval by Wilson"
+    if mean["value"] is None:
+        return said
+    limits = f" ({100 * mean['ci95'][0]:.2f} to {100 * mean['ci95'][1]:.2f})" if mean["ci95"] else ", no interval"
+    of = f"mean of the readers {100 * mean['value']:.2f}{limits}, {mean['n_questions']}"
+    return f"{said} ·{between}{of}: {INFERENCES[mean['method']]}"
 
 
 def _legend(with_mean: bool) -> list[Line2D]:

@@ -21,7 +21,7 @@ LOOKS: tuple[dict[str, Any], ...] = (
 
 
 def difference_figure(result: Json, width: Width) -> Figure:
-    """Differences of accuracy in percentage points with 95 % limits of the three inferences, the planned one first."""
+    """Differences of accuracy in percentage points with 95 % limits of the three inferences, that of the plan first."""
     rows = planned_comparisons(result)
     figure = new_figure(width, 1.3 + 0.34 * max(len(rows), 1))
     axes = figure.add_subplot()
@@ -38,13 +38,14 @@ def difference_figure(result: Json, width: Width) -> Figure:
         axes.axvline(-100 * margin, color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)))
     between = "\n" if width == Width.ONE else " "  # in one line it would leave the column
     axes.set_xlabel(f"Accuracy minus readers’ mean,{between}percentage points")
-    handles = [Line2D([], [], label=_label(name, primary), **look) for name, look in zip(names, LOOKS, strict=True)]
+    planned = primary if rows and rows[0]["planned"] else ""
+    handles = [Line2D([], [], label=_label(name, planned), **look) for name, look in zip(names, LOOKS, strict=True)]
     if margin:
         label = f"non-inferiority margin, {100 * margin:g} points"
         handles.append(Line2D([], [], color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)), label=label))
     columns = 1 if width == Width.ONE else 2
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, frameon=False, borderpad=0)
-    note(figure, result, _numbers(result))
+    note(figure, result, _numbers(result, between))
     return figure
 
 
@@ -58,10 +59,11 @@ def _draw(axes: Axes, row: int, value: float, found: Json, names: list[str]) -> 
         axes.plot([value], [at], **{**look, "linestyle": "none"})
 
 
-def _label(name: str, primary: str) -> str:
-    return f"{INFERENCES[name]} (planned)" if name == primary else INFERENCES[name]
+def _label(name: str, planned: str) -> str:
+    return f"{INFERENCES[name]} (planned)" if name == planned else INFERENCES[name]
 
 
-def _numbers(result: Json) -> str:
+def _numbers(result: Json, between: str) -> str:
     readers = result["mrmc"]["readers"]
-    return f"95 % intervals · {readers['n_readers']} readers, {readers['n_questions']} questions"
+    of = f"{readers['n_readers']} readers, {readers['n_questions']} questions"
+    return f"95 % intervals by t, not adjusted for several models ·{between}{of}"

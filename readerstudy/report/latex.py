@@ -12,6 +12,7 @@ from readerstudy.results.stored import Json
 
 PACKAGES = ("booktabs", "longtable")
 NONE = "n/a"
+LONGEST_HEAD = 28  # signs in a line of the head of a row
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -96,6 +97,14 @@ def stacked(text: str, width: int = 15) -> str:
     return r"\shortstack[r]{" + r"\\".join(lines) + "}"
 
 
+def row_head(*names: str) -> str:
+    """Who a row is about, in lines that leave room for the numbers, however long the names are."""
+    lines = [escaped(line) for line in textwrap.wrap(", ".join(names), LONGEST_HEAD, break_on_hyphens=False)]
+    if len(lines) < 2:
+        return "".join(lines)
+    return r"\begin{tabular}[t]{@{}l@{}}" + r"\\".join(lines) + r"\end{tabular}"
+
+
 # --- tables ---------------------------------------------------------------------------------------
 @dataclass(frozen=True)
 class TexTable:
@@ -152,5 +161,7 @@ def whole_document(tables: Sequence[TexTable], title: str) -> str:
     lines += [r"\usepackage[T1]{fontenc}", r"\usepackage[utf8]{inputenc}", r"\usepackage{textcomp}"]
     lines += [*(rf"\usepackage{{{name}}}" for name in PACKAGES), r"\setlength{\LTcapwidth}{\textwidth}"]
     lines += [r"\begin{document}", rf"\section*{{{title}}}"]
-    lines += [rf"\input{{{table.name}.tex}}" for table in tables]
+    for table in tables:  # those that float stand before one that may break, in the order of their numbers
+        lines += [r"\clearpage"] if table.is_long else []
+        lines.append(rf"\input{{{table.name}.tex}}")
     return _text([*lines, r"\end{document}"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from readerstudy.report.latex import TexTable, escaped, limits, marked, percent, stacked
+from readerstudy.report.latex import TexTable, escaped, limits, marked, percent, row_head, stacked
 from readerstudy.report.latex_words import Rows, caption, failed_rule, layout, quotes, with_n
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
 from readerstudy.results.tables import AccuracyRow, accuracy_table, breakdown, variants_table
@@ -19,7 +19,7 @@ def accuracy_tex(result: Json) -> TexTable:
     heads = [("Over questions", table.n), *((task_label(task), n) for task, n in table.tasks)]
     heads += [("Mean of tasks", table.n), *([("Mix of the bank", table.n)] if table.has_bank_mix else [])]
     shares = [_shares_of(row, has_bank_mix=table.has_bank_mix) for row in table.rows]
-    names = [escaped(row.name) for row in table.rows]
+    names = [row_head(row.name) for row in table.rows]
     parts = list(_blocks(names, heads, shares, MOST_AT_ONCE))
     states = [_states_of(row) for row in table.rows]
     n_columns = max(3, min(MOST_AT_ONCE, len(heads)))
@@ -28,7 +28,8 @@ def accuracy_tex(result: Json) -> TexTable:
     text = (
         r"Accuracy in percent with 95\,\% intervals (Wilson) over the scored questions that the rater did not miss; n "
         r"in the head, and with a share where it is another. “Over questions” counts every question once, “mean "
-        r"of tasks” every task once, “mix of the bank” weights the strata of the draw as in the bank. No option: "
+        r"of tasks” every task once, “mix of the bank” weights the strata of the draw as in the bank, its "
+        r"interval about the questions of that bank alone. No option: "
         f"declined, time ended without a choice, or too late; counted wrong. Failed extractions {failed_rule(result)}. "
         + SMALL
     )
@@ -42,7 +43,7 @@ def _shares_of(row: AccuracyRow, *, has_bank_mix: bool) -> list[Json | None]:
 
 def _states_of(row: AccuracyRow) -> list[str]:
     share = "" if not row.n_failed or row.failed_share is None else rf" ({percent(row.failed_share)}\,\%)"
-    return [escaped(row.name), f"{row.n_failed}{share}", str(row.n_no_option), str(row.n_missing)]
+    return [row_head(row.name), f"{row.n_failed}{share}", str(row.n_no_option), str(row.n_missing)]
 
 
 def _blocks(
@@ -80,7 +81,7 @@ def breakdowns_tex(result: Json) -> Iterator[TexTable]:
         heads = [(value or "not known", n) for value, n in table.values]
         if not heads:
             continue
-        parts = list(_blocks([escaped(rater) for rater, _ in table.rows], heads, [row for _, row in table.rows]))
+        parts = list(_blocks([row_head(rater) for rater, _ in table.rows], heads, [row for _, row in table.rows]))
         text = (
             rf"Accuracy by {key} in percent with 95\,\% intervals (Wilson) over the scored questions that the rater "
             "did not miss; n in the head, and with a share where it is another. Failed extractions "
@@ -100,5 +101,5 @@ def variants_tex(result: Json) -> Iterator[TexTable]:
     text = (
         rf"Accuracy over all tasks in percent with 95\,\% intervals (Wilson) under other rules. {labels.capitalize()}."
     )
-    parts = list(_blocks([escaped(name) for name, _, _ in table.rows], heads, rows))
+    parts = list(_blocks([row_head(name) for name, _, _ in table.rows], heads, rows))
     yield TexTable("variants", caption(result, text), layout(len(heads)), parts)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, stacked
+from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, row_head, stacked
 from readerstudy.report.latex_words import INTERVAL, Rows, bootstrap_rule, caption, layout, with_n
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
 from readerstudy.results.tables import mean_kappas
@@ -15,12 +15,17 @@ SMALL_PAIRS = r"\textdagger{} fewer than 30 questions that both answered."
 
 def mean_kappas_tex(result: Json) -> TexTable:
     found = mean_kappas(result)
-    names = {"readers": "Readers among themselves", "mixed": "Readers with models", "difference": "Difference"}
+    names = {
+        "readers": "Readers among themselves",
+        "mixed": "Readers with models",
+        "difference": "Difference, the first minus the second",
+    }
     rows = [
         [label, *_kappa(found[key]), str(found[key]["n"]), escaped(caution(found[key]))] for key, label in names.items()
     ]
     text = (
-        f"Mean of Cohen's kappa over pairs of raters, same option, all tasks, on shared draws. {bootstrap_rule(result)}"
+        f"Mean of Cohen's kappa over pairs of raters, same option, all tasks, on shared draws; n the fewest questions "
+        f"that a pair has in common. {bootstrap_rule(result)}"
     )
     head = ["Pairs", "Mean kappa", INTERVAL, "n", "Caution"]
     return TexTable("mean_kappas", caption(result, text), "lrrrl", [(head, rows)])
@@ -36,7 +41,7 @@ def pairs_tex(result: Json) -> Iterator[TexTable]:
         return
     rows: Rows = []
     for one in pairs:
-        rows.append([f"{escaped(one['first'])}, {escaped(one['second'])}", str(one["cohen_kappa"]["n"]), *_pair(one)])
+        rows.append([row_head(one["first"], one["second"]), str(one["cohen_kappa"]["n"]), *_pair(one)])
     head = ["Pair", "n", *map(stacked, ("Same option, %", "Expected, %"))]
     for name in ("Cohen's kappa", "Brennan–Prediger", "Excess, points", "Error consistency"):
         head += [stacked(name, 18), ""]
@@ -68,9 +73,7 @@ def _kappas_by_task(result: Json) -> TexTable:
     found = [(panel["n"], [pair["cohen_kappa"] for pair in panel["pairs"]]) for panel in panels.values()]
     rows: Rows = []
     for place, pair in enumerate(panels[ALL_TASKS]["pairs"]):
-        rows.append(
-            [f"{escaped(pair['first'])}, {escaped(pair['second'])}", *(_kappa(one[place])[0] for _, one in found)]
-        )
+        rows.append([row_head(pair["first"], pair["second"]), *(_kappa(one[place])[0] for _, one in found)])
         rows.append(["", *(_below_kappa(one[place], n) for n, one in found)])
     head = ["Pair", *(stacked(with_n(task_label(name), panel["n"])) for name, panel in panels.items())]
     text = (
@@ -106,7 +109,9 @@ def groups_tex(result: Json) -> TexTable:
     for group in ("readers", "models", "all"):
         head += [f"{group.capitalize()} ({groups[group]['n_raters']})", r"95\,\% interval, n"]
     text = (
-        "Agreement within groups of raters over all tasks, on the chosen option; percent agreement in percent. "
+        "Agreement within groups of raters over all tasks, on the chosen option; percent agreement in percent; n "
+        "questions that two raters of the group or more answered with an option, of Light's kappa, the mean over "
+        "pairs, the fewest that a pair has in common. "
         f"{bootstrap_rule(result)}"
     )
     return TexTable("groups", caption(result, text), "lrlrlrl", [(head, rows)])

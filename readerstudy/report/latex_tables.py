@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, p_value, percent, stacked
+from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, p_value, percent, row_head, stacked
 from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, variants_tex
 from readerstudy.report.latex_agreement import groups_tex, mean_kappas_tex, pairs_tex
 from readerstudy.report.latex_words import INTERVAL, Rows, caption
-from readerstudy.results.stored import Json
+from readerstudy.results.stored import ALL_TASKS, Json
 from readerstudy.results.tables import planned_pairs_table, planned_rows
 from readerstudy.results.wording import caution, method
+
+AS_INDEPENDENT = " The analysis takes questions as independent, although patients or exams share some."
 
 
 def tex_tables(result: Json) -> list[TexTable]:
@@ -37,7 +39,7 @@ def _comparison(result: Json) -> Iterator[TexTable]:
             points = percent(one.row["difference"]["value"], signed=True)
             rows.append(
                 [
-                    escaped(one.row["first"]) if first else "",
+                    row_head(one.row["first"]) if first else "",
                     points if first else "",
                     escaped(method(name)),
                     limits(value, 2, 100, signed=True) or "n/a",
@@ -50,12 +52,15 @@ def _comparison(result: Json) -> Iterator[TexTable]:
     kind = "Planned comparison" if result["plan"]["is_planned"] else "Post hoc comparison (the plan names another one)"
     margin = result["plan"]["margin"]
     text = (
-        f"{kind}: accuracy of each model minus the mean of the readers in percentage points, multi-reader multi-case "
+        f"{kind}: accuracy of each model minus the mean of the readers in percentage points, above 0 the model was "
+        "right more often; multi-reader multi-case "
         rf"analysis over n questions that count for every rater concerned; 95\,\% intervals (t) and two-sided p by "
-        "three inferences, that of the plan first; p adjusted by Holm over the models for that one. Mean of the "
+        "three inferences, that of the plan first; p adjusted by Holm over the models for that one, intervals not "
+        "adjusted. Mean of the "
         rf"{mean['n_readers']} readers: {percent(mean['value'])}\,\% {limits(mean, 2, 100)}, "
         f"n = {mean['n_questions']}. "
         + (f"Margin of the plan: {fixed(100 * margin, 2)} points." if margin else "The plan names no margin.")
+        + (AS_INDEPENDENT if result["panels"][ALL_TASKS]["unit"] == "cluster" else "")
     )
     head = ["Model", "Difference", "Inference", INTERVAL, "p", "p, Holm", "n"]
     yield TexTable("comparison", caption(result, text), "lrlrrrr", [(head, rows)], is_long=len(rows) > 24)
@@ -71,7 +76,7 @@ def _planned_pairs(result: Json) -> Iterator[TexTable]:
         found = [*(str(count) for count in one["table"].values()), n] if one["table"] else ["", "", "", "", n]
         tests = [p_value(one["p"]["value"]), p_value(one["p_holm"]["value"])]
         shown = limits(difference, 2, 100, signed=True) or escaped(caution(difference))
-        pair = f"{escaped(one['first'])}, {escaped(one['second'])}"
+        pair = row_head(one["first"], one["second"])
         rows.append([pair, *found, marked(percent(difference["value"], signed=True), difference), shown, *tests])
         if "difference_cluster" in one:
             by, test = one["difference_cluster"], one["cluster_mcnemar_chi2"]
@@ -97,7 +102,7 @@ def _time(result: Json) -> Iterator[TexTable]:
     if not time["all"]["median"]["n"]:
         return
     lines = time["sensitivity"]
-    named: list[tuple[str, Json]] = [(escaped(one["name"]), one) for one in time["readers"]]
+    named: list[tuple[str, Json]] = [(row_head(one["name"]), one) for one in time["readers"]]
     named += [("All readers", time["all"]), ("All, longest times cut", lines["winsorised"])]
     named += [("All, without silence or lost focus", lines["without_quiet_or_blurred"])]
     rows = [[name, *_times_of(one)] for name, one in named]
@@ -105,7 +110,8 @@ def _time(result: Json) -> Iterator[TexTable]:
     head += [stacked("Change per ten cases, %"), INTERVAL]
     text = (
         f"Seconds per case: {escaped(time['rule'])}; n cases. Geometric mean with t interval on logs; change along the "
-        "order by least squares on log seconds, for all readers with reader and case as fixed factors."
+        "order by least squares on log seconds, for all readers with reader and case as fixed factors. The "
+        "interval of the mean of all readers takes their times as independent: it is about these readers."
     )
     yield TexTable("time", caption(result, text), "lrrrlrlrl", [(head, rows)])
 

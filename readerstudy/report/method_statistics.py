@@ -34,10 +34,17 @@ def statistics_text(result: Json, facts: StudyFacts) -> str:
         f"answer left out; both other inferences are reported beside it. Tests by task are another, exploratory "
         f"family; {_pairs(result)}",
         f"Agreement: {settings['agreement']}; Cohen’s kappa beside Brennan-Prediger, percent agreement and the "
-        f"agreement of independent raters of the same accuracies. Its 95 % intervals are {settings['interval']} "
-        f"({settings['draws']:,} draws of {drawn}, seed {settings['seed']}), raters fixed.",
+        f"agreement of independent raters of the same accuracies; within readers, models and all raters Fleiss’, "
+        f"Conger’s and Light’s kappa, Gwet’s AC1, Brennan-Prediger and Krippendorff’s alpha. Its 95 % intervals are "
+        f"{settings['interval']} ({settings['draws']:,} draws of {drawn}, seed {settings['seed']}), raters fixed.",
         f"Differences of pairs have {settings['difference'].capitalize()} intervals. Small n: {settings['small_n']}.",
     ]  # fmt: skip
+    if whole["unit"] == "cluster":
+        text.append(
+            "The multi-reader multi-case analysis and the intervals by Wilson and Tango take questions as "
+            "independent; since clusters hold several questions, t intervals with a cluster-robust error are "
+            "reported beside those of accuracies and of differences of pairs."
+        )
     if result["time"]["all"]["median"]["n"]:
         text.append(f"Time per case: {result['time']['rule']}; geometric means with t intervals on logs.")
     if plan["notes"]:

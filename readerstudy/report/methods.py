@@ -32,7 +32,9 @@ def methods_text(result: Json, facts: StudyFacts) -> str:
     parts = [f"{name}. {text}" for name, text in paragraphs_of(result, facts).items() if text]
     parts.append(f"Not known to the program, to be added by the authors: {'; '.join(NOT_KNOWN)}.")
     first = "SIMULATED DATA: readings and answers of this study were made up.\n\n" if facts.simulated else ""
-    wrapped = (textwrap.fill(" ".join(part.split()), WIDTH, break_long_words=False) for part in parts)
+    wrapped = (
+        textwrap.fill(" ".join(part.split()), WIDTH, break_long_words=False, break_on_hyphens=False) for part in parts
+    )
     return first + "\n\n".join(wrapped) + "\n"
 
 

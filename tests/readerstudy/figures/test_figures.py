@@ -14,6 +14,7 @@ from matplotlib.ft2font import FT2Font
 from readerstudy.analysis.computing import compute
 from readerstudy.figures.accuracy import accuracy_figure
 from readerstudy.figures.agreement import agreement_figure
+from readerstudy.figures.difference import difference_figure
 from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.figures.rendering import figures_of, render
 from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
@@ -162,3 +163,22 @@ def test_the_panels_of_a_heatmap_share_the_names_at_their_edges() -> None:
     beside, below = ([bool(getattr(axes, f"get_{one}ticklabels")()) for axes in figure.axes[:6]] for one in ("y", "x"))
     assert beside == [True, False] * 3
     assert below == [False] * 4 + [True] * 2
+
+
+def test_planned_is_said_only_of_what_the_plan_names(result: dict[str, Any]) -> None:
+    def said(of: dict[str, Any]) -> list[str]:
+        return [one.get_text() for one in difference_figure(of, Width.TWO).legends[0].get_texts()]
+
+    assert said(result)[0] == "random readers, random questions (planned)"
+    others = [one | {"planned": False} for one in result["comparisons"]]
+    assert not any("planned" in one for one in said(result | {"comparisons": others}))
+
+
+def test_the_line_of_the_readers_has_a_number_with_its_interval_and_rule(result: dict[str, Any]) -> None:
+    mean = result["mrmc"]["readers"]
+    low, high = mean["ci95"]
+    figure = accuracy_figure(result, Width.TWO)
+    note = figure.get_supxlabel()
+    assert (
+        f"mean of the readers 62.50 ({100 * low:.2f} to {100 * high:.2f}), 4: random readers, random questions" in note
+    )

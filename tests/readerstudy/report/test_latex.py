@@ -109,6 +109,34 @@ def test_rows_have_as_many_cells_as_the_table_has_columns(tables: dict[str, str]
         assert {len(re.findall(r"(?<!\\)&", row)) for row in rows} == {len(columns) - 1}
 
 
+def test_long_names_leave_room_for_the_numbers() -> None:
+    """Two names of sixty signs stand in lines of 28, in every table that has a row for them."""
+    names = {f"consortium/chest_xray_assistant_27B_multimodal_instruct_2026110{day}": "BBBA" for day in (1, 2)}
+    tables = tex_tables(compute(make_arrays({"R1": "BBBA", "R2": "BBCA"}, names, "BBBB", tasks=TASKS), QUICK))
+    for table in tables:
+        for _head, rows in table.parts:
+            for row in rows:
+                lines = re.sub(r"\\(begin|end)\{tabular\}(\[t\]\{@\{\}l@\{\}\})?", "", row[0]).split(r"\\")
+                assert max(len(re.sub(r"\\_", "_", line)) for line in lines) <= 38, (table.name, row[0])
+
+
+def test_what_floats_stands_before_what_may_break() -> None:
+    tables = tex_tables(awkward())
+    document = whole_document(tables, "Title")
+    for table in tables:
+        before = r"\clearpage" + "\n" if table.is_long else r"}" + "\n"
+        assert before + rf"\input{{{table.name}.tex}}" in document
+
+
+def test_captions_say_what_is_taken_from_what_and_what_is_taken_as_independent(tables: dict[str, str]) -> None:
+    assert "above 0 the model was right more often" in tables["comparison"]
+    assert "intervals not adjusted" in tables["comparison"]
+    assert "questions as independent" not in tables["comparison"]
+    assert "the first minus the second" in tables["mean_kappas"]
+    shared = {one.name: one.tex() for one in tex_tables(small_result(clusters=[0, 0, 1, 1]))}
+    assert "takes questions as independent" in shared["comparison"]
+
+
 def awkward() -> dict[str, Any]:
     """Hostile names, times, a voided case: every table is there."""
     names = {HOSTILE: "CxBA", r"\end{document}": "BBBB", "]*[-- «é» −": "BBCA"}

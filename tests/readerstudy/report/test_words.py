@@ -74,6 +74,16 @@ def test_methods_say_whether_indications_were_read(
     assert said_of_them in str(reading)
 
 
+def test_methods_say_what_takes_questions_as_independent(said: Said) -> None:
+    result, facts = said
+    words = "take questions as independent; since clusters hold several questions"
+    assert words not in flat(methods_text(result, facts))
+    whole = {**result["panels"]["All tasks"], "unit": "cluster"}
+    shared = {**result, "panels": {**result["panels"], "All tasks": whole}}
+    assert words in flat(methods_text(shared, facts))
+    assert not any(line.endswith("-") for line in methods_text(shared, facts).splitlines())
+
+
 def test_methods_say_that_data_are_simulated(said: Said) -> None:
     result, facts = said
     text = methods_text({**result, "simulated": True}, replace(facts, simulated=True))
