@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterable
+from datetime import datetime
 from enum import StrEnum
 
 from django.db.models import Exists, OuterRef
@@ -64,9 +65,11 @@ def hindrances_of(study: ReaderStudy) -> list[str]:
     return found
 
 
-def notes_of(study: ReaderStudy) -> list[str]:
+def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
     """What is allowed and worth a word before the study is frozen."""
     notes = []
+    if study.deadline_at is not None and study.deadline_at <= at:
+        notes.append(_("The deadline has passed: nobody could read before it is extended."))
     if not study.consent:
         notes.append(_("There is no consent text: readers are not asked to agree to anything."))
     if not study.instructions:

@@ -40,7 +40,7 @@ def void_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime)
     """
     hold_study(case.study)
     _check_state(case.study)
-    why = _refusal(case, reason.strip())
+    why = refusal_of(case, reason.strip())
     if why:
         raise StudyRefused(why)
     voiding = Voiding.objects.create(
@@ -80,7 +80,7 @@ def import_voidings(
             bad.append((row.line, _("the case “%(case)s” comes twice.") % {"case": row.case[:80]}))
         elif there.get(case.pk) == row.reason.strip():
             n_there += 1
-        elif why := _refusal(case, row.reason.strip()):
+        elif why := refusal_of(case, row.reason.strip()):
             bad.append((row.line, why))
         else:
             fresh[case.pk] = row
@@ -101,7 +101,8 @@ def _check_state(study: ReaderStudy) -> None:
         raise StudyRefused(_("The study is a draft: take the case out of it instead of voiding it."))
 
 
-def _refusal(case: StudyCase, reason: str) -> str:
+def refusal_of(case: StudyCase, reason: str) -> str:
+    """Why this case is not voided for this reason; empty where it can be."""
     if not reason:
         return _("Say why the case is left out.")
     if case.block != Block.MAIN:

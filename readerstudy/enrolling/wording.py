@@ -27,7 +27,7 @@ def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -
         ngettext("You read %(n)s case.", "You read %(n)s cases, in an order of your own.", n) % {"n": n},
         *_practice(rules, n_practice),
         _source(information),
-        _("Commit it; a committed answer cannot be changed."),
+        _("Submit it; a submitted answer cannot be changed."),
         _time(rules),
         *_extras(rules),
         *_breaks(rules),
@@ -40,16 +40,14 @@ def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -
 def keys_of(rules: Rules) -> list[Key]:
     keys = [
         Key(("1", "2", "3", "4"), _("choose an option; A to D do the same")),
-        Key(("Enter",), _("commit the choice; the next case follows at once")),
+        Key(("Enter",), _("submit the choice; the next case follows at once")),
     ]
     if rules.cannot_tell:
         keys.insert(1, Key(("0",), _("you cannot tell")))
     if rules.cannot_tell:
         keys.append(Key(("1", "2", "3", "4"), _("after “cannot tell”: your best guess; A to D do the same")))
     if rules.confidence:
-        keys.append(
-            Key(tuple(str(n) for n in range(1, len(CHANCES) + 1)), _("after the commit: your chance of being right"))
-        )
+        keys.append(Key(tuple(str(n) for n in range(1, len(CHANCES) + 1)), _("after it: how likely you are right")))
     if rules.slips:
         keys.append(Key(("M",), _("a slip: in the last case you meant another option")))
     keys.append(Key(("G",), _("report the case as faulty")))
@@ -109,11 +107,11 @@ def _extras(rules: Rules) -> list[str]:
     if rules.confidence:
         chances = ", ".join(str(one) for one in CHANCES)
         said.append(
-            _("After each commit you say how likely you are right: %(chances)s\N{NO-BREAK SPACE}%%.")
+            _("After each answer you say how likely you are right: %(chances)s\N{NO-BREAK SPACE}%%.")
             % {"chances": chances}
         )
     if rules.slips:
-        said.append(_("If your finger slipped, say so before the next commit: it is noted beside your answer."))
+        said.append(_("If your finger slipped, say so before the next answer: it is noted beside your answer."))
     return said
 
 

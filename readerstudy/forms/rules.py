@@ -8,6 +8,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -82,7 +83,8 @@ class RulesForm(DraftForm):
         100,
     )
     show_results = _switch(
-        _("Show readers their own results"), _("On their last page, once they have read all of their cases.")
+        _("Show readers their own results"),
+        _("On their last page, once the study is closed for everybody. The first look unblinds the study."),
     )
     hidden_tools = forms.MultipleChoiceField(
         label=_("Image tools to hide"),
@@ -188,6 +190,9 @@ class RulesForm(DraftForm):
     def clean(self) -> dict[str, Any]:
         asked = super().clean() or self.cleaned_data
         if not self.errors:
+            deadline_at = self.texts()["deadline_at"]
+            if isinstance(deadline_at, datetime) and deadline_at <= timezone.now():
+                self.add_error("deadline", gettext("This time has passed: choose a later one, or none."))
             try:
                 self.rules(), self.analysis()
             except RulesRefused as refusal:

@@ -50,7 +50,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         study,
         "study-freeze",
         problems=_checklist(study) if is_draft else [],
-        notes=[*notes_of(study), *(indication_notes(study) if coordinates else [])] if is_draft else [],
+        notes=_notes(study, is_told=coordinates) if is_draft else [],
         line=line,
         n_sets=study.sets.count(),
         n_orders=orders_needed(study.n_readers, study.n_orders),
@@ -59,6 +59,11 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         pairs=planned_pairs_of(study),
     )
     return render(request, "readerstudy/design/freeze.html", context)
+
+
+def _notes(study: ReaderStudy, *, is_told: bool) -> list[str]:
+    """``is_told``: also what comes of keys and reports."""
+    return [*notes_of(study, at=timezone.now()), *(indication_notes(study) if is_told else [])]
 
 
 def _read(request: AuthenticatedRequest) -> str:

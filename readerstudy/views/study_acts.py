@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -21,27 +20,8 @@ from readerstudy.design.studies import delete as delete_study
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.views.access import coordinated_study
+from readerstudy.views.asking import Question, ask, is_confirmed
 from readerstudy.views.telling import do_and_tell
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked back before an act: a title, what follows from it, and the button that does it."""
-
-    title: str
-    sentences: list[str]
-    label: str
-    is_danger: bool = False
-    sent: Mapping[str, int] = field(default_factory=dict)  # goes back with the answer
-
-
-def _is_confirmed(request: AuthenticatedRequest) -> bool:
-    return request.POST.get("confirmed") == "yes"
-
-
-def _ask(request: AuthenticatedRequest, study: ReaderStudy, question: Question) -> HttpResponse:
-    context = {"study": study, "question": question, "address": request.path}
-    return render(request, "readerstudy/design/confirm.html", context, status=409)
 
 
 def _done(
@@ -62,12 +42,12 @@ def _done(
 @require_POST
 def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
-    if not _is_confirmed(request):
+    if not is_confirmed(request):
         sentences = [
             _("From then on everybody who was invited can read; answers are final as they come in."),
             _("Nobody sees results before the study is closed."),
         ]
-        return _ask(request, study, Question(_("Open the study"), sentences, _("Open the study")))
+        return ask(request, study, Question(_("Open the study"), sentences, _("Open the study")))
     return _done(
         request,
         study,
@@ -81,14 +61,14 @@ def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Close, after having said how many readers are not done."""
     study = coordinated_study(request.user, slug)
-    if not _is_confirmed(request):
-        return _ask(request, study, _about_closing(acts.unfinished(study).count()))
+    if not is_confirmed(request):
+        return ask(request, study, _about_closing(acts.unfinished(study).count()))
     agreed = request.POST.get("confirmed_open", "0")
     confirmed = int(agreed) if agreed.isascii() and agreed.isdigit() and len(agreed) < 10 else 0
     try:
         acts.close_study(study, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
     except StudyNotComplete as incomplete:
-        return _ask(request, study, _about_closing(incomplete.n_open))
+        return ask(request, study, _about_closing(incomplete.n_open))
     except StudyRefused as refusal:
         messages.error(request, str(refusal))
     else:
@@ -111,7 +91,7 @@ def _about_closing(n_open: int) -> Question:
 def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A new draft of the same design, under a name of its own."""
     study = coordinated_study(request.user, slug)
-    form = CopyForm(request.POST) if _is_confirmed(request) else CopyForm.of(study)
+    form = CopyForm(request.POST) if is_confirmed(request) else CopyForm.of(study)
     if form.is_valid():
         try:
             copied = copy_study(study, name=form.cleaned_data["name"], actor=request.user, at=timezone.now())
@@ -128,9 +108,9 @@ def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
-    if not _is_confirmed(request):
+    if not is_confirmed(request):
         sentences = [_("It leaves the lists; everything in it stays, and it can be brought back.")]
-        return _ask(request, study, Question(_("Archive the study"), sentences, _("Archive the study")))
+        return ask(request, study, Question(_("Archive the study"), sentences, _("Archive the study")))
     return _done(
         request,
         study,
@@ -156,10 +136,10 @@ def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Only a draft: whatever was frozen stays."""
     study = coordinated_study(request.user, slug)
-    if not _is_confirmed(request):
+    if not is_confirmed(request):
         sentences = [_("The draft goes for good, with the choice of its cases. The question bank keeps its questions.")]
         question = Question(_("Delete the draft"), sentences, _("Delete the draft"), is_danger=True)
-        return _ask(request, study, question)
+        return ask(request, study, question)
     return _done(
         request,
         study,

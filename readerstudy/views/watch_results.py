@@ -13,12 +13,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.models import User
 from annotation.permissions import is_coordinator
 from readerstudy.design.studies import StudyRefused
-from readerstudy.design.voiding import void_case
+from readerstudy.design.voiding import refusal_of, void_case
 from readerstudy.enums import Block
 from readerstudy.forms.watching import GlassForm, RereviewForm, VoidForm
+from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.views.access import coordinated_study
+from readerstudy.views.asking import Question, ask, is_confirmed
 from readerstudy.views.telling import do_and_tell, is_whole
 from readerstudy.watching.breaking_glass import break_glass
 from readerstudy.watching.rereviewing import send_to_rereview
@@ -47,26 +50,46 @@ def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_POST
 def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Leave a case out; whoever has it open reads on, and the answer is stored."""
+    """Leave a case out, after showing which one it is; whoever has it open reads on, and the answer is stored."""
     study = coordinated_study(request.user, slug)
     form = VoidForm(request.POST)
-
-    def leave_out() -> str:
-        number = form.cleaned_data["case"]
-        case = study.cases.filter(block=Block.MAIN, number=number).select_related("study").first()
-        if case is None:
-            raise StudyRefused(_("The study has no case %(number)s.") % {"number": number})
-        voiding = void_case(case, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-        said = (
-            _("Case %(number)s is voided and left out of every result.")
-            if voiding.before_unblinding
-            else _("Case %(number)s is voided. Results were seen before: it is left out of a sensitivity line only.")
-        )
-        return said % {"number": number}
-
     if is_whole(request, form, _("Give the number of the case and the reason.")):
-        do_and_tell(request, leave_out)
+        number, reason = form.cleaned_data["case"], form.cleaned_data["reason"]
+        cases = study.cases.select_related("study", "revision__question")
+        case = cases.filter(block=Block.MAIN, number=number).first()
+        why = refusal_of(case, reason) if case else _("The study has no case %(number)s.") % {"number": number}
+        if why:
+            messages.error(request, why)
+        elif case and not is_confirmed(request):
+            return ask(request, study, _about_voiding(study, case, reason))
+        elif case:
+            do_and_tell(request, lambda: _leave_out(case, reason, request.user))
     return redirect("study-watch", slug)
+
+
+def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Question:
+    names = {"number": case.number, "question": case.revision.question.number, "stem": case.revision.stem}
+    sentences = [
+        _("Case %(number)s is question %(question)s: “%(stem)s”") % names,
+        _("Reason: %(reason)s") % {"reason": reason},
+        _("Nobody has seen a result: the case is left out of everything.")
+        if study.unblinded_at is None
+        else _("Results were seen: the case is left out of a labelled sensitivity line only."),
+        _("Readers do not notice it. A voiding is never taken back."),
+    ]
+    label = _("Void case %(number)s") % names
+    sent: dict[str, int | str] = {"case": case.number, "reason": reason}
+    return Question(label, sentences, label, is_danger=True, sent=sent, back="study-watch")
+
+
+def _leave_out(case: StudyCase, reason: str, actor: User) -> str:
+    voiding = void_case(case, reason, actor=actor, at=timezone.now())
+    said = (
+        _("Case %(number)s is voided and left out of every result.")
+        if voiding.before_unblinding
+        else _("Case %(number)s is voided. Results were seen before: it is left out of a sensitivity line only.")
+    )
+    return said % {"number": case.number}
 
 
 @person_required

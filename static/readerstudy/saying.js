@@ -8,6 +8,7 @@ export class Saying {
   constructor(words) {
     this.words = words;
     this.isCut = false;
+    this.isOwed = false; // answers wait since the line was cut
   }
 
   /** `outbox`: what is on its way. `nReady`: further cases that can be read without a connection; `isOn`: one is on screen. */
@@ -24,6 +25,17 @@ export class Saying {
     const text = { trying: where, sending: n ? where : this.words.saving, saved: this.words.saved }[state] ?? "";
     place.dataset.saving = state;
     if (place.textContent !== text) place.textContent = text;
+    this.isOwed = n > 0 && (this.isOwed || state === "trying");
+    this.unsent(this.isOwed ? n : 0);
+  }
+
+  /** Pauses and breaks hide the line; who goes away there has to know that this device still has answers. */
+  unsent(n) {
+    const text = n ? this.words.unsent.replace("{n}", n) : "";
+    for (const place of document.querySelectorAll("[data-unsent]")) {
+      if (place.textContent !== text) place.textContent = text;
+      place.hidden = !n;
+    }
   }
 
   connection(cut, nReady, isOn) {

@@ -109,7 +109,7 @@ def as_json(study: ReaderStudy) -> dict[str, Any]:
         "n_accepted_with_reason": study.cases.exclude(accepted_because="").count(),
         "rules": study.rules,
         "problems": problems_of(study),
-        "notes": [*notes_of(study), *indication_notes(study)],
+        "notes": [*notes_of(study, at=timezone.now()), *indication_notes(study)],
     }
 
 

@@ -188,6 +188,7 @@ def void(page: Page) -> None:
     form.get_by_label("Case").fill(str(VOIDED))
     form.locator("[name=reason]").fill(REASON)
     form.get_by_role("button", name="Void the case").click()
+    page.get_by_role("button", name=f"Void case {VOIDED}").click()
     expect(page.get_by_role("row").filter(has_text=REASON)).to_contain_text("a sensitivity line only")
 
 

@@ -77,6 +77,26 @@ def test_offline(device: Device, reads: MakeStudy) -> None:
     device.has_kept(enrolment)
 
 
+def test_a_pause_while_offline_says_what_only_this_device_has(device: Device, reads: MakeStudy) -> None:
+    """The line with the saving state is hidden behind a pause: whoever goes away there is told in its place."""
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.says("saved")
+    device.is_ready(enrolment)
+    unsent = device.page.locator("[data-cover=paused] [data-unsent]")
+    device.cut()
+    device.answers("1", then=2)
+    device.says(KEPT)
+    device.press("t")
+    device.page.get_by_role("button", name="Pause now").click()
+    device.is_covered("paused")
+    expect(unsent).to_contain_text("not sent yet: 1.")
+    device.mend()
+    expect(unsent).to_be_hidden()
+    assert answers_of(enrolment) == ["A"]
+
+
 def test_server_down(device: Device, reads: MakeStudy) -> None:
     """Refused connections and answers of a proxy without a server behind it: the same key until it is stored."""
     enrolment = reads()

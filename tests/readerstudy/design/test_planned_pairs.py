@@ -116,7 +116,7 @@ def test_the_protocol_its_plan_and_a_copy_name_the_pairs(draft: ReaderStudy) -> 
 
 def test_names_that_no_listed_model_has_are_worth_a_look(draft: ReaderStudy) -> None:
     def noted() -> list[str]:
-        return [note for note in notes_of(draft) if "planned pairs" in note]
+        return [note for note in notes_of(draft, at=NOON) if "planned pairs" in note]
 
     [note] = noted()
     assert "so far: Model A. A name that" in note  # neither "each reader" nor what readers are called

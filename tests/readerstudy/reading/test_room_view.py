@@ -77,6 +77,8 @@ def test_who_did_not_pass_the_practice_is_told_so(rita: User) -> None:
     text = page.client.get(state["next"]).content.decode()
     assert "cora@example.org" in text
     assert "let you go on" in text
+    assert 'href="/read/"' in text
+    assert 'href="/read/second/room/"' in text
 
 
 def test_strangers_and_people_who_are_not_logged_in(page: ReadingPage, stan: User) -> None:

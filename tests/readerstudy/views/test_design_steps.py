@@ -95,7 +95,7 @@ def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft
         least_height="700",
         margin="0.05",
         pairs="Model A | each reader\r\n\r\nR1|R2",
-        deadline="2027-01-31T18:00",
+        deadline="2127-01-31T18:00",
         time_zone="Asia/Tokyo",
     )
     answer = coordinator.post("/studies/trial/rules/", sent)
@@ -107,10 +107,10 @@ def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft
     assert (rules.hidden_tools, rules.least_width, rules.least_height) == (("line", "ratio"), 1200, 700)
     assert read_analysis(draft.analysis).margin == 0.05
     assert read_analysis(draft.analysis).pairs == (("Model A", "each reader"), ("R1", "R2"))
-    assert draft.deadline_at == datetime(2027, 1, 31, 9, 0, tzinfo=UTC)
+    assert draft.deadline_at == datetime(2127, 1, 31, 9, 0, tzinfo=UTC)
     assert (draft.consent, draft.time_zone) == ("You agree.", "Asia/Tokyo")
     page = coordinator.get("/studies/trial/rules/").content.decode()
-    assert 'value="2027-01-31T18:00"' in page
+    assert 'value="2127-01-31T18:00"' in page
     assert "Model A | each reader\nR1 | R2</textarea>" in page
 
 
@@ -156,6 +156,7 @@ def test_what_another_step_decides_stays(coordinator: Client, draft: ReaderStudy
         ({"hidden_tools": ["hammer"]}, "hidden_tools"),
         ({"time_zone": "Mars/Base"}, "time_zone"),
         ({"deadline": "tomorrow"}, "deadline"),
+        ({"deadline": "2020-01-01T10:00"}, "deadline"),
         ({"primary": ""}, "primary"),
         ({"consent": "x" * 20_001}, "consent"),
     ],

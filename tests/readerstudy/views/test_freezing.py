@@ -87,10 +87,11 @@ def test_planned_pairs_are_among_what_is_frozen(coordinator: Client, draft: Read
 
 
 def test_what_is_allowed_is_said(coordinator: Client, draft: ReaderStudy) -> None:
-    ReaderStudy.objects.update(contact="")
+    ReaderStudy.objects.update(contact="", deadline_at=NOON.replace(year=2020))
     page = coordinator.get(ADDRESS)
     assert page.context["problems"] == []
     assert "No contact is named." in page.content.decode()
+    assert "The deadline has passed" in page.content.decode()
 
 
 def test_the_protocol_is_downloaded_as_it_was_hashed(

@@ -137,6 +137,13 @@ def test_the_page_of_an_open_study(coordinator: Client, ada: User, rita: User) -
     assert "codebook" not in page
 
 
+def test_the_page_says_when_the_first_result_was_seen(coordinator: Client) -> None:
+    study = make_study("Trial", state=StudyState.CLOSED, closed_at=NOON)
+    assert "First result seen" not in coordinator.get("/studies/trial/").content.decode()
+    ReaderStudy.objects.filter(pk=study.pk).update(unblinded_at=NOON)
+    assert "First result seen</dt><dd>21 Nov 2026, 12:00" in coordinator.get("/studies/trial/").content.decode()
+
+
 def test_a_deadline_is_shown_in_the_zone_in_which_it_was_meant(coordinator: Client) -> None:
     make_study("Trial", deadline_at=NOON, time_zone="Asia/Tokyo")
     page = coordinator.get("/studies/trial/").content.decode()

@@ -20,6 +20,7 @@ from tests.readerstudy.studies import enrol, make_study, places_of
 from tests.readerstudy.watching.conftest import WATCH, said
 
 REASON = "The sponsor asked for a safety look."
+SURE = {"confirmed": "yes"}
 
 
 def local(days: int) -> str:
@@ -137,17 +138,33 @@ def test_the_glass(coordinator: Client, study: ReaderStudy) -> None:
 
 
 def test_voiding_before_and_after_results_were_seen(coordinator: Client, study: ReaderStudy) -> None:
-    coordinator.post("/studies/trial/void/", {"case": "1", "reason": "two keys are right"})
+    coordinator.post("/studies/trial/void/", {"case": "1", "reason": "two keys are right", **SURE})
     page = said(coordinator)
     assert "Case 1 is voided and left out of every result." in page
     assert "left out of every result" in page
     coordinator.post(f"{WATCH}interim/", {"reason": REASON})
-    coordinator.post("/studies/trial/void/", {"case": "2", "reason": "an image of somebody else"})
+    coordinator.post("/studies/trial/void/", {"case": "2", "reason": "an image of somebody else", **SURE})
     assert "left out of a sensitivity line only" in said(coordinator)
     assert list(Voiding.objects.order_by("pk").values_list("case__number", "before_unblinding")) == [
         (1, True),
         (2, False),
     ]
+
+
+def test_a_voiding_is_asked_back_with_the_case_that_was_meant(coordinator: Client, study: ReaderStudy) -> None:
+    question = study.cases.get(block="main", number=2).revision.question
+    for given in ({"case": "2", "reason": "cut <off>"}, {"case": "2", "reason": "cut <off>", "confirmed": "no"}):
+        answer = coordinator.post("/studies/trial/void/", given)
+        page = answer.content.decode()
+        assert answer.status_code == 409
+        assert f"Case 2 is question {question.number}: “" in page
+        assert "Nobody has seen a result" in page
+        assert "A voiding is never taken back." in page
+        assert 'name="reason" value="cut &lt;off&gt;"' in page
+        assert f'href="{WATCH}"' in page
+    assert Voiding.objects.count() == 0
+    ReaderStudy.objects.update(unblinded_at=timezone.now())
+    assert "a labelled sensitivity line only" in coordinator.post("/studies/trial/void/", given).content.decode()
 
 
 @pytest.mark.parametrize(
@@ -156,12 +173,13 @@ def test_voiding_before_and_after_results_were_seen(coordinator: Client, study: 
         ({"case": "1", "reason": " "}, "Give the number of the case and the reason"),
         ({"case": "", "reason": "x"}, "Give the number of the case and the reason"),
         ({"case": "99", "reason": "x"}, "The study has no case 99"),
+        ({"case": "9" * 30, "reason": "x"}, "The study has no case 999"),
         ({"case": "3", "reason": "x"}, "voided already"),
     ],
 )
 def test_voidings_that_are_refused(coordinator: Client, study: ReaderStudy, given: dict[str, str], words: str) -> None:
     void(study.cases.get(block="main", number=3))
-    coordinator.post("/studies/trial/void/", given)
+    coordinator.post("/studies/trial/void/", {**given, **SURE})
     assert words in said(coordinator)
     assert Voiding.objects.count() == 1
 

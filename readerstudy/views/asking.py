@@ -1,0 +1,33 @@
+"""Asking back before an act that cannot be undone: what follows from it, and the button that does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from annotation.decorators import AuthenticatedRequest
+from readerstudy.models import ReaderStudy
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked back: a title, what follows from the act, and the button that does it."""
+
+    title: str
+    sentences: list[str]
+    label: str
+    is_danger: bool = False
+    sent: Mapping[str, int | str] = field(default_factory=dict)  # goes back with the answer
+    back: str = "study"  # the page of the study to which "no" leads
+
+
+def is_confirmed(request: AuthenticatedRequest) -> bool:
+    return request.POST.get("confirmed") == "yes"
+
+
+def ask(request: AuthenticatedRequest, study: ReaderStudy, question: Question) -> HttpResponse:
+    context = {"study": study, "question": question, "address": request.path}
+    return render(request, "readerstudy/design/confirm.html", context, status=409)
