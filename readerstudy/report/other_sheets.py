@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.report.sheets import REAL, STATISTIC, TEXT, VALUE, WHOLE, YES_NO, Sheet, value_cells, values_of
+from readerstudy.report.sheets import REAL, TEXT, TIME_STATISTIC, VALUE, WHOLE, YES_NO, Sheet, value_cells, values_of
 from readerstudy.results.stored import Json
 
 COMPONENTS = ("reader", "question", "residual")
@@ -18,7 +18,7 @@ def other_sheets(result: Json) -> list[Sheet]:
             "seconds per case of each reader and of all, their change along the order, and the sensitivity lines",
             (
                 Column("of", TEXT, "Pseudonym of the reader; or all readers; or a sensitivity line over all readers."),
-                STATISTIC,
+                TIME_STATISTIC,
                 *VALUE,
                 Column("n_censored", WHOLE, "Times that ended at a limit and are left out; of single readers."),
             ),

@@ -13,15 +13,52 @@ TEXT, WHOLE, REAL, YES_NO = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO
 RATER = Column("rater", TEXT, "Pseudonym of the reader, or name of the model.")
 KIND = Column("kind", TEXT, "Who answered.", "reader, model")
 PANEL = Column("panel", TEXT, "All tasks, or the task of the questions.")
-STATISTIC = Column("statistic", TEXT, "What the value is; the name is that of the analysis, see docs/analysis.md.")
+STATISTIC = Column(
+    "statistic",
+    TEXT,
+    "What the value is, as analysis.json names it. percent_agreement: share with the same option; "
+    "expected_agreement: that by chance, from how often each option was chosen; cohen_kappa, scott_pi, gwet_ac1, "
+    "brennan_prediger, fleiss_kappa, conger_kappa, krippendorff_alpha_nominal: agreement beyond chance; light_kappa "
+    "and mean_kappa_*: means of cohen_kappa over pairs (mean_kappa_difference: readers among themselves minus "
+    "readers with models); agreement_if_independent: share of the same option that two raters of these accuracies "
+    "would have who err independently; excess_agreement: percent_agreement minus that; error_consistency: "
+    "cohen_kappa of right and wrong; same_wrong_option: share with the same wrong option where both are wrong; "
+    "difference, difference_newcombe, difference_cluster: share right of the first minus that of the second, by "
+    "three intervals; mcnemar_*_p, mcnemar_midp: p; mcnemar_chi2, cluster_mcnemar_chi2, cochran_q: the test "
+    "statistic; table_*: questions that both, the first only, the second only or neither had right; *_se: standard "
+    "error.",
+)
+TIME_STATISTIC = Column(
+    "statistic",
+    TEXT,
+    "median, q1, q3, geometric_mean: seconds. log_slope_per_position: change of the natural logarithm of seconds "
+    "from one place in the order to the next; pooled_log_slope_adjusted: the same of all readers, reader and case "
+    "as fixed factors; percent_per_ten: that change in percent per ten places; spearman_time_vs_position: rank "
+    "correlation, -1 to 1; log_time_variance_*: parts of the variance of the logarithm of seconds.",
+)
 VALUE = (
     Column("value", REAL, "The value in full precision; shares from 0 to 1. Missing: undefined, reason says why."),
     Column("low", REAL, "Lower limit of the 95 % interval; missing: no interval."),
     Column("high", REAL, "Upper limit of the 95 % interval."),
     Column("n", WHOLE, "How many questions (of times: cases) the value rests on."),
     Column("method", TEXT, "How the interval was made; for a value without one, how the value was made."),
-    Column("flags", TEXT, "What to be careful about, joined by |."),
-    Column("reason", TEXT, "Why there is no value; empty where there is one."),
+    Column(
+        "flags",
+        TEXT,
+        "What to be careful about, joined by |. small_n: accuracy below 10, agreement below 30; few_clusters: fewer "
+        "than 10 patients or exams, no_variation: they do not differ, unstable_bootstrap: more than 5 % of the "
+        "draws have no value, all three without an interval; few_readers: fewer than 5; constant_rater: one rater "
+        "always gave the same answer; stratum_too_small: fewer than 2 questions of a task or stratum; post_hoc: not "
+        "planned.",
+    ),
+    Column(
+        "reason",
+        TEXT,
+        "Why there is no value; empty where there is one. no_common_questions: no question that both answered; "
+        "expected_agreement_is_one, no_variation: only one answer was ever given; one_rater: nobody to compare "
+        "with; zero_trials: nothing to count; stratum_too_small: fewer than 2 questions of a task or stratum; "
+        "no_such_rater, several_raters: the plan names nobody, or more than one, of the raters.",
+    ),
 )
 TEST = (
     Column("df", REAL, "Degrees of freedom of a test statistic."),

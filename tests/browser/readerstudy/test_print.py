@@ -87,6 +87,16 @@ def test_how_numbers_were_made_takes_no_page_of_its_own(page: Page) -> None:
     assert page.locator(".rules").evaluate("one => getComputedStyle(one).breakInside") == "auto"
 
 
+def test_the_numbers_under_the_scale_stay_under_it_in_print(page: Page) -> None:
+    analysis = analysed_study(unblinded_at=NOON)
+    page.emulate_media(media="print")
+    page.goto(address("study-agreement", analysis))
+    scale, words = (page.locator(one).bounding_box() for one in (".scale", ".scale-words"))
+    assert scale
+    assert words
+    assert words["width"] == pytest.approx(scale["width"], abs=2)
+
+
 def test_no_control_is_printed(page: Page) -> None:
     entry = ModelEntry.objects.create(name="Model", created_at=NOON)
     page.emulate_media(media="print")

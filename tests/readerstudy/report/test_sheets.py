@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -150,3 +151,24 @@ def test_every_row_has_a_cell_for_every_column(sheets: dict[str, Sheet]) -> None
     for sheet in sheets.values():
         assert {len(row) for row in sheet.rows} <= {len(sheet.columns)}
         assert all(column.meaning for column in sheet.columns)
+
+
+def test_the_codebook_names_every_statistic_and_its_unit(sheets: dict[str, Sheet]) -> None:
+    """Whoever has the ZIP file alone can read each name: nothing refers to documents that are not in it."""
+    for name in ("pairs", "groups", "time"):
+        sheet = sheets[name]
+        place = [one.name for one in sheet.columns].index("statistic")
+        meaning = sheet.columns[place].meaning
+        assert "docs/" not in meaning
+        for said in {str(row[place]) for row in sheet.rows}:
+            starred = re.sub(r"(?<=table_|nemar_|kappa_)\w+$|(?<=variance_)\w+$", "*", said)
+            assert said in meaning or starred in meaning or said.endswith("_se"), (name, said)
+
+
+def test_the_codebook_explains_flags_and_reasons(sheets: dict[str, Sheet]) -> None:
+    for sheet in sheets.values():
+        for column in ("flags", "reason"):
+            for place, one in enumerate(sheet.columns):
+                if one.name == column and sheet.name != "excluded":
+                    codes = {code for row in sheet.rows for code in str(row[place] or "").split("|") if code}
+                    assert {code for code in codes if f"{code}" not in one.meaning} == set(), sheet.name
