@@ -52,9 +52,9 @@ def _reasons(result: Json, decided: str) -> list[str]:
     """The most frequent reasons with their number; the others as one line."""
     counts = Counter(one["reason"].strip() for one in result["excluded"] if one.get("decided") == decided)
     shown = counts.most_common(MOST_REASONS)
-    lines = [f"{n}: {_short(reason)}" for reason, n in shown]
+    lines = [f"{_short(reason.rstrip('.'))}: {n}" for reason, n in shown]
     rest = counts.total() - sum(n for _, n in shown)
-    return [*lines, f"{rest}: other reasons"] if rest else lines
+    return [*lines, f"Other reasons: {rest}"] if rest else lines
 
 
 def _short(text: str) -> str:

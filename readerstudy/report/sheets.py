@@ -48,8 +48,8 @@ VALUE = (
         "What to be careful about, joined by |. small_n: accuracy below 10, agreement below 30; few_clusters: fewer "
         "than 10 patients or exams, no_variation: they do not differ, unstable_bootstrap: more than 5 % of the "
         "draws have no value, all three without an interval; few_readers: fewer than 5; constant_rater: one rater "
-        "always gave the same answer; stratum_too_small: fewer than 2 questions of a task or stratum; post_hoc: not "
-        "planned.",
+        "always gave the same answer; stratum_too_small: fewer than 2 questions of a task or stratum; "
+        "clusters_ignored: takes questions of one patient or exam as independent; post_hoc: not planned.",
     ),
     Column(
         "reason",

@@ -43,6 +43,13 @@ def as_percent(one: Json) -> str:
 
 
 @register.filter
+def as_count(one: Json) -> str:
+    """6 of 15."""
+    k = 0 if one["value"] is None else round(one["value"] * one["n"])
+    return _("%(k)s of %(n)s") % {"k": k, "n": one["n"]}
+
+
+@register.filter
 def percent_limits(one: Json) -> str:
     """78.08 to 88.31 %."""
     return _limits(one, lambda value: _decimals(100 * value, 2), "\N{NO-BREAK SPACE}%")

@@ -152,7 +152,7 @@ def test_the_flow_holds_the_numbers(said: Said) -> None:
         "Listed for the study: 8",
         "Scored: 7 (of these voided after unblinding, kept: 1)",
     ]
-    assert boxes["Cases"][0].left_out == ["Voided before unblinding: 1", "1: two options are right"]
+    assert boxes["Cases"][0].left_out == ["Voided before unblinding: 1", "two options are right: 1"]
     assert boxes["Readers"][0].left_out == ["Withdrawn: 1"]
     assert boxes["Readers"][1].text.startswith("Analysed: 1; 2 answered")
     assert boxes["Models"][-1].text == "Analysed: 2; 12 answered, 1 no option extracted, 1 missing"

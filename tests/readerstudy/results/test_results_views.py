@@ -218,11 +218,18 @@ def test_agreement_within_readers_models_and_all_stands_on_the_page(coordinator:
 def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator: Client, seen: Analysis) -> None:
     page = coordinator.get(address("study-pair", seen, 0, 2)).content.decode()
     assert "<bdi>Good</bdi> and <bdi>R1</bdi>" in page  # the model first, as in the difference
+    assert "Accuracy of <bdi>Good</bdi> minus that of <bdi>R1</bdi>" in page
     assert "1 case with another option" in page
     assert 'id="case-4"' in page
     assert "I see it in case 4." in page
     assert "I see it in case 3." not in page
     assert page.count("<img src=") == 2
+    wrong = json.loads(seen.result)["panels"]["All tasks"]["pairs"]
+    one = next(pair for pair in wrong if {pair["first"], pair["second"]} == {"R1", "Poor"})
+    page = coordinator.get(address("study-pair", seen, 0, 3)).content.decode()
+    assert f"{round(one['same_wrong_option']['value'] * one['same_wrong_option']['n'])} of" in page
+    assert "by chance 33.33 %" in page
+    assert f"{100 * one['expected_agreement']['value']:.2f}\xa0%" in page
     both = coordinator.get(address("study-pair", seen, 0, 3) + "?of=right").content.decode()
     assert "failed extraction" in both
 
