@@ -87,9 +87,10 @@ def _planned_pairs(result: Json) -> Iterator[TexTable]:
         "1998, not adjusted)."
     )
     text = (
-        "Planned pairs: accuracy of the first minus that of the second in percentage points over all tasks; questions "
-        rf"that both, the first only, the second only and neither had right; 95\,\% interval by Tango; exact McNemar "
-        rf"test, two-sided; p adjusted by Holm (tests: {table.n_tests}).{by_cluster if table.has_clusters else ''} "
+        "Planned pairs: accuracy of the first minus that of the second in percentage points over all tasks, above 0 "
+        "the first was right more often; questions that both, the first only, the second only and neither had right; "
+        rf"95\,\% interval by Tango, not adjusted; exact McNemar test, two-sided; p adjusted by Holm "
+        rf"(tests: {table.n_tests}).{by_cluster if table.has_clusters else ''} "
         r"\textdagger{} n below 10."
     )
     head = ["Pair", "Both", stacked("First only", 6), stacked("Second only", 6), "Neither", "n"]

@@ -171,6 +171,7 @@ class Variants:
     names: list[tuple[str, int]]  # label and questions of each variant
     rows: list[tuple[str, Json, list[Json]]]  # rater, primary accuracy, under each variant
     differences: list[tuple[str, list[Json]]]  # model, its difference from the readers: primary, under each variant
+    pairs: list[tuple[Json, list[Json]]]  # planned pair, and its comparison: primary, under each variant
     kappas: dict[str, list[Json]]  # of mean_kappas: primary, under each variant
 
 
@@ -182,7 +183,7 @@ def variants_table(result: Json) -> Variants | None:
     every = [result, *variants.values()]
     primary, *others = [raters_of(one["panels"][ALL_TASKS]) for one in every]
     compared = [{one["first"]: one["difference"] for one in planned_comparisons(each)} for each in every]
-    means = [mean_kappas(one) for one in every]
+    means, families = [mean_kappas(one) for one in every], [planned_pairs(one) for one in every]
     return Variants(
         names=[(one["label"], one["n"]) for one in variants.values()],
         rows=[
@@ -190,6 +191,7 @@ def variants_table(result: Json) -> Variants | None:
             for name in order_of(result)
         ],
         differences=[(name, [one[name] for one in compared]) for name in compared[0]],
+        pairs=[(same[0], list(same)) for same in zip(*families, strict=True)],
         kappas={name: [one[name] for one in means] for name in means[0]},
     )
 

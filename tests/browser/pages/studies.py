@@ -19,6 +19,7 @@ from tests.readerstudy.results.made import analysed_study
 from tests.readerstudy.studies import enrol, make_study
 
 N_QUESTIONS = 12
+PAIRS = (("Good", "each reader"), ("Poor", "R7"))  # in the plan of the results; the last one is not there
 
 
 def hold_studies(place: Place) -> None:
@@ -38,7 +39,7 @@ def hold_studies(place: Place) -> None:
         study = place.things[f"study {name}"] = _study(place, name.capitalize(), state)
         if state != StudyState.FROZEN:
             enrol(study, place.people["remo"])
-    analysis = analysed_study("Resultsstudy", unblinded_at=timezone.now())
+    analysis = analysed_study("Resultsstudy", pairs=PAIRS, unblinded_at=timezone.now())
     place.things |= {"analysis": analysis, "study results": analysis.study}
     note, cora = place.said("the journal"), place.people["cora"]
     contents = [[name, 1234, "0" * 64, "what it is"] for name in ("README.txt", "data/ratings.csv", "tables/pairs.csv")]

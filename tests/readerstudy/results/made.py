@@ -8,7 +8,9 @@ from typing import Any
 from readerstudy.analysis.computing import compute
 from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.storing import as_text
+from readerstudy.design.planned_pairs import Pair
 from readerstudy.design.protocol import sha256_of
+from readerstudy.design.rules import AnalysisPlan
 from readerstudy.enums import PredictionState, StudyState
 from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
 from tests.annotation.review.cases import NOON
@@ -25,7 +27,9 @@ def small_result(**fields: Any) -> dict[str, Any]:
     return compute(make_arrays(READERS, MODELS, "BBBB", **{"tasks": TASKS, **fields}), QUICK)
 
 
-def analysed_study(name: str = "Trial", *, state: StudyState = StudyState.CLOSED, **fields: Any) -> Analysis:
+def analysed_study(
+    name: str = "Trial", *, state: StudyState = StudyState.CLOSED, pairs: tuple[Pair, ...] = (), **fields: Any
+) -> Analysis:
     """The analysis of a study of these cases, with the explanations of the first model; nobody has seen it."""
     study = make_study(name, n_cases=4, state=state, pixels=True, **fields)
     cases = list(study.cases.order_by("number").select_related("revision"))
@@ -43,7 +47,7 @@ def analysed_study(name: str = "Trial", *, state: StudyState = StudyState.CLOSED
             explanation=f"I see it in case {row}.",
             row=row,
         )
-    arrays = make_arrays(READERS, MODELS, "BBBB", tasks=TASKS)
+    arrays = make_arrays(READERS, MODELS, "BBBB", tasks=TASKS, plan=AnalysisPlan(pairs=pairs).as_json())
     arrays = replace(arrays, questions=replace(arrays.questions, public_id=tuple(one.public_id for one in cases)))
     result = compute(arrays, QUICK)
     next(one for one in result["raters"] if one["name"] == "Good")["run"] = run.public_id

@@ -129,6 +129,7 @@ def test_before_and_after_stand_side_by_side(coordinator: Client, seen: Analysis
             assert f"{100 * abs(planned['difference']['value']):.2f}" in part
         kappa = one["panels"]["All tasks"]["groups"]["all"]["mean_kappa_difference"]["value"]
         assert f"{abs(kappa):.3f}" in part
+    assert "Planned pairs" not in part
     assert part.index("Readers among themselves") < part.index("Readers with models")
 
 
@@ -142,7 +143,7 @@ def test_planned_pairs_stand_under_the_primary_comparison(coordinator: Client, s
     page = " ".join(coordinator.get(address("study-analysed", named)).content.decode().split())
     part = page[page.index('id="planned-pairs-title"') : page.index('id="kappas-title"')]
     assert page.index('id="planned-title"') < page.index('id="planned-pairs-title"')
-    assert "adjusted by Holm over 2 planned pairs" in part
+    assert "p adjusted by Holm over 2 planned pairs" in part
     assert f'href="{address("study-pair", named, 2, 0)}"><bdi>Good</bdi> · <bdi>R1</bdi>' in part
     assert '<td class="number">0.500</td><td class="number">1.000</td><td class="number">4</td>' in part
     assert "<bdi>Poor</bdi> · <bdi>R7</bdi></th>" in part  # nobody to open
@@ -151,6 +152,18 @@ def test_planned_pairs_stand_under_the_primary_comparison(coordinator: Client, s
     clustered = stored(seen.study, small_result(plan=PLANNED, clusters=[0, 0, 1, 2]))
     page = coordinator.get(address("study-analysed", clustered)).content.decode()
     assert "Both take questions of one patient or exam as independent" in page
+
+
+def test_planned_pairs_stand_side_by_side_too(coordinator: Client, seen: Analysis) -> None:
+    result = small_result(plan=PLANNED, voided={2: Voided.AFTER_UNBLINDING})
+    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    part = page[page.index('id="variants-title"') : page.index('id="excluded-title"')]
+    pairs = part[part.index("Planned pairs in percentage points") :].partition("</table>")[0]
+    for one in (result, result["variants"]["without_all_voided"]):
+        for pair in one["comparisons"][-3:-1]:
+            assert f"+{100 * pair['difference']['value']:.2f}<br>" in pairs
+            assert f"p = {pair['p_holm']['value']:.3f}<br>n = {pair['p_holm']['n']}<" in pairs
+    assert pairs.count("n/a<br>") == 2
 
 
 def test_a_planned_pair_shows_its_p_over_all_tasks(coordinator: Client, seen: Analysis) -> None:
