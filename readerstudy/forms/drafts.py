@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -11,17 +12,54 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
+from readerstudy.design.protocol import sha256_of
+
 
 class DraftForm(forms.Form):
-    """A step of the design."""
+    """A step of the design. It knows what its page showed, so that nobody overwrites what they never saw."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
+        self.is_told = False
+
+    @property
+    def stands(self) -> str:
+        """A hash of what is stored now."""
+        return sha256_of(json.dumps(self.initial, sort_keys=True, default=str))
+
+    @property
+    def mark(self) -> str:
+        """What the page sends back: the hash of what its person has seen, until they are told that it changed."""
+        sent = self.data.get("seen", "") if self.is_bound and not self.is_told else ""
+        return str(sent or self.stands)
+
+    def is_overtaken(self) -> bool:
+        """Whether something else was stored since the page was shown: then nothing is, and the form says so once."""
+        if self.mark == self.stands:
+            return False
+        self.is_told = True
+        names = ", ".join(str(self[name].label) for name in self.fields if self._differs(name))
+        if not names:
+            return False
+        sentence = _(
+            "Somebody stored something here since you opened this page. Nothing of yours is stored yet; it differs in: "
+            "%(names)s. Look at the page in another tab. Storing again replaces what stands there."
+        )
+        self.add_error(None, sentence % {"names": names})
+        return True
+
+    def _differs(self, name: str) -> bool:
+        return self.fields[name].has_changed(_plain(self.initial.get(name)), _plain(self[name].data))
 
     def facts(self) -> list[tuple[str, str]]:
         """Each field with what is stored, in words, for a design that cannot change any more."""
         return [(str(bound.label), _said(bound)) for bound in self]
+
+
+def _plain(value: Any) -> Any:
+    """Browsers send other line ends than those that stand in a plan."""
+    return value.replace("\r\n", "\n") if isinstance(value, str) else value
 
 
 def _said(bound: forms.BoundField) -> str:
@@ -54,6 +92,12 @@ class PlainTimeField(forms.DateTimeField):
         with timezone.override(UTC):
             found = super().clean(value)
         return found.replace(tzinfo=None) if isinstance(found, datetime) else None
+
+    def has_changed(self, initial: Any, data: Any) -> bool:
+        try:
+            return bool(self.clean(data) != initial)
+        except forms.ValidationError:
+            return True
 
     def prepare_value(self, value: Any) -> Any:
         return value  # not moved into the zone of the person who looks

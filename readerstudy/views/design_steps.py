@@ -50,7 +50,7 @@ def step_context(request: AuthenticatedRequest, study: ReaderStudy, name: str, *
 
 def _store(request: AuthenticatedRequest, form: DraftForm, act: Callable[[], None]) -> bool:
     """Do it where the form is whole; a refusal is read on the form."""
-    if not form.is_valid():
+    if not form.is_valid() or form.is_overtaken():
         return False
     try:
         act()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
@@ -212,3 +213,53 @@ def test_a_frozen_design_is_shown_and_does_not_change(coordinator: Client, draft
     assert Arm.objects.get().information == "none"
     table = coordinator.get("/studies/trial/readers/").context["sets"]
     assert [(one.n_cases, one.n_orders, one.n_taken) for one in table] == [(4, 6, 0)]
+
+
+def seen_on(page: str) -> str:
+    found = re.search(r'name="seen" value="(\w{64})"', page)
+    assert found
+    return found[1]
+
+
+def test_two_coordinators_do_not_overwrite_what_the_other_stored(coordinator: Client, draft: ReaderStudy) -> None:
+    """The second is told what differs, and keeps what they typed; storing again is their decision."""
+    address = "/studies/trial/rules/"
+    seen = seen_on(coordinator.get(address).content.decode())
+    coordinator.post(address, rules_sent(consent="One.\r\nTwo.", contact="Cora", seen=seen))
+    spoilt = coordinator.post(address, rules_sent(n_ready="99", seen=seen))
+    assert seen_on(spoilt.content.decode()) == seen  # an error of another kind does not make it a page that was seen
+    answer = coordinator.post(address, rules_sent(consent="One.\r\nTwo.", contact="", n_ready="5", seen=seen))
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert "it differs in: Cases held ready, Contact." in page
+    assert answer.context["form"]["n_ready"].value() == "5"
+    draft.refresh_from_db()
+    assert (draft.contact, draft.consent.splitlines()) == ("Cora", ["One.", "Two."])
+    again = coordinator.post(address, rules_sent(consent="One.", contact="", seen=seen_on(page)))
+    assert again.status_code == 302
+    draft.refresh_from_db()
+    assert draft.contact == ""
+
+
+@pytest.mark.parametrize(
+    ("step", "first", "second", "differs"),
+    [
+        (
+            "arms",
+            {"information": "age_sex", "aid": "none"},
+            {"information": "none", "aid": "none"},
+            "Information shown",
+        ),
+        ("readers", {"n_readers": "4"}, {"n_readers": "5"}, "Readers"),
+    ],
+)
+def test_the_short_steps_hold_it_alike(
+    coordinator: Client, draft: ReaderStudy, step: str, first: dict[str, str], second: dict[str, str], differs: str
+) -> None:
+    address = f"/studies/trial/{step}/"
+    seen = seen_on(coordinator.get(address).content.decode())
+    assert coordinator.post(address, {**first, "seen": seen}).status_code == 302
+    assert coordinator.post(address, {**first, "seen": seen}).status_code == 302  # a double click
+    answer = coordinator.post(address, {**second, "seen": seen})
+    assert answer.status_code == 422
+    assert f"it differs in: {differs}" in answer.content.decode()
