@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import AnswerKey, QuestionBank, User
@@ -16,10 +17,12 @@ from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
 from readerstudy.design.chance import Purpose, branch
 from readerstudy.design.checking import problems_of
+from readerstudy.design.creating import plan_of
 from readerstudy.design.drawn import cells_of
 from readerstudy.design.indications import FROZEN, READ, check_indications_read
 from readerstudy.design.options import LETTERS, shown_order
 from readerstudy.design.ordering import RULE, draw_orders, group_size, orders_needed
+from readerstudy.design.plan import plan_document
 from readerstudy.design.protocol import FORMAT, canonical, commitment, sha256_of
 from readerstudy.design.rules import Rules, read_analysis, read_rules
 from readerstudy.design.shown import shown_hashes
@@ -32,11 +35,18 @@ _PLACE = ("public_id", "order_id", "block", "position", "case_id", "options")
 
 @transaction.atomic
 def freeze_study(
-    study: ReaderStudy, *, actor: User | None, at: datetime, indications_read: str = "", salt: str = ""
+    study: ReaderStudy,
+    *,
+    actor: User | None,
+    at: datetime,
+    seen: str = "",
+    indications_read: str = "",
+    salt: str = "",
 ) -> ReaderStudy:
     """From now on nothing of the design changes. Raises StudyRefused with everything that is in the way.
 
     Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash.
+    ``seen``: the hash of the design that the actor looked at; where another stands by now, it is refused.
     ``indications_read`` is the actor's statement that those with this hash were read and none gives an answer away;
     where the arm shows indications it is needed. ``salt`` is for tests; otherwise it is made here.
     """
@@ -47,6 +57,10 @@ def freeze_study(
     problems = problems_of(study)
     if problems:
         raise StudyRefused(" ".join(problems))
+    if seen and seen != design_sha256(study):
+        raise StudyRefused(
+            _("Somebody changed the design since you opened this page. Look at it again; it was not frozen.")
+        )
     were_read = check_indications_read(study, indications_read)
     cases = _hash_cases(study)
     study.n_orders = orders_needed(study.n_readers, study.n_orders)
@@ -61,6 +75,11 @@ def freeze_study(
     facts = {"protocol_sha256": study.protocol_sha256, "n_cases": len(cases), "n_orders": study.n_orders, "rule": RULE}
     record(FROZEN, actor=actor, at=at, subject=study, facts={**facts, READ: True} if were_read else facts)
     return study
+
+
+def design_sha256(study: ReaderStudy) -> str:
+    """Of everything that a plan of the study says: by this a change between looking and freezing is noticed."""
+    return sha256_of(canonical(plan_document(plan_of(study))))
 
 
 def _hash_cases(study: ReaderStudy) -> list[StudyCase]:

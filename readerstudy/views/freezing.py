@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.checking import Place, notes_of, planned_pairs_of, problems_by_place
-from readerstudy.design.freezing import freeze_study
+from readerstudy.design.freezing import design_sha256, freeze_study
 from readerstudy.design.indications import indication_notes, sha256_of_told, shows_indications, told_cases
 from readerstudy.design.ordering import orders_needed
 from readerstudy.design.overview import lines_of
@@ -36,7 +36,13 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = study_of_step(request, slug)
     if request.method == "POST":
         try:
-            freeze_study(study, actor=request.user, at=timezone.now(), indications_read=_read(request))
+            freeze_study(
+                study,
+                actor=request.user,
+                at=timezone.now(),
+                seen=request.POST.get("design", ""),
+                indications_read=_read(request),
+            )
         except StudyRefused as refusal:
             messages.error(request, str(refusal))
             return redirect("study-freeze", slug)
@@ -45,16 +51,18 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     is_draft = study.state == StudyState.DRAFT
     coordinates = may_coordinate_study(request.user, study)
     [line] = lines_of([study])
+    problems = _checklist(study) if is_draft else []
     context = step_context(
         request,
         study,
         "study-freeze",
-        problems=_checklist(study) if is_draft else [],
+        problems=problems,
         notes=_notes(study, is_told=coordinates) if is_draft else [],
         line=line,
         n_sets=study.sets.count(),
         n_orders=orders_needed(study.n_readers, study.n_orders),
         coordinates=coordinates,
+        design=design_sha256(study) if is_draft and coordinates and not problems else "",
         to_read=_to_read(study) if is_draft and coordinates else None,
         pairs=planned_pairs_of(study),
     )

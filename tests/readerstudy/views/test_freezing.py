@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 
 import pytest
 from django.test import Client
@@ -62,6 +63,13 @@ def test_each_problem_leads_to_where_it_is_mended(coordinator: Client, draft: Re
     assert draft.state == StudyState.DRAFT
 
 
+def test_rules_that_cannot_be_read_are_told_as_well(coordinator: Client, draft: ReaderStudy) -> None:
+    ReaderStudy.objects.update(rules={"no_such_rule": 1})
+    page = coordinator.get(ADDRESS)
+    assert page.status_code == 200
+    assert "The rules cannot be read" in page.content.decode()
+
+
 def test_freezing_leads_to_the_study_with_its_hash(coordinator: Client, draft: ReaderStudy) -> None:
     assert coordinator.get(ADDRESS).context["problems"] == []
     assert coordinator.post(ADDRESS).url == "/studies/trial/"  # type: ignore[attr-defined]
@@ -82,6 +90,29 @@ def test_planned_pairs_are_among_what_is_frozen(coordinator: Client, draft: Read
         page = coordinator.get(ADDRESS).content.decode()
         assert "<bdi>Model &lt;A&gt;</bdi> with <bdi>each reader</bdi>" in page
         coordinator.post(ADDRESS)
+    draft.refresh_from_db()
+    assert draft.state == StudyState.FROZEN
+
+
+@pytest.mark.parametrize("change", ["rules", "cases"])
+def test_what_somebody_changed_meanwhile_is_not_frozen_unseen(
+    coordinator: Client, draft: ReaderStudy, change: str
+) -> None:
+    def seen() -> str:
+        found = re.search(r'name="design" value="(\w{64})"', coordinator.get(ADDRESS).content.decode())
+        assert found
+        return found[1]
+
+    before = seen()
+    if change == "rules":
+        ReaderStudy.objects.update(rules={"time_limit_s": 30})
+    else:
+        draft.cases.get(number=4).delete()
+    answer = coordinator.post(ADDRESS, {"design": before}, follow=True)
+    assert "Somebody changed the design since you opened this page" in answer.content.decode()
+    draft.refresh_from_db()
+    assert draft.state == StudyState.DRAFT
+    coordinator.post(ADDRESS, {"design": seen()})
     draft.refresh_from_db()
     assert draft.state == StudyState.FROZEN
 
