@@ -126,6 +126,7 @@ class StudyArrays:
     slip: NDArray[np.int8]  # the option that was meant; -1: no slip was reported
     times: Times
     excluded: tuple[Mapping[str, Any], ...]  # cases and raters that are left out, each with its reason
+    guess: NDArray[np.int8] | None = None  # best guess beside "cannot tell", -1: none; None: nobody was asked for one
 
     def without(self, dropped: NDArray[np.bool_]) -> StudyArrays:
         """The same study without some questions."""
@@ -139,6 +140,7 @@ class StudyArrays:
             confidence=self.confidence[:, kept],
             slip=self.slip[:, kept],
             times=self.times.only(kept),
+            guess=None if self.guess is None else self.guess[:, kept],
         )
 
     @property
@@ -166,6 +168,7 @@ class StudyArrays:
             *(about.number, about.question, about.key, about.task, about.cluster, about.voided),
             *(self.state, self.option, self.position, self.confidence, self.slip),
             *(times.active_ms, times.censored, times.disturbed),
+            *(() if self.guess is None else (self.guess,)),
         ):
             digest.update(f"\n{array.dtype.str}{array.shape}\n".encode())
             digest.update(np.ascontiguousarray(array).tobytes())

@@ -17,6 +17,9 @@ from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.tables import items_of, tables_of
 from readerstudy.analysis.times import time_results
 
+BEST_GUESS = (
+    "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"
+)
 FORMAT = "reader-study-analysis 1"
 RULE = "analysis-2"  # change the name when the same inputs would give other numbers
 
@@ -100,8 +103,10 @@ def _order(primary: Mapping[str, Any]) -> list[str]:
 
 def _rules(arrays: StudyArrays) -> dict[str, str]:
     """What is the same in every analysis of this version, said where two people can read a number differently."""
+    guesses = {"accuracy_best_guess": BEST_GUESS} if arrays.guess is not None else {}
     return {
         "accuracy": "right answers over the scored questions that the rater did not miss; wilson",
+        **guesses,
         "agreement": "questions that both raters answered with an option (pairwise deletion)",
         "interval": "percentile bootstrap, PCG64 seeded with seed, panel and family",
         "cluster": arrays.cluster_level,

@@ -26,7 +26,7 @@ from readerstudy.analysis.arrays import (
     Voided,
 )
 from readerstudy.design.drawn import cells_of
-from readerstudy.design.rules import read_analysis
+from readerstudy.design.rules import read_analysis, read_rules
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.models import (
@@ -64,6 +64,7 @@ class _Sheet:
     position: NDArray[np.int32]
     confidence: NDArray[np.int8]
     slip: NDArray[np.int8]
+    guess: NDArray[np.int8]
     active_ms: NDArray[np.float64]
     censored: NDArray[np.bool_]
     disturbed: NDArray[np.bool_]
@@ -77,6 +78,7 @@ class _Sheet:
             position=np.zeros(shape, dtype=np.int32),
             confidence=np.zeros(shape, dtype=np.int8),
             slip=np.full(shape, -1, dtype=np.int8),
+            guess=np.full(shape, -1, dtype=np.int8),
             active_ms=np.full(shape, np.nan),
             censored=np.zeros(shape, dtype=np.bool_),
             disturbed=np.zeros(shape, dtype=np.bool_),
@@ -120,6 +122,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
         slip=sheet.slip,
         times=Times(sheet.active_ms, sheet.censored, sheet.disturbed),
         excluded=(*cases.excluded, *left_out),
+        guess=sheet.guess if read_rules(study.rules).cannot_tell or (sheet.guess >= 0).any() else None,
     )
 
 
@@ -256,7 +259,7 @@ def _fill_remarks(sheet: _Sheet, study: ReaderStudy, row_of: Mapping[int, int], 
     rows = Remark.objects.filter(
         reading__enrolment__study=study,
         reading__case__block=Block.MAIN,
-        kind__in=[RemarkKind.CONFIDENCE, RemarkKind.SLIP],
+        kind__in=[RemarkKind.GUESS, RemarkKind.CONFIDENCE, RemarkKind.SLIP],
     ).order_by("pk")
     for enrolment, case, kind, value in rows.values_list(
         "reading__enrolment_id", "reading__case_id", "kind", "value"
@@ -266,8 +269,9 @@ def _fill_remarks(sheet: _Sheet, study: ReaderStudy, row_of: Mapping[int, int], 
             continue
         if kind == RemarkKind.CONFIDENCE and value.isdigit():
             sheet.confidence[row, column_of[case]] = int(value)
-        elif kind == RemarkKind.SLIP and value in LETTERS:
-            sheet.slip[row, column_of[case]] = LETTERS.index(value)
+        elif kind in (RemarkKind.GUESS, RemarkKind.SLIP) and value in LETTERS:
+            said = sheet.guess if kind == RemarkKind.GUESS else sheet.slip
+            said[row, column_of[case]] = LETTERS.index(value)
 
 
 # --- models ---------------------------------------------------------------------------------------

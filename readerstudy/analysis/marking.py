@@ -22,6 +22,7 @@ from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.computing import RULE
 from readerstudy.analysis.gathering import gather
 from readerstudy.design.protocol import canonical, sha256_of
+from readerstudy.design.rules import read_rules
 from readerstudy.models import Enrolment, InputsMark, PredictionRun, ReaderStudy, Remark, Response, Voiding
 
 READER = ("pk", "pseudonym", "case_set_id", "reader_id", "withdrawn_at", "replaced_at", "finished_at")
@@ -42,6 +43,7 @@ def mark_of(study: ReaderStudy) -> str:
         "program": [VERSION, RULE],
         "study": [study.name, study.slug, study.protocol_sha256, study.simulated, study.analysis, study.draw],
         "arms": study.arms.count(),
+        "asks_guesses": read_rules(study.rules).cannot_tell,
         "added": [rows.order_by().aggregate(n=Count("pk"), last=Max("pk")) for rows in added],
         "readers": _texts(Enrolment.objects.filter(study=study).order_by("pk").values_list(*READER)),
         "runs": _texts(PredictionRun.objects.for_figures(study).values_list(*RUN)),

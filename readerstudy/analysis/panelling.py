@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from readerstudy.analysis.arrays import READER, TASKS, State, StudyArrays
 from readerstudy.analysis.planned import planned_pairs
-from readerstudy.analysis.scoring import Scored
+from readerstudy.analysis.scoring import Scored, has_guess
 from readerstudy.analysis.settings import Settings
 from readerstudy.statistics.bootstrap import Units, units_of
 from readerstudy.statistics.comparing import (
@@ -130,6 +130,9 @@ def rater_entry(panel: Panel, row: int) -> dict[str, Any]:
         "accuracy": accuracy(correct).as_json(),
         "accuracy_clopper_pearson": accuracy(correct, ShareInterval.CLOPPER_PEARSON).as_json(),
     }
+    if panel.scored.guessed is not None:
+        entry["n_guessed"] = int(has_guess(panel.arrays)[row].sum())
+        entry["accuracy_best_guess"] = accuracy(panel.scored.guessed[row]).as_json()
     if panel.units.clustered:
         entry["accuracy_cluster"] = clustered_accuracy(correct, questions.cluster).as_json()
     if panel.is_whole:

@@ -30,9 +30,11 @@ class Scored:
     answers: NDArray[np.int8]  # 0..q-1, -1 no rating, -2 missing
     correct: NDArray[np.int8]  # 1 right, 0 wrong, -1 not counted
     q: int
+    guessed: NDArray[np.int8] | None = None  # correct, with best guesses scored; None: nobody was asked for one
 
     def only(self, kept: NDArray[np.bool_]) -> Scored:
-        return Scored(self.answers[:, kept], self.correct[:, kept], self.q)
+        guessed = None if self.guessed is None else self.guessed[:, kept]
+        return Scored(self.answers[:, kept], self.correct[:, kept], self.q, guessed)
 
 
 def score(arrays: StudyArrays, settings: Settings) -> Scored:
@@ -51,7 +53,20 @@ def score(arrays: StudyArrays, settings: Settings) -> Scored:
         correct[failed] = 0
     right = option == arrays.questions.key[None, :]
     correct[chosen] = right[chosen]
-    return Scored(answers, correct, N_OPTIONS + own_category)
+    return Scored(answers, correct, N_OPTIONS + own_category, _with_guesses(arrays, correct))
+
+
+def _with_guesses(arrays: StudyArrays, correct: NDArray[np.int8]) -> NDArray[np.int8] | None:
+    """A declined case with a best guess counts as guessed; everything else stays, declined without a guess wrong."""
+    if arrays.guess is None:
+        return None
+    return np.where(has_guess(arrays), arrays.guess == arrays.questions.key[None, :], correct).astype(np.int8)
+
+
+def has_guess(arrays: StudyArrays) -> NDArray[np.bool_]:
+    """Declined, with a best guess beside it; one beside a late answer does not count."""
+    declined = arrays.state == State.DECLINED
+    return declined & (arrays.guess >= 0) if arrays.guess is not None else np.zeros_like(declined)
 
 
 def with_slips(arrays: StudyArrays) -> NDArray[np.int8]:

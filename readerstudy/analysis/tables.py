@@ -52,12 +52,13 @@ def _accuracies(arrays: StudyArrays, correct: NDArray[np.int8], chosen: NDArray[
 
 
 def _by_confidence(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
-    """Of each reader, what was right of the answers given with each chance of being right."""
+    """Of each reader, what was right of the answers given with each chance of being right; of a guess, the guess."""
+    correct = scored.correct if scored.guessed is None else scored.guessed
     found = []
     for row, rater in enumerate(arrays.raters):
         said = arrays.confidence[row]
         if rater.kind == READER and said.any():
-            steps = {str(chance): accuracy(scored.correct[row][said == chance]).as_json() for chance in CHANCES}
+            steps = {str(chance): accuracy(correct[row][said == chance]).as_json() for chance in CHANCES}
             found.append({"name": rater.name, "accuracy": steps})
     return found
 

@@ -131,8 +131,9 @@ class _Placed:
                 self._refuse(answer, "case", f"The study has no case {answer.case!r} in its main block.")
                 continue
             n_options = len(case.revision.options)
-            if answer.option and "ABCD".index(answer.option) >= n_options:
-                self._refuse(answer, "option", f"The question has {n_options} options; {answer.option} is none.")
+            for column, letter in (("option", answer.option), ("best_guess", answer.best_guess)):
+                if letter and "ABCD".index(letter) >= n_options:
+                    self._refuse(answer, column, f"The question has {n_options} options; {letter} is none.")
             first = seen.setdefault((answer.reader, case.pk), answer.row)
             if first != answer.row:
                 self._refuse(answer, "case", f"{answer.reader} has this case in row {first} already.")
@@ -180,22 +181,31 @@ class _Placed:
         return new
 
 
-Content = tuple[str, str, int | None, int | None, int | None]
+Content = tuple[str, str, str, int | None, int | None, int | None]
 
 
 def _content(answer: Answer) -> Content:
-    return answer.state, answer.option, answer.confidence, answer.active_ms, answer.position
+    said = answer.best_guess, answer.confidence
+    return answer.state, answer.option, *said, answer.active_ms, answer.position
 
 
 def _stored_answers(enrolments: Iterable[Enrolment]) -> dict[tuple[str, int], Content]:
     """By reader and case: what is stored of readers whose readings were made elsewhere."""
     imported = {"reading__enrolment__in": [e for e in enrolments if e.reader_id is None]}
-    said = Remark.objects.filter(**imported, kind=RemarkKind.CONFIDENCE).values_list("reading", "value")
-    confidence = {reading: int(value) for reading, value in said}
+    said = Remark.objects.filter(**imported).values_list("kind", "reading", "value")
+    remarks = {(kind, reading): value for kind, reading, value in said}
+
+    def confidence(reading: int) -> int | None:
+        value = remarks.get((RemarkKind.CONFIDENCE, reading))
+        return int(value) if value else None
+
     columns = ("reading__enrolment__pseudonym", "reading__case", "reading", "state", "option", "active_ms")
     rows = Response.objects.filter(**imported).order_by().values_list(*columns, "reading__position")
     return {
-        (reader, case): (state, option, confidence.get(reading), active_ms, position)
+        (reader, case): (
+            *(state, option, remarks.get((RemarkKind.GUESS, reading), "")),
+            *(confidence(reading), active_ms, position),
+        )
         for reader, case, reading, state, option, active_ms, position in rows.iterator(chunk_size=2000)
     }
 
@@ -222,12 +232,19 @@ def _store(study: ReaderStudy, arm: Arm, answers: list[Answer], placed: _Placed,
     )
     Remark.objects.bulk_create(
         [
-            Remark(reading=reading, kind=RemarkKind.CONFIDENCE, value=str(answer.confidence), key=TIME_RULE, at=at)
+            Remark(reading=reading, kind=kind, value=value, key=f"{TIME_RULE} {kind}", at=at)
             for reading, answer in pairs
-            if answer.confidence is not None
+            for kind, value in _said(answer)
         ],
         batch_size=_AT_ONCE,
     )
+
+
+def _said(answer: Answer) -> Iterable[tuple[RemarkKind, str]]:
+    if answer.best_guess:
+        yield RemarkKind.GUESS, answer.best_guess
+    if answer.confidence is not None:
+        yield RemarkKind.CONFIDENCE, str(answer.confidence)
 
 
 def _enrolments(

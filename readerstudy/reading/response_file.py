@@ -13,7 +13,7 @@ from readerstudy.design.rules import CHANCES
 from readerstudy.enums import ResponseState
 
 REQUIRED = ("reader", "case", "option", "state")
-OPTIONAL = ("confidence", "active_ms", "position")
+OPTIONAL = ("best_guess", "confidence", "active_ms", "position")
 WITH_OPTION = frozenset({ResponseState.ANSWERED, ResponseState.UNCONFIRMED})
 WITHOUT_OPTION = frozenset({ResponseState.DECLINED, ResponseState.TIMED_OUT, ResponseState.MISSING})
 LETTERS = "ABCD"
@@ -53,6 +53,7 @@ class Answer:
     confidence: int | None = None
     active_ms: int | None = None
     position: int | None = None
+    best_guess: str = ""  # canonical letter beside "cannot tell"
 
 
 @dataclass(frozen=True)
@@ -139,6 +140,7 @@ def _answer(row: int, cells: dict[str, str], problems: list[Problem]) -> Answer 
         confidence=_confidence(row, cells.get("confidence", ""), found),
         active_ms=_number(row, "active_ms", cells.get("active_ms", ""), 0, LONGEST_MS, found),
         position=_number(row, "position", cells.get("position", ""), 1, LAST_POSITION, found),
+        best_guess=_best_guess(row, cells.get("best_guess", ""), state, found),
     )
     problems += found
     return None if found else answer
@@ -163,6 +165,14 @@ def _option(row: int, option: str, state: ResponseState, found: list[Problem]) -
     elif not option and state in WITH_OPTION:
         found.append(Problem(row, "option", f"The state {state} needs an option."))
     return option
+
+
+def _best_guess(row: int, guess: str, state: ResponseState, found: list[Problem]) -> str:
+    if guess and (len(guess) != 1 or guess not in LETTERS):
+        found.append(Problem(row, "best_guess", f"The best guess {guess!r} is none of {', '.join(LETTERS)}."))
+    elif guess and state != ResponseState.DECLINED and not any(problem.column == "state" for problem in found):
+        found.append(Problem(row, "best_guess", f"A best guess belongs to declined, but the state is {state}."))
+    return guess
 
 
 def _confidence(row: int, text: str, found: list[Problem]) -> int | None:

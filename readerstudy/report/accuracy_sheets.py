@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from annotation.exports.tables import Cell, Column
 from readerstudy.report.sheets import KIND, PANEL, RATER, TEXT, VALUE, WHOLE, Sheet, value_cells, values_of
-from readerstudy.results.stored import ALL_TASKS, Json, kinds_of, order_of, raters_of
+from readerstudy.results.stored import ALL_TASKS, Json, asks_guesses, kinds_of, order_of, raters_of
 
 COUNTS = (
     Column("n_correct", WHOLE, "Right answers."),
@@ -18,11 +18,13 @@ COUNTS = (
     Column("n_failed", WHOLE, "Answers of a model from which no option could be taken, by the rule of the settings."),
     Column("n_missing", WHOLE, "Not reached, or not in the file of the model; not counted."),
 )
+GUESSED = Column("n_guessed", WHOLE, "“Cannot tell” with a best guess.")
 MEASURE = Column(
     "measure",
     TEXT,
     "accuracy: right answers over questions. accuracy_task_mean: plain mean of the tasks. accuracy_bank_mix: weighted "
-    "to the mix of the bank. accuracy_clopper_pearson, accuracy_cluster: accuracy with another interval.",
+    "to the mix of the bank. accuracy_best_guess: with the best guess in place of “cannot tell”, in studies that ask "
+    "for it. accuracy_clopper_pearson, accuracy_cluster: accuracy with another interval.",
 )
 
 
@@ -31,7 +33,7 @@ def accuracy_sheets(result: Json) -> list[Sheet]:
         Sheet(
             "accuracy",
             "accuracy by task and over all tasks, with failed extractions and every other state counted",
-            (RATER, KIND, PANEL, MEASURE, *VALUE, *COUNTS),
+            (RATER, KIND, PANEL, MEASURE, *VALUE, *_counts(result)),
             list(_accuracy_rows(result)),
         ),
         _breakdown(result, "categories", "category"),
@@ -77,6 +79,10 @@ def accuracy_sheets(result: Json) -> list[Sheet]:
     ]
 
 
+def _counts(result: Json) -> tuple[Column, ...]:
+    return (*COUNTS, GUESSED) if asks_guesses(result) else COUNTS
+
+
 def _accuracy_rows(result: Json) -> Iterator[Sequence[Cell]]:
     """Raters in the order of the analysis; of each the panels, all tasks first."""
     kinds = kinds_of(result)
@@ -84,7 +90,7 @@ def _accuracy_rows(result: Json) -> Iterator[Sequence[Cell]]:
     for rater in order_of(result):
         for panel, entries in panels.items():
             entry = entries[rater]
-            counts = [entry[column.name] for column in COUNTS]
+            counts = [entry[column.name] for column in _counts(result)]
             for measure, value in values_of(entry).items():
                 yield [rater, kinds[rater], panel, measure, *value_cells(value), *counts]
 

@@ -131,7 +131,7 @@ def _data(source: Source) -> Iterator[Content]:
     study, arrays, settings = source.analysis.study, source.arrays, source.settings
     about = "a row per rater and case: what every number is computed from"
     yield Content("data/ratings.csv", about, lambda: ratings.ratings_csv(arrays, settings).encode())
-    yield _codebook("data/ratings.csv", ratings.COLUMNS)
+    yield _codebook("data/ratings.csv", ratings.ratings_columns(arrays))
     columns = response_columns(with_key=True)
     rows = response_rows(study, with_key=True)
     yield from _csv("data/responses.csv", "a row per reader and case, with all that a mixed model needs", columns, rows)

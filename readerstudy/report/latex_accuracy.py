@@ -7,18 +7,23 @@ from collections.abc import Iterator, Sequence
 from readerstudy.report.latex import TexTable, escaped, limits, marked, percent, row_head, stacked
 from readerstudy.report.latex_words import Rows, caption, failed_rule, layout, quotes, with_n
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
-from readerstudy.results.tables import AccuracyRow, accuracy_table, breakdown, variants_table
+from readerstudy.results.tables import AccuracyRow, AccuracyTable, accuracy_table, breakdown, variants_table
 from readerstudy.results.wording import caution
 
 AT_ONCE, MOST_AT_ONCE = 6, 8  # columns of shares beside each other; of the table of tasks
+GUESSES = (
+    "“With best guesses” has the best guess in place of “cannot tell”, which is wrong in every other column; without a "
+    "guess it is wrong there, too. "
+)
 SMALL = r"\textdagger{} n below 10."
 
 
 def accuracy_tex(result: Json) -> TexTable:
     table = accuracy_table(result)
-    heads = [("Over questions", table.n), *((task_label(task), n) for task, n in table.tasks)]
+    guessed = [("With best guesses", table.n)] if table.has_guesses else []
+    heads = [("Over questions", table.n), *guessed, *((task_label(task), n) for task, n in table.tasks)]
     heads += [("Mean of tasks", table.n), *([("Mix of the bank", table.n)] if table.has_bank_mix else [])]
-    shares = [_shares_of(row, has_bank_mix=table.has_bank_mix) for row in table.rows]
+    shares = [_shares_of(row, table) for row in table.rows]
     names = [row_head(row.name) for row in table.rows]
     parts = list(_blocks(names, heads, shares, MOST_AT_ONCE))
     states = [_states_of(row) for row in table.rows]
@@ -31,14 +36,15 @@ def accuracy_tex(result: Json) -> TexTable:
         r"of tasks” every task once, “mix of the bank” weights the strata of the draw as in the bank, its "
         r"interval about the questions of that bank alone. No option: "
         f"declined, time ended without a choice, or too late; counted wrong. Failed extractions {failed_rule(result)}. "
+        + (GUESSES if table.has_guesses else "")
         + SMALL
     )
     return TexTable("accuracy", caption(result, quotes(text)), layout(n_columns), parts)
 
 
-def _shares_of(row: AccuracyRow, *, has_bank_mix: bool) -> list[Json | None]:
-    more = [row.task_mean, *([row.bank_mix] if has_bank_mix else [])]
-    return [row.overall, *row.tasks, *more]
+def _shares_of(row: AccuracyRow, table: AccuracyTable) -> list[Json | None]:
+    guessed = [row.best_guess] if table.has_guesses else []
+    return [row.overall, *guessed, *row.tasks, row.task_mean, *([row.bank_mix] if table.has_bank_mix else [])]
 
 
 def _states_of(row: AccuracyRow) -> list[str]:

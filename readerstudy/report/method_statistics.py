@@ -19,8 +19,10 @@ def statistics_text(result: Json, facts: StudyFacts) -> str:
     drawn = "clusters" if whole["unit"] == "cluster" else "questions"
     margin = plan["margin"]
     accuracy = settings["accuracy"].replace("wilson", "95 % intervals by Wilson")
+    rule = settings.get("accuracy_best_guess", "").replace("wilson", "95 % intervals by Wilson")
+    guessed = f"Accuracy with best guesses: {rule}. " if rule else ""
     text = [
-        f"Accuracy: {accuracy}. Declined, timed-out and late answers counted as wrong; options saved but "
+        f"Accuracy: {accuracy}. {guessed}Declined, timed-out and late answers counted as wrong; options saved but "
         f"not confirmed at the limit counted as chosen; missing answers did not count. Failed extractions were "
         f"{FAILED_IN_ACCURACY[settings['failed_in_accuracy']]} and "
         f"{FAILED_IN_AGREEMENT[settings['failed_in_agreement']]}.",

@@ -40,6 +40,16 @@ COLUMNS: tuple[Column, ...] = (
     Column("disturbed", WHOLE, "1: a minute without input, or the window lost focus.", "0, 1"),
     Column("voided", TEXT, "When the case was voided; empty: never.", "before_unblinding, after_unblinding"),
 )
+GUESS = Column(
+    "best_guess",
+    TEXT,
+    "Best guess after “cannot tell”, in studies that ask for it; it counts where the state is declined; empty: none.",
+    OPTIONS,
+)
+
+
+def ratings_columns(arrays: StudyArrays) -> tuple[Column, ...]:
+    return COLUMNS if arrays.guess is None else (*COLUMNS, GUESS)
 
 
 def ratings_csv(arrays: StudyArrays, settings: Settings) -> str:
@@ -49,7 +59,7 @@ def ratings_csv(arrays: StudyArrays, settings: Settings) -> str:
     whoever reads the file takes one leading apostrophe away.
     """
     file = io.BytesIO()
-    write_table(file, COLUMNS, _rows(arrays, settings), Format.CSV)
+    write_table(file, ratings_columns(arrays), _rows(arrays, settings), Format.CSV)
     return file.getvalue().decode()
 
 
@@ -58,14 +68,17 @@ def _rows(arrays: StudyArrays, settings: Settings) -> Iterator[list[Cell]]:
     cases = _cases(arrays)
     for row, rater in enumerate(arrays.raters):
         names: list[Cell] = [rater.name, rater.kind]
+        asked = arrays.guess is not None
+        guesses = arrays.guess[row].tolist() if arrays.guess is not None else [-1] * len(cases)
         columns = zip(
             cases,
             *(array[row].tolist() for array in (arrays.state, arrays.option, correct, arrays.slip)),
             *(array[row].tolist() for array in (arrays.confidence, arrays.position)),
             *(array[row].tolist() for array in (arrays.times.active_ms, arrays.times.censored, arrays.times.disturbed)),
+            guesses,
             strict=True,
         )
-        for (about, voided), state, option, right, slip, confidence, position, active, censored, disturbed in columns:
+        for (about, voided), state, option, right, slip, sure, position, active, censored, disturbed, guess in columns:
             if state == State.NOT_ASSIGNED:
                 continue
             yield [
@@ -75,12 +88,13 @@ def _rows(arrays: StudyArrays, settings: Settings) -> Iterator[list[Cell]]:
                 _letter(option),
                 right if right >= 0 else None,
                 _letter(slip),
-                confidence or None,
+                sure or None,
                 position or None,
                 None if isnan(active) else int(active),
                 int(censored),
                 int(disturbed),
                 voided,
+                *([_letter(guess)] if asked else []),
             ]
 
 

@@ -66,9 +66,11 @@ class Ratings:
     active_ms: Array  # nan: none
     censored: Array
     disturbed: Array
+    guess: Array
+    asks_guesses: bool  # whether the study asked for best guesses after "cannot tell"
 
     def only(self, kept: Array) -> Ratings:
-        names = [one.name for one in fields(self) if one.name not in ("names", "readers")]
+        names = [one.name for one in fields(self) if one.name not in ("names", "readers", "asks_guesses")]
         return replace(self, **{name: getattr(self, name)[..., kept] for name in names})
 
 
@@ -98,7 +100,7 @@ def read_ratings(path: Path, analysis: Json) -> tuple[Ratings, Array]:
     def of_ratings(name: str, kind: Callable[[str], Any], nothing: Any) -> Array:
         """As ``kind`` makes it of the text, ``nothing`` where there is no text or no row."""
         found = np.full((len(names), len(cases)), nothing, dtype="U20" if nothing == "" else type(nothing))
-        found[at] = [kind(row[name]) if row[name] else nothing for row in rows]
+        found[at] = [kind(row[name]) if row.get(name) else nothing for row in rows]
         return found
 
     kinds = {one["name"]: one["kind"] for one in analysis["raters"]}
@@ -122,6 +124,8 @@ def read_ratings(path: Path, analysis: Json) -> tuple[Ratings, Array]:
         active_ms=of_ratings("active_ms", float, NAN),
         censored=of_ratings("censored", lambda text: text == "1", False),
         disturbed=of_ratings("disturbed", lambda text: text == "1", False),
+        guess=of_ratings("best_guess", LETTERS.index, -1),
+        asks_guesses=bool(rows) and "best_guess" in rows[0],
     )
     return ratings, of_ratings("correct", int, -1)
 
@@ -156,6 +160,14 @@ def correct_of(ratings: Ratings, settings: Json) -> Array:
     wrong = ["declined", "timed_out", "late"] + ["failed"] * (settings["failed_in_accuracy"] == "wrong")
     chosen = np.isin(ratings.state, ("answered", "unconfirmed"))
     return np.where(chosen, ratings.option == ratings.key, np.where(np.isin(ratings.state, wrong), 0, -1)).astype(int)
+
+
+def correct_with_guesses(ratings: Ratings, correct: Array) -> Array:
+    """The same, where "cannot tell" is as right as the best guess beside it."""
+    found = correct.copy()
+    for rater, case in np.argwhere((ratings.state == "declined") & (ratings.guess >= 0)):
+        found[rater, case] = int(ratings.guess[rater, case] == ratings.key[case])
+    return found
 
 
 # --- values ---------------------------------------------------------------------------------------------------------
@@ -724,6 +736,10 @@ def rater_of(panel: Panel, row: int) -> Json:
     found: Json = {"name": ratings.names[row], "kind": "reader" if ratings.readers[row] else "model"}
     found |= {"n": n, "n_correct": k} | {f"n_{one}": int((ratings.state[row] == one).sum()) for one in STATES}
     found |= {"accuracy": accuracy(correct), "accuracy_clopper_pearson": clopper_pearson(k, n)}
+    if ratings.asks_guesses:
+        guesses = ratings.guess[row][ratings.state[row] == "declined"]
+        found["n_guessed"] = int((guesses >= 0).sum())
+        found["accuracy_best_guess"] = accuracy(correct_with_guesses(ratings, panel.correct)[row])
     if panel.clustered:
         found["accuracy_cluster"] = cluster_accuracy(correct, ratings.cluster)
     if panel.name == ALL:
@@ -1023,11 +1039,12 @@ def tables_of(ratings: Ratings, correct: Array) -> Json:
             found.append({name: word, "n": size[word], "accuracy": {rater: accuracy(row) for rater, row in rows}})
         return found
 
+    sure = correct_with_guesses(ratings, correct)  # who cannot tell says how likely the guess is right
     confidence, positions = [], []
     for row in np.flatnonzero(ratings.readers):
         said, place = ratings.confidence[row], ratings.position[row]
         if said.any():
-            steps = {str(chance): accuracy(correct[row][said == chance]) for chance in CHANCES}
+            steps = {str(chance): accuracy(sure[row][said == chance]) for chance in CHANCES}
             confidence.append({"name": ratings.names[row], "accuracy": steps})
         if (place > 0).any():
             order = sorted(np.flatnonzero(place > 0), key=lambda case: int(place[case]))

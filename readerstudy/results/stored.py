@@ -44,6 +44,11 @@ def order_of(result: Json) -> list[str]:
     return list(result["order"])
 
 
+def asks_guesses(result: Json) -> bool:
+    """Whether "cannot tell" was asked for a best guess, so that accuracy is given with guesses, too."""
+    return "accuracy_best_guess" in result["settings"]
+
+
 def kinds_of(result: Json) -> dict[str, str]:
     return {one["name"]: one["kind"] for one in result["raters"]}
 

@@ -10,6 +10,7 @@ from readerstudy.results.stored import (
     INFERENCES,
     READER,
     Json,
+    asks_guesses,
     kinds_of,
     order_of,
     panel_names,
@@ -84,6 +85,9 @@ class AccuracyRow:
     name: str
     is_reader: bool
     overall: Json
+    best_guess: Json | None  # the same with guesses in place of "cannot tell", where the study asks for them
+    n_guessed: int
+    n_declined: int
     by_cluster: Json | None  # the same share, its interval allowing for patients or exams with several questions
     tasks: list[Json]
     task_mean: Json | None
@@ -103,6 +107,7 @@ class AccuracyTable:
     rows: list[AccuracyRow]
     has_bank_mix: bool
     has_clusters: bool
+    has_guesses: bool
 
 
 def accuracy_table(result: Json) -> AccuracyTable:
@@ -116,7 +121,14 @@ def accuracy_table(result: Json) -> AccuracyTable:
     n_of = {name: panel["n"] for name, panel in result["panels"].items()}
     has_bank_mix = any(row.bank_mix is not None for row in rows)
     has_clusters = any(row.by_cluster is not None for row in rows)
-    return AccuracyTable([(task, n_of[task]) for task in tasks], n_of[ALL_TASKS], rows, has_bank_mix, has_clusters)
+    return AccuracyTable(
+        tasks=[(task, n_of[task]) for task in tasks],
+        n=n_of[ALL_TASKS],
+        rows=rows,
+        has_bank_mix=has_bank_mix,
+        has_clusters=has_clusters,
+        has_guesses=asks_guesses(result),
+    )
 
 
 def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json]) -> AccuracyRow:
@@ -126,6 +138,9 @@ def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json]) -> AccuracyRo
         name=rater["name"],
         is_reader=is_reader,
         overall=rater["accuracy"],
+        best_guess=rater.get("accuracy_best_guess"),
+        n_guessed=rater.get("n_guessed", 0),
+        n_declined=rater["n_declined"],
         by_cluster=rater.get("accuracy_cluster"),
         tasks=tasks,
         task_mean=rater.get("accuracy_task_mean"),

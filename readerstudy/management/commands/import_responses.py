@@ -24,7 +24,7 @@ class Command(BaseCommand):
             "file",
             type=Path,
             metavar="FILE",
-            help="columns reader,case,option,state and, where known, confidence,active_ms,position",
+            help="columns reader,case,option,state and, where known, best_guess,confidence,active_ms,position",
         )
         parser.add_argument("--study", required=True, help="name or address of the study, frozen or later")
         parser.add_argument("--dry-run", action="store_true", help="check and compare, store nothing")

@@ -56,6 +56,73 @@ def test_the_states_count_as_the_table_of_the_documentation_says() -> None:
     assert dict(zip(State, found, strict=True)) == expected
 
 
+# --- best guesses ---------------------------------------------------------------------------------
+DECLINING = {"R1": "ABCDABCD??A?", "R2": "ABCDABCDABCD"}
+
+
+def guesses(said: str) -> np.ndarray[Any, Any]:
+    """Of R1; nobody else has guessed."""
+    row = ["ABCD".find(letter) for letter in said]
+    return np.array([row, *[[-1] * 12] * 3], dtype=np.int8)
+
+
+def test_a_best_guess_counts_in_an_accuracy_of_its_own() -> None:
+    """By hand: 8 of 12 right, three declined, of which one was guessed right, one wrong and one not."""
+    arrays = make_arrays(DECLINING, MODELS, KEY, guess=guesses("........AC.."))
+    panel = compute(arrays, QUICK)["panels"]["All tasks"]
+    first = rater_of(panel, "R1")
+    assert (first["n_declined"], first["n_guessed"]) == (3, 2)
+    assert (first["accuracy"]["value"], first["accuracy"]["n"]) == (8 / 12, 12)
+    guessed = first["accuracy_best_guess"]
+    assert (guessed["value"], guessed["n"], guessed["method"], guessed["reason"]) == (9 / 12, 12, "wilson", None)
+    assert guessed["ci95"] == pytest.approx([0.46769, 0.91106], abs=1e-5)
+    for name in ("R2", "M1", "M2"):
+        other = rater_of(panel, name)
+        assert (other["accuracy_best_guess"], other["n_guessed"]) == (other["accuracy"], 0)
+
+
+def test_a_guess_changes_no_other_number_and_counts_only_beside_cannot_tell() -> None:
+    """Not beside an option, a late answer, the end of the time or nothing at all."""
+    state = make_arrays(DECLINING, MODELS, KEY).state
+    state[0, 9:] = [State.LATE, State.TIMED_OUT, State.MISSING]
+    plain = make_arrays(DECLINING, MODELS, KEY, state=state)
+    guessed = replace(plain, guess=guesses("BAAAAAAAABCD"))
+    assert score(guessed, QUICK).guessed.tolist()[0] == [*[1] * 9, 0, 0, NOT_COUNTED]  # type: ignore[union-attr]
+    one, other = compute(plain, QUICK), compute(guessed, QUICK)
+    for panel in other["panels"].values():
+        for rater in panel["raters"]:
+            del rater["accuracy_best_guess"], rater["n_guessed"]
+    assert other["settings"].pop("accuracy_best_guess").endswith("wrong in both; wilson")
+    assert other == one
+
+
+def test_how_sure_somebody_was_of_a_guess_is_held_against_the_guess() -> None:
+    arrays = make_arrays(DECLINING, MODELS, KEY, guess=guesses("........AC.."))
+    arrays.confidence[0, 8:] = [25, 25, 0, 25]
+    [one] = compute(arrays, QUICK)["tables"]["confidence"]
+    assert (one["accuracy"]["25"]["value"], one["accuracy"]["25"]["n"]) == (1 / 3, 3)
+    [one] = compute(replace(arrays, guess=None), QUICK)["tables"]["confidence"]
+    assert one["accuracy"]["25"]["value"] == 0
+
+
+def test_voided_cases_take_their_guesses_along() -> None:
+    voided = {8: Voided.BEFORE_UNBLINDING}
+    arrays = make_arrays(DECLINING, MODELS, KEY, guess=guesses("........AC.."), voided=voided)
+    result = compute(arrays, QUICK)
+    first = rater_of(result["panels"]["All tasks"], "R1")
+    assert (first["accuracy_best_guess"]["value"], first["n_guessed"]) == (8 / 11, 1)
+    before = rater_of(result["variants"]["with_voided"]["panels"]["All tasks"], "R1")
+    assert before["accuracy_best_guess"]["value"] == 9 / 12
+
+
+def test_guesses_are_inputs_and_a_study_without_them_keeps_its_hash() -> None:
+    plain = make_arrays(DECLINING, MODELS, KEY)
+    asked = replace(plain, guess=guesses("............"))
+    hashes = {one.sha256() for one in (plain, asked, replace(plain, guess=guesses("........A...")))}
+    assert len(hashes) == 3
+    assert plain.sha256() == "6771ca2d813d110509c42f09a387eff0583378e2a6d1d37cdce30a343b66418f"
+
+
 def test_the_switches_for_failed_extractions() -> None:
     arrays = make_arrays(READERS, MODELS, KEY)
     left_out = score(arrays, replace(QUICK, failed_in_accuracy="exclude"))

@@ -11,10 +11,20 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import User
 from readerstudy.analysis.arrays import MODEL, READER, State, Voided
 from readerstudy.analysis.gathering import gather
+from readerstudy.design.rules import Rules
 from readerstudy.enums import PredictionState, StudyState
-from readerstudy.models import Enrolment, ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyCase
-from tests.readerstudy.exports.read_study import read_study, void
-from tests.readerstudy.studies import enrol
+from readerstudy.models import (
+    Enrolment,
+    ModelEntry,
+    Prediction,
+    PredictionRun,
+    ReaderStudy,
+    Reading,
+    Remark,
+    StudyCase,
+)
+from tests.readerstudy.exports.read_study import read, read_study, void
+from tests.readerstudy.studies import enrol, make_study, places_of
 
 STATES = [
     State.ANSWERED,  # right, with a slip and a confidence
@@ -80,6 +90,21 @@ def test_every_state_of_a_reading(study: ReaderStudy) -> None:
     assert np.isnan(arrays.times.active_ms[0, 1:]).all()
     assert arrays.times.censored[0].tolist() == [False, False, False, True, True, False, True, False]
     assert arrays.times.disturbed[0].tolist() == [True] + [False] * 7
+
+
+def test_best_guesses_where_the_study_asks_for_them_or_a_file_brings_them(study: ReaderStudy, rita: User) -> None:
+    assert gather(study).guess is None
+    declined = Reading.objects.get(enrolment__pseudonym="R1", responses__state="declined")
+    for number, option in enumerate("CB"):
+        Remark.objects.create(reading=declined, kind="guess", value=option, key=f"g{number}", at=study.created_at)
+    guess = gather(study).guess
+    assert guess is not None
+    assert guess[0].tolist() == [-1, -1, 1, *[-1] * 5]
+    asking = make_study("Asking", rules=Rules(cannot_tell=True), state=StudyState.CLOSED)
+    read(places_of(enrol(asking, rita))[0], {"option": "A"})
+    guess = gather(asking).guess
+    assert guess is not None
+    assert guess.tolist() == [[-1, -1, -1]]
 
 
 def test_who_left_or_answered_nothing_is_named_and_is_no_rater(study: ReaderStudy, stan: User) -> None:

@@ -83,6 +83,7 @@ CHANGES: dict[str, Change] = {
         study.cases.get(block="main", number=1), before_unblinding=False, reason="two valid"
     ),
     "a confidence": remark(RemarkKind.CONFIDENCE, "60"),
+    "a best guess": remark(RemarkKind.GUESS, "A"),
     "a slip": remark(RemarkKind.SLIP, "A"),
     "a reader withdraws": lambda study: Enrolment.objects.filter(pseudonym="R1").update(withdrawn_at=NOON),
     "a reader is replaced": lambda study: Enrolment.objects.filter(pseudonym="R1").update(replaced_at=NOON),

@@ -78,6 +78,20 @@ def test_readers_without_an_account_and_what_they_said(study: ReaderStudy, noon:
     assert not Reading.objects.filter(presented__isnull=False).exists()
 
 
+GUESSED = "reader,case,option,state,best_guess,confidence\nReader 1,1,,declined,C,25\nReader 1,2,,declined,,\n"
+
+
+def test_best_guesses_and_how_sure_they_were(study: ReaderStudy, noon: datetime) -> None:
+    assert take(study, GUESSED, noon).created == 2
+    assert take(study, GUESSED, noon).unchanged == 2
+    assert sorted(Remark.objects.values_list("kind", "value", "reading__case__number")) == [
+        ("confidence", "25", 1),
+        ("guess", "C", 1),
+    ]
+    other = take(study, GUESSED.replace(",C,", ",B,"), noon)
+    assert [(problem.row, "it is final" in problem.message) for problem in other.problems] == [(2, True)]
+
+
 def test_each_row_keeps_where_it_came_from(study: ReaderStudy, noon: datetime) -> None:
     result = take(study, FILE, noon)
     sources = Response.objects.order_by("pk").values_list("source", flat=True)

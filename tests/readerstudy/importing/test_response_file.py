@@ -69,6 +69,29 @@ def test_one_sentence_for_what_is_wrong(row: str, column: str, part: str) -> Non
     assert message.endswith(".")
 
 
+def test_a_best_guess_beside_cannot_tell() -> None:
+    read = read_response_file(b"reader,case,option,state,best_guess\nR,Q1,,declined,C\nR,Q2,B,answered,\n")
+    assert read.answers == (
+        Answer(2, "R", "Q1", ResponseState.DECLINED, best_guess="C"),
+        Answer(3, "R", "Q2", ResponseState.ANSWERED, "B"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "part"),
+    [
+        ("R,Q1,,declined,E", "'E' is none of A, B, C, D."),
+        ("R,Q1,,declined,cannot tell", "'cannot tell' is none of A, B, C, D."),
+        ("R,Q1,B,answered,C", "belongs to declined, but the state is answered."),
+        ("R,Q1,,late,C", "belongs to declined, but the state is late."),
+    ],
+)
+def test_a_best_guess_that_is_none(row: str, part: str) -> None:
+    [(number, column, message)] = problems(row, header="reader,case,option,state,best_guess\n")
+    assert (number, column) == (2, "best_guess")
+    assert part in message
+
+
 def test_every_wrong_row_is_named_and_the_right_ones_stay_answers() -> None:
     read = read_response_file((HEADER + "R,Q1,Z,later,7,-1,x\nR,Q2,B,answered,,,\n").encode())
     assert {problem.column for problem in read.problems} == {"option", "state", "confidence", "active_ms", "position"}

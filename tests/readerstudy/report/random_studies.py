@@ -10,6 +10,7 @@ import io
 import json
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -83,7 +84,17 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
             if word
         ),
     )
-    return arrays, Settings(seed=int(rng.integers(2**40)), draws=100, **setting)
+    settings = Settings(seed=int(rng.integers(2**40)), draws=100, **setting)
+    return replace(arrays, guess=_guesses(seed, read)), settings
+
+
+def _guesses(seed: int, read: NDArray[np.bool_]) -> NDArray[np.int8] | None:
+    """Nobody was asked, or of any reader on any case: only those beside "cannot tell" count. Drawn apart."""
+    rng = np.random.default_rng([seed, 1])
+    if rng.random() < 0.4:
+        return None
+    guess = np.where(read & (rng.random(read.shape) < 0.7), rng.integers(len(LETTERS), size=read.shape), -1)
+    return guess.astype(np.int8)
 
 
 def _rater(row: int, *, is_reader: bool, n_readers: int) -> Rater:

@@ -19,7 +19,7 @@ from readerstudy.report.latex_tables import tex_tables
 from readerstudy.results.stored import ALL_TASKS
 from tests.readerstudy.analysis.made import make_arrays
 from tests.readerstudy.report.made import HOSTILE
-from tests.readerstudy.results.made import QUICK, TASKS, small_result
+from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result
 
 
 @pytest.fixture(scope="module")
@@ -38,6 +38,14 @@ def test_nothing_in_a_name_is_a_command() -> None:
     assert escaped("a\nb\x00c\u202ed") == "a b c d"
     assert escaped("--[x]*") == "{-}{-}{[}x{]}{*}"  # no dash, and no optional argument after the end of a row
     assert escaped("Müller − „é“") == "Müller $-$ „é``"
+
+
+def test_best_guesses_have_a_column_and_a_sentence(tables: dict[str, str]) -> None:
+    assert "best guess" not in tables["accuracy"]
+    table = next(one for one in tex_tables(guessed_result()) if one.name == "accuracy").tex()
+    assert "With best" in table
+    assert "has the best guess in place of" in table
+    assert "100.00" in table
 
 
 def test_numbers_are_rounded_once() -> None:

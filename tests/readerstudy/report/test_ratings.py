@@ -10,7 +10,7 @@ import numpy as np
 
 from readerstudy.analysis.arrays import State, StudyArrays, Times, Voided
 from readerstudy.analysis.settings import Settings
-from readerstudy.report.ratings import ratings_csv
+from readerstudy.report.ratings import ratings_columns, ratings_csv
 from tests.readerstudy.analysis.made import make_arrays
 
 SETTINGS = Settings(seed=7)
@@ -62,6 +62,15 @@ def test_times_confidence_slips_and_places() -> None:
     assert [one["slip"] for one in rows] == ["", "C", ""]
     assert [one["confidence"] for one in rows] == ["60", "", ""]
     assert [one["position"] for one in rows] == ["3", "1", "2"]
+
+
+def test_best_guesses_have_a_column_where_somebody_was_asked() -> None:
+    arrays = replace(small(), guess=np.array([[-1, -1, 2], [-1, -1, -1]], dtype=np.int8))
+    assert ratings_csv(arrays, SETTINGS).split("\r\n")[0] == f"{HEAD},best_guess"
+    rows = rows_of(arrays)
+    assert [one["best_guess"] for one in rows] == ["", "", "C", "", "", ""]
+    assert [one["correct"] for one in rows] == ["1", "1", "0", "1", "0", ""]  # declined stays wrong
+    assert [column.name for column in ratings_columns(arrays)] == [*HEAD.split(","), "best_guess"]
 
 
 def test_cases_of_another_set_have_no_row() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 import sys
@@ -34,8 +35,8 @@ Tampered = Callable[[Callable[[dict[str, Any]], object]], list[str]]
 
 
 def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_models: int = 2) -> StudyArrays:
-    """A study in which everything occurs: each state, slips, times, confidence, voidings; without models, a case that
-    nobody was given."""
+    """A study in which everything occurs: each state, slips, best guesses, times, confidence, voidings; without models,
+    a case that nobody was given."""
     rng = np.random.default_rng(n)
     key = "".join(rng.choice(list(LETTERS), n))
     names = [f"R{row}" for row in range(n_readers)], [f"M{row}, =1" for row in range(n_models)]
@@ -60,6 +61,7 @@ def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_mode
         confidence[row] = rng.choice([0, 25, 40, 60, 80, 95], n)
         active_ms[row] = np.rint(rng.lognormal(9, 0.5, n))
         active_ms[row, rng.random(n) < 0.1] = np.nan
+    state[:1, 20:24] = State.DECLINED
     state[0, 3], slip[0, 3] = State.ANSWERED, 3 - arrays.questions.key[3]
     arrays.option[0, 3] = arrays.questions.key[3]
     if not n_models:
@@ -83,7 +85,16 @@ def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_mode
         slip=slip,
         times=Times(active_ms, state == State.LATE, (rng.random(shape) < 0.1) & (state != State.NOT_ASSIGNED)),
         excluded=(*excluded, {"kind": "reader", "reader": "R9", "reason": "withdrawn"}),
+        guess=_guesses(state, n_readers, arrays.questions.key),
     )
+
+
+def _guesses(state: np.ndarray[Any, Any], n_readers: int, key: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Beside most of what readers declined, many of them right, and beside some answers that were late."""
+    rng = np.random.default_rng(n_readers)
+    asked = np.isin(state, [State.DECLINED, State.LATE]) & (np.arange(len(state)) < n_readers)[:, np.newaxis]
+    guess = np.where(rng.random(state.shape) < 0.5, key, rng.integers(4, size=state.shape))
+    return np.where(asked & (rng.random(state.shape) < 0.7), guess, -1).astype(np.int8)
 
 
 def _when(row: int, voided: dict[int, Voided]) -> str:
@@ -137,6 +148,7 @@ def test_every_number_of_a_lively_study(tmp_path: Path, shared_exams: bool) -> N
     assert set(result["variants"]) == {"with_voided", "without_all_voided", "with_slips"}
     assert result["panels"]["All tasks"]["unit"] == ("cluster" if shared_exams else "question")
     assert result["panels"]["All tasks"]["raters"][0]["accuracy_bank_mix"]["value"]
+    assert sum(one["n_guessed"] for one in result["panels"]["All tasks"]["raters"]) > 2
     check_equal(run(tmp_path / "report"))
 
 
@@ -287,11 +299,28 @@ def _unplan(result: dict[str, Any]) -> None:
     del result["plan"]["pairs"]
 
 
+def _drop_guesses(result: dict[str, Any]) -> None:
+    for panel in result["panels"].values():
+        for rater in panel["raters"]:
+            del rater["accuracy_best_guess"]
+
+
+def _count_guesses_as_answers(result: dict[str, Any]) -> None:
+    for rater in result["panels"]["All tasks"]["raters"]:
+        rater["accuracy"] = rater["accuracy_best_guess"]
+
+
 def _claim(result: dict[str, Any]) -> None:
     result["comparisons"][0]["superior"] = not result["comparisons"][0]["superior"]
 
 
-@pytest.mark.parametrize("change", [_swap_seed, _drop_value, _drop_flag, _move_case, _drop_variant, _claim, _unplan])
+CHANGES = [
+    *(_swap_seed, _drop_value, _drop_flag, _move_case, _drop_variant, _drop_guesses, _count_guesses_as_answers, _claim),
+    _unplan,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
 def test_what_else_was_changed_is_found(tampered: Tampered, change: Callable[[dict[str, Any]], None]) -> None:
     assert tampered(change)[-1].endswith(" differ")
 
@@ -317,6 +346,17 @@ def test_a_changed_rating_is_found(report: Path, capsys: pytest.CaptureFixture[s
     path.write_text("\r\n".join(lines), encoding="utf-8", newline="")
     assert recompute.main(report) == 1
     assert "items.answers.R" in capsys.readouterr().out
+
+
+def test_a_changed_best_guess_is_found(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = report / "data" / "ratings.csv"
+    text = path.read_bytes().decode()
+    row = next(line for line in text.split("\r\n") if re.search(",declined,.*[A-D]$", line))
+    key = row.partition(",declined,")[0][-1]
+    other = "ABCD"["BCDA".index(key)] if row[-1] == key else key
+    path.write_bytes(text.replace(row, row[:-1] + other).encode())
+    assert recompute.main(report) == 1
+    assert ".accuracy_best_guess.value: analysis.json 0." in capsys.readouterr().out
 
 
 def test_ratings_that_cannot_be_read(report: Path, capsys: pytest.CaptureFixture[str]) -> None:

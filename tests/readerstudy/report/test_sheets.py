@@ -15,7 +15,7 @@ from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.sheets import Sheet
 from readerstudy.results.stored import INFERENCES
-from tests.readerstudy.results.made import small_result
+from tests.readerstudy.results.made import guessed_result, small_result
 
 Row = dict[str, Cell]
 
@@ -57,6 +57,16 @@ def test_accuracy_of_every_rater_in_every_panel(result: dict[str, Any], sheets: 
             assert "accuracy" in mine
             assert ("accuracy_task_mean" in mine) == (panel == "All tasks")
     assert seen == len(rows)
+
+
+def test_accuracy_with_best_guesses_where_they_were_asked(sheets: dict[str, Sheet]) -> None:
+    assert "n_guessed" not in [column.name for column in sheets["accuracy"].columns]
+    guessed = guessed_result()
+    rows = rows_of(accuracy_sheets(guessed)[0])
+    whole = guessed["panels"]["All tasks"]["raters"][0]
+    (row,) = (r for r in rows if (r["panel"], r["rater"], r["measure"]) == ("All tasks", "R1", "accuracy_best_guess"))
+    same(row, whole["accuracy_best_guess"])
+    assert (row["value"], row["n_declined"], row["n_guessed"]) == (1, 1, 1)
 
 
 @pytest.mark.parametrize(("name", "key"), [("categories", "category"), ("difficulties", "difficulty")])

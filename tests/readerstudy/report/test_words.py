@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.models import User
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.design.rules import AnalysisPlan, Rules
 from readerstudy.figures.flow import flow_figure
 from readerstudy.figures.rendering import FigureForm, rendered
 from readerstudy.figures.style import Width
@@ -57,6 +57,15 @@ def test_methods_say_what_the_data_say(said: Said) -> None:
     ):
         assert words in text, words
     assert "imulated" not in text
+    assert "best guess" not in text
+
+
+def test_methods_say_what_cannot_tell_counted_as(rita: User, remo: User) -> None:
+    analysis = reported_analysis(rita, remo, rules=Rules(cannot_tell=True))
+    result = stored_result(analysis)
+    text = flat(methods_text(result, facts_of(analysis, result)))
+    assert "“Cannot tell” could be answered; a best guess was asked after it, outside the time." in text
+    assert "with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both" in text
 
 
 @pytest.mark.parametrize(

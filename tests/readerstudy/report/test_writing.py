@@ -15,13 +15,15 @@ from pathlib import Path
 import pytest
 
 from annotation.models import User
-from readerstudy.models import Analysis, Enrolment
+from readerstudy.analysis.storing import analyse_study
+from readerstudy.design.rules import Rules
+from readerstudy.models import Analysis, Enrolment, Reading, Remark
 from readerstudy.report.contents import SCRIPT
 from readerstudy.report.writing import AnalysisStale, write_report
 from readerstudy.report.zipping import zip_folder
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import void
-from tests.readerstudy.report.made import HOSTILE, reported_analysis
+from tests.readerstudy.report.made import HOSTILE, QUICK, reported_analysis, reported_study
 
 pytestmark = pytest.mark.usefixtures("few_figures")
 
@@ -59,6 +61,27 @@ def test_every_file_is_named_in_the_readme_and_in_the_sums(folder: Path) -> None
 def test_its_script_finds_every_number_again(folder: Path) -> None:
     ran = subprocess.run([sys.executable, "-I", SCRIPT.name], cwd=folder, capture_output=True, text=True, check=False)
     assert (ran.stdout.splitlines()[-1:], ran.returncode) == (["all equal"], 0), ran.stdout + ran.stderr
+
+
+def test_a_report_with_best_guesses(rita: User, remo: User, tmp_path: Path) -> None:
+    """One case declined, its guess right: the script finds both accuracies, and the codebook names the column."""
+    study = reported_study(rita, remo, rules=Rules(cannot_tell=True))
+    declined = Reading.objects.get(enrolment__pseudonym="R1", responses__state="declined")
+    Remark.objects.create(reading=declined, kind="guess", value="B", key="guess", at=NOON)
+    write_report(analyse_study(study, actor=None, at=NOON, settings=QUICK), tmp_path)
+    ran = subprocess.run([sys.executable, "-I", SCRIPT.name], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.stdout.splitlines()[-1:], ran.returncode) == (["all equal"], 0), ran.stdout + ran.stderr
+    rows = {one["measure"]: one for one in table(tmp_path, "tables/accuracy.csv") if _is_of_first_reader(one)}
+    reader, guessed = rows["accuracy"], rows["accuracy_best_guess"]
+    assert float(guessed["value"]) * float(guessed["n"]) == float(reader["value"]) * float(reader["n"]) + 1
+    assert (guessed["n"], guessed["method"], guessed["n_guessed"]) == (reader["n"], "wilson", "1")
+    assert [row["best_guess"] for row in table(tmp_path, "data/ratings.csv") if row["state"] == "declined"] == ["B"]
+    assert [row["best_guess"] for row in table(tmp_path, "data/responses.csv") if row["state"] == "declined"] == ["B"]
+    assert "best_guess" in (tmp_path / "data" / "ratings.codebook.csv").read_text()
+
+
+def _is_of_first_reader(row: dict[str, str]) -> bool:
+    return (row["rater"], row["panel"]) == ("R1", "All tasks")
 
 
 def test_the_analysis_and_the_protocol_are_there_byte_for_byte(folder: Path, analysis: Analysis) -> None:

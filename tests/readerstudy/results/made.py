@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from readerstudy.analysis.computing import compute
 from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.storing import as_text
@@ -25,6 +27,12 @@ TASKS = ["presence", "presence", "presence", "location"]
 
 def small_result(**fields: Any) -> dict[str, Any]:
     return compute(make_arrays(READERS, MODELS, "BBBB", **{"tasks": TASKS, **fields}), QUICK)
+
+
+def guessed_result() -> dict[str, Any]:
+    """The same study where the first reader cannot tell in the last case, and guesses right."""
+    guess = np.array([[-1, -1, -1, 1], *[[-1] * 4] * 3], dtype=np.int8)
+    return compute(make_arrays({**READERS, "R1": "BBB?"}, MODELS, "BBBB", tasks=TASKS, guess=guess), QUICK)
 
 
 def analysed_study(

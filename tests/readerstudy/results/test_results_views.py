@@ -16,7 +16,7 @@ from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.results.made import analysed_study, small_result, stored
+from tests.readerstudy.results.made import analysed_study, guessed_result, small_result, stored
 from tests.readerstudy.studies import enrol, make_study
 
 START = "/studies/trial/results/"
@@ -114,6 +114,18 @@ def test_cases_that_share_a_patient_have_a_second_interval(coordinator: Client, 
     page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
     assert page.count("12.34 to 98.76") == 3
     assert "fewer than 10 patients or exams" in page
+
+
+def test_best_guesses_stand_beside_accuracy_with_their_rule(coordinator: Client, seen: Analysis) -> None:
+    plain = coordinator.get(address("study-analysed", seen)).content.decode()
+    assert "best guess" not in plain.lower()
+    page = coordinator.get(address("study-analysed", stored(seen.study, guessed_result()))).content.decode()
+    table = page[page.index('id="accuracy-title"') : page.index('id="excluded-title"')]
+    assert table.index("Over questions</th>") < table.index("With best guesses</th>")
+    assert table.index("75.00") < table.index("100.00") < table.index("guessed 1 of 1")
+    assert table.count("guessed ") == 1
+    assert "“cannot tell” without a guess stays wrong" in table
+    assert "Accuracy with best guesses</dt>" in page
 
 
 def test_before_and_after_stand_side_by_side(coordinator: Client, seen: Analysis) -> None:

@@ -13,7 +13,7 @@ from readerstudy.results.items import Which, items_table
 from readerstudy.results.stored import ALL_TASKS, pair_between, planned_comparisons
 from readerstudy.results.tables import accuracy_table, breakdown, mean_kappas, planned_rows, variants_table
 from readerstudy.templatetags import results as written
-from tests.readerstudy.results.made import small_result
+from tests.readerstudy.results.made import guessed_result, small_result
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +103,17 @@ def test_the_accuracy_table_counts_failed_extractions(result: dict[str, Any]) ->
     assert table.tasks == [("presence", 3), ("location", 1)]
     assert (poor.name, poor.n_failed, poor.failed_share) == ("Poor", 1, 0.25)
     assert (poor.overall["value"], [one["n"] for one in poor.tasks]) == (0.25, [3, 1])
+
+
+def test_the_accuracy_table_has_best_guesses_where_they_were_asked(result: dict[str, Any]) -> None:
+    assert not accuracy_table(result).has_guesses
+    table = accuracy_table(guessed_result())
+    first, second = table.rows[:2]
+    assert table.has_guesses
+    assert (first.overall["value"], first.n_guessed, first.n_declined) == (0.75, 1, 1)
+    assert first.best_guess is not None
+    assert first.best_guess["value"] == 1
+    assert second.best_guess == second.overall
 
 
 def test_accuracy_by_category_keeps_the_order_of_the_raters(result: dict[str, Any]) -> None:
