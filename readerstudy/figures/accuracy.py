@@ -41,7 +41,7 @@ def accuracy_figure(result: Json, width: Width) -> Figure:
     if mean is not None:
         axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=(0, (5, 2)))
     figure.legend(handles=_legend(mean is not None), loc="outside upper left", ncols=2, frameon=False, borderpad=0)
-    note(figure, result, _rules(result["mrmc"]["readers"], "\n" if width == Width.ONE else " "))
+    note(figure, result, _rules(result["mrmc"]["readers"]))
     return figure
 
 
@@ -75,14 +75,14 @@ def _number(accuracy: Json, *, with_interval: bool) -> str:
     return f"{100 * accuracy['value']:.2f}{limits}, {accuracy['n']}"
 
 
-def _rules(mean: Json, between: str) -> str:
+def _rules(mean: Json) -> str:
     """How the intervals were made, and the mean of the readers as a number."""
     said = "95 % interval by Wilson"
     if mean["value"] is None:
         return said
     limits = f" ({100 * mean['ci95'][0]:.2f} to {100 * mean['ci95'][1]:.2f})" if mean["ci95"] else ", no interval"
     of = f"mean of the readers {100 * mean['value']:.2f}{limits}, {mean['n_questions']}"
-    return f"{said} ·{between}{of}: {INFERENCES[mean['method']]}"
+    return f"{said} · {of}: {INFERENCES[mean['method']]}"
 
 
 def _legend(with_mean: bool) -> list[Line2D]:

@@ -45,7 +45,7 @@ def difference_figure(result: Json, width: Width) -> Figure:
         handles.append(Line2D([], [], color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)), label=label))
     columns = 1 if width == Width.ONE else 2
     figure.legend(handles=handles, loc="outside upper left", ncols=columns, frameon=False, borderpad=0)
-    note(figure, result, _numbers(result, between))
+    note(figure, result, _numbers(result))
     return figure
 
 
@@ -63,7 +63,7 @@ def _label(name: str, planned: str) -> str:
     return f"{INFERENCES[name]} (planned)" if name == planned else INFERENCES[name]
 
 
-def _numbers(result: Json, between: str) -> str:
+def _numbers(result: Json) -> str:
     readers = result["mrmc"]["readers"]
     of = f"{readers['n_readers']} readers, {readers['n_questions']} questions"
-    return f"95 % intervals by t, not adjusted for several models ·{between}{of}"
+    return f"95 % intervals by t, not adjusted for several models · {of}"

@@ -16,10 +16,7 @@ SECONDS = {
     Width.TWO: "Seconds per case (log scale): bar quartiles, tick median,\ncircle geometric mean with 95 % interval",
 }
 CHANGE = "Change of time per ten cases, %,\n95 % interval; all readers:\nadjusted for reader and case"
-WHICH = {
-    Width.ONE: "active time of answered and declined cases,\ncensored times left out",
-    Width.TWO: "active time of answered and declined cases, censored times left out",
-}
+WHICH = "active time of answered and declined cases, censored times left out"
 
 
 def time_figure(result: Json, width: Width) -> Figure:
@@ -35,7 +32,7 @@ def time_figure(result: Json, width: Width) -> Figure:
     left, right = figure.subplots(1, 2) if side_by_side else figure.subplots(2, 1)
     _draw_seconds(left, rows, SECONDS[width])
     _draw_change(right, rows, CHANGE)
-    note(figure, result, WHICH[width])
+    note(figure, result, WHICH)
     return figure
 
 

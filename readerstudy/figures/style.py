@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ READER_COLOUR, MODEL_COLOUR = "#0b3c6f", "#d9822b"  # dark blue and orange: apar
 READER_MARK, MODEL_MARK = "o", "D"
 
 
+SIGNS_OF_NOTE = 22  # in an inch
 INCHES = {Width.ONE: 3.35, Width.TWO: 7.0}
 
 RC: dict[Any, Any] = {
@@ -86,7 +88,8 @@ def note(figure: Figure, result: Json, text: str = "") -> None:
     """The line under a figure: simulated data says so in the picture itself."""
     said = " · ".join(filter(None, [text, "simulated data" if result["simulated"] else ""]))
     if said:
-        figure.supxlabel(said, x=0.01, ha="left", fontsize=6, color=QUIET)
+        lines = textwrap.fill(said, int(SIGNS_OF_NOTE * figure.get_figwidth()))
+        figure.supxlabel(lines, x=0.01, ha="left", fontsize=6, color=QUIET)
 
 
 def is_reader(kind: str) -> bool:

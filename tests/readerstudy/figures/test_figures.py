@@ -16,7 +16,7 @@ from readerstudy.figures.accuracy import accuracy_figure
 from readerstudy.figures.agreement import agreement_figure
 from readerstudy.figures.difference import difference_figure
 from readerstudy.figures.forms import FigureForm, Width
-from readerstudy.figures.rendering import figures_of, render
+from readerstudy.figures.rendering import FIGURES, figures_of, render
 from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
 from readerstudy.figures.style import FONT, mark_of
 from tests.architecture.source import ROOT
@@ -182,3 +182,14 @@ def test_the_line_of_the_readers_has_a_number_with_its_interval_and_rule(result:
     assert (
         f"mean of the readers 62.50 ({100 * low:.2f} to {100 * high:.2f}), 4: random readers, random questions" in note
     )
+
+
+@pytest.mark.parametrize("width", list(Width), ids=str)
+@pytest.mark.parametrize("name", ["difference", "accuracy", "agreement", "error-consistency"])
+def test_the_line_under_a_figure_stays_inside_it(result: dict[str, Any], name: str, width: Width) -> None:
+    """It says how intervals were made and that data are simulated."""
+    figure = FIGURES[name].draw(result, width)
+    figure.draw_without_rendering()
+    label = figure._supxlabel  # type: ignore[attr-defined]
+    assert label.get_text().endswith("simulated data")
+    assert label.get_window_extent().x1 <= figure.bbox.x1
