@@ -81,7 +81,7 @@ def _rules(mean: Json) -> str:
     if mean["value"] is None:
         return said
     limits = f" ({100 * mean['ci95'][0]:.2f} to {100 * mean['ci95'][1]:.2f})" if mean["ci95"] else ", no interval"
-    of = f"mean of the readers {100 * mean['value']:.2f}{limits}, {mean['n_questions']}"
+    of = f"mean of the readers {100 * mean['value']:.2f}{limits}, n = {mean['n_questions']}"
     return f"{said} · {of}: {INFERENCES[mean['method']]}"
 
 

@@ -180,7 +180,8 @@ def test_the_line_of_the_readers_has_a_number_with_its_interval_and_rule(result:
     figure = accuracy_figure(result, Width.TWO)
     note = figure.get_supxlabel()
     assert (
-        f"mean of the readers 62.50 ({100 * low:.2f} to {100 * high:.2f}), 4: random readers, random questions" in note
+        f"mean of the readers 62.50 ({100 * low:.2f} to {100 * high:.2f}), n = 4: random readers, random questions"
+        in note
     )
 
 
