@@ -881,7 +881,9 @@ def pairs_named(analysis: Json) -> list[tuple[list[str], str]]:
         two = [[a, b] for a in one for b in other if a != b]
         if not two:
             found.append((words, why or why_not or ("one_rater" if one and other else "no_such_rater")))
-        found += [(names, "") for names in two if all(set(names) != set(before) for before, no in found if not no)]
+        for names in two:
+            if all(set(names) != set(before) for before, reason in found if not reason):
+                found.append((names, ""))
     return sorted(found, key=lambda one: bool(one[1]))
 
 
