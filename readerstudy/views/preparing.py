@@ -150,5 +150,5 @@ def reading_done(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         status=422 if problem else 200,
         problem=problem,
         results=results,
-        shows_results=preparing.rules_of(standing.enrolment.study).show_results,
+        rules=preparing.rules_of(standing.enrolment.study),
     )

@@ -18,7 +18,8 @@ from readerstudy.enrolling.consenting import consent_sha256
 from readerstudy.enrolling.preparing import corners_now
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
-from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.exports.read_study import read
+from tests.readerstudy.studies import enrol, make_study, places_of
 
 PAGES = ["", "consent/", "consent/copy/", "facts/", "instructions/", "display/", "done/", "withdraw/"]
 FACTS = {
@@ -237,6 +238,17 @@ def test_who_cannot_read_is_told_why(
     assert words in page
     assert "/room/" not in page
     assert "/withdraw/" not in page or not columns.keys() & {"withdrawn_at", "replaced_at"}
+
+
+@pytest.mark.parametrize("cannot_tell", [True, False])
+def test_the_own_result_says_what_cannot_tell_counted_as(reader: Client, rita: User, cannot_tell: bool) -> None:
+    study = make_study(n_cases=1, rules=Rules(show_results=True, cannot_tell=cannot_tell), state=StudyState.CLOSED)
+    enrolment = enrol(study, rita)
+    read(places_of(enrolment)[0], {"option": "B"})
+    Enrolment.objects.update(finished_at=timezone.now(), declared_at=timezone.now())
+    page = reader.get("/read/trial/done/").content.decode()
+    assert "1 of 1 right" in page
+    assert ("counts as not right here, whatever the guess" in page) is cannot_tell
 
 
 def test_the_declaration_needs_the_tick(reader: Client, new: Enrolment) -> None:
