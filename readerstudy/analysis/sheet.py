@@ -1,0 +1,121 @@
+"""What readers answered and models predicted, filled in by row and column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.timing.durations import TimeFlag, is_counted
+from readerstudy.analysis.arrays import LETTERS, STATE_OF, State
+from readerstudy.analysis.cases import Cases, array_of
+from readerstudy.enums import Block, PredictionState, RemarkKind
+from readerstudy.models import CaseSet, Enrolment, Prediction, PredictionRun, ReaderStudy, Remark, Response
+
+DISTURBING = frozenset({TimeFlag.QUIET, TimeFlag.BLURRED})
+
+
+@dataclass
+class Sheet:
+    """What is filled in row by row; of shape (raters, questions)."""
+
+    state: NDArray[np.int8]
+    option: NDArray[np.int8]
+    position: NDArray[np.int32]
+    confidence: NDArray[np.int8]
+    slip: NDArray[np.int8]
+    guess: NDArray[np.int8]
+    active_ms: NDArray[np.float64]
+    censored: NDArray[np.bool_]
+    disturbed: NDArray[np.bool_]
+
+    @classmethod
+    def empty(cls, n_raters: int, n_questions: int) -> Sheet:
+        shape = (n_raters, n_questions)
+        return cls(
+            state=np.full(shape, State.NOT_ASSIGNED, dtype=np.int8),
+            option=np.full(shape, -1, dtype=np.int8),
+            position=np.zeros(shape, dtype=np.int32),
+            confidence=np.zeros(shape, dtype=np.int8),
+            slip=np.full(shape, -1, dtype=np.int8),
+            guess=np.full(shape, -1, dtype=np.int8),
+            active_ms=np.full(shape, np.nan),
+            censored=np.zeros(shape, dtype=np.bool_),
+            disturbed=np.zeros(shape, dtype=np.bool_),
+        )
+
+
+def assign(sheet: Sheet, study: ReaderStudy, readers: list[Enrolment], cases: Cases) -> None:
+    """A case of a reader's own set is missing until there is a response to it."""
+    links = CaseSet.cases.through.objects.filter(caseset__study=study).values_list("caseset_id", "studycase_id")
+    columns: dict[int, list[int]] = {}
+    for set_id, case_id in links:
+        if case_id in cases.column:
+            columns.setdefault(set_id, []).append(cases.column[case_id])
+    for row, enrolment in enumerate(readers):
+        sheet.state[row, columns.get(enrolment.case_set_id, [])] = State.MISSING
+
+
+def fill_responses(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]) -> None:
+    """A confirmed response stands before an unconfirmed one: it came later and takes its place."""
+    stored = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).order_by()
+    names = ("reading__enrolment_id", "reading__case_id", "reading__position", "is_confirmed", "state", "option")
+    found = stored.values_list(*names, "active_ms", "limit_ms", "time_flags").iterator(chunk_size=5000)
+    rows = [one for one in found if one[0] in row_of]
+    rows.sort(key=lambda one: one[3])  # the last one stays
+    at = (
+        array_of((row_of[one[0]] for one in rows), np.int32),
+        array_of((column_of[one[1]] for one in rows), np.int32),
+    )
+    sheet.position[at] = array_of((one[2] or 0 for one in rows), np.int32)
+    sheet.state[at] = array_of((STATE_OF[one[4]] for one in rows), np.int8)
+    sheet.option[at] = array_of((LETTERS.index(one[5]) if one[5] else -1 for one in rows), np.int8)
+    sheet.active_ms[at] = np.fromiter((one[6] if _is_timed(one[6], one[8]) else np.nan for one in rows), np.float64)
+    sheet.censored[at] = np.fromiter((one[7] is not None for one in rows), np.bool_)
+    sheet.disturbed[at] = np.fromiter((bool(DISTURBING.intersection(one[8])) for one in rows), np.bool_)
+
+
+def _is_timed(active_ms: int | None, flags: list[str]) -> bool:
+    return active_ms is not None and active_ms > 0 and is_counted(active_ms, flags)
+
+
+def fill_remarks(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]) -> None:
+    """The newest remark of a kind counts."""
+    rows = Remark.objects.filter(
+        reading__enrolment__study=study,
+        reading__case__block=Block.MAIN,
+        kind__in=[RemarkKind.GUESS, RemarkKind.CONFIDENCE, RemarkKind.SLIP],
+    ).order_by("pk")
+    for enrolment, case, kind, value in rows.values_list(
+        "reading__enrolment_id", "reading__case_id", "kind", "value"
+    ).iterator(chunk_size=5000):
+        row = row_of.get(enrolment)
+        if row is None:
+            continue
+        if kind == RemarkKind.CONFIDENCE and value.isdigit():
+            sheet.confidence[row, column_of[case]] = int(value)
+        elif kind in (RemarkKind.GUESS, RemarkKind.SLIP) and value in LETTERS:
+            said = sheet.guess if kind == RemarkKind.GUESS else sheet.slip
+            said[row, column_of[case]] = LETTERS.index(value)
+
+
+def fill_predictions(sheet: Sheet, runs: Sequence[PredictionRun], first: int, cases: Cases) -> None:
+    """Row ``first`` and those below it. A question that a run has no prediction for is missing."""
+    sheet.state[first:] = State.MISSING
+    row_of = {run.pk: first + place for place, run in enumerate(runs)}
+    column_of = {case.revision_id: column for column, case in enumerate(cases.rows)}
+    found = Prediction.objects.filter(run__in=list(row_of)).order_by()
+    rows = [
+        one
+        for one in found.values_list("run_id", "revision_id", "state", "option").iterator(chunk_size=5000)
+        if one[1] in column_of
+    ]
+    at = (
+        array_of((row_of[one[0]] for one in rows), np.int32),
+        array_of((column_of[one[1]] for one in rows), np.int32),
+    )
+    answered = [one[2] == PredictionState.ANSWERED for one in rows]
+    sheet.state[at] = array_of((State.ANSWERED if one else State.FAILED for one in answered), np.int8)
+    sheet.option[at] = array_of((LETTERS.index(one[3]) if one[3] else -1 for one in rows), np.int8)
