@@ -112,11 +112,12 @@ def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User |
         list_cases(study, **names, actor=actor, at=at, accepted_because=because)
     else:
         draw_cases(study, wanted.request, actor=actor, at=at, seed=wanted.seed, accepted_because=because)
-    if _stored(study) != seen:
+    if stored_choice(study) != seen:
         raise StudyRefused(_("Other cases come out now than those you looked at: look at the new ones, then store."))
 
 
-def _stored(study: ReaderStudy) -> str:
+def stored_choice(study: ReaderStudy) -> str:
+    """The sha256 of the Choice that stands."""
     rows = list(StudyCase.objects.filter(study=study).order_by("number").values_list("block", "revision_id"))
     of_block = {block: [revision for of, revision in rows if of == block] for block in Block}
     through = StudyCase.sets.through.objects.filter(caseset__study=study).order_by("caseset__number")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -11,9 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
 from annotation.sampling.drawing import SEED_MAX
+from readerstudy.design.choosing import stored_choice
 from readerstudy.design.drawing import ANY, DrawRequest, Quota
 from readerstudy.design.drawn import read_request
 from readerstudy.design.forecast import Assumptions
+from readerstudy.design.protocol import sha256_of
 from readerstudy.design.rules import read_rules
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
@@ -45,7 +48,12 @@ def _share(label: Any, sentence: Any, least: float, most: float, step: str = "0.
 
 
 class CasesForm(DraftForm):
-    """What to draw, or what to take; ``seen`` is the draw that a person looked at before storing it."""
+    """What to draw, or what to take; ``seen`` is the draw that a person looked at before storing it.
+
+    Another mark says which cases the study had when the page was shown.
+    """
+
+    mark_name = "before"
 
     how = forms.ChoiceField(
         label=_("Cases"),
@@ -112,6 +120,7 @@ class CasesForm(DraftForm):
     var_reader_case = _share(_("Variance of readers with cases"), "", 0.0, 1.0, "0.0001")
 
     FORECAST = ("accuracy", "discordant", "delta", "var_reader", "var_case", "var_reader_case")
+    OF_DRAW = ("n", "n_practice", "n_sets", "n_shared", *(quota_name(*cell) for cell in CELLS))
 
     def __init__(self, study: ReaderStudy, data: Any = None) -> None:
         self.study = study
@@ -124,6 +133,19 @@ class CasesForm(DraftForm):
             field = _whole(label, 0, MOST_CASES, required=False)
             field.widget.attrs["aria-label"] = label
             self.fields[quota_name(task, difficulty)] = field
+
+    @property
+    def stands(self) -> str:
+        """A hash of what was asked for and of the cases that came of it: a list is kept by its cases alone."""
+        return sha256_of(json.dumps([self.initial, stored_choice(self.study)], sort_keys=True, default=str))
+
+    def differs(self, name: str) -> bool:
+        """The cases by those that come out; beside them only what stands already in words or numbers."""
+        if name == "how":
+            return bool(self.cleaned_data["seen"] != stored_choice(self.study))
+        both_drawn = bool(self.study.draw) and not self.is_list
+        kept = name in ("seed", "several_per_patient") or (name == "accepted_because" and self.initial[name])
+        return bool(kept or (both_drawn and name in self.OF_DRAW)) and super().differs(name)
 
     def quota_field(self, task: str, difficulty: str) -> forms.BoundField | None:
         """None for any task of any difficulty: that is the number of cases."""
@@ -176,7 +198,8 @@ def initial_of(study: ReaderStudy) -> dict[str, Any]:
     rules = read_rules(study.rules)
     initial |= {"seed": study.seed, "several_per_patient": rules.several_per_patient}
     if not study.draw:
-        return initial
+        reasons = study.cases.exclude(accepted_because="").order_by("number")
+        return initial | {"accepted_because": reasons.values_list("accepted_because", flat=True).first() or ""}
     asked = read_request(study.draw, rules)
     initial |= {name: getattr(asked, name) for name in ("n", "n_practice", "n_sets", "n_shared")}
     initial["accepted_because"] = study.draw.get("accepted_because", "")

@@ -18,6 +18,8 @@ from readerstudy.design.protocol import sha256_of
 class DraftForm(forms.Form):
     """A step of the design. It knows what its page showed, so that nobody overwrites what they never saw."""
 
+    mark_name = "seen"  # under which the page sends its mark back
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
@@ -31,7 +33,7 @@ class DraftForm(forms.Form):
     @property
     def mark(self) -> str:
         """What the page sends back: the hash of what its person has seen, until they are told that it changed."""
-        sent = self.data.get("seen", "") if self.is_bound and not self.is_told else ""
+        sent = self.data.get(self.mark_name, "") if self.is_bound and not self.is_told else ""
         return str(sent or self.stands)
 
     def is_overtaken(self) -> bool:
@@ -39,7 +41,7 @@ class DraftForm(forms.Form):
         if self.mark == self.stands:
             return False
         self.is_told = True
-        names = ", ".join(str(self[name].label) for name in self.fields if self._differs(name))
+        names = ", ".join(str(self[name].label) for name in self.fields if self.differs(name))
         if not names:
             return False
         sentence = _(
@@ -49,7 +51,8 @@ class DraftForm(forms.Form):
         self.add_error(None, sentence % {"names": names})
         return True
 
-    def _differs(self, name: str) -> bool:
+    def differs(self, name: str) -> bool:
+        """Whether something else was sent in a field than what is stored."""
         return self.fields[name].has_changed(_plain(self.initial.get(name)), _plain(self[name].data))
 
     def facts(self) -> list[tuple[str, str]]:

@@ -43,7 +43,8 @@ def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {"form": form}
     if request.method == "POST" and form.is_valid():
         wanted = _wanted(form)
-        if request.POST.get("do") == STORE and _is_stored(request, study, form, wanted):
+        is_sure = request.POST.get("do") == STORE and not form.is_overtaken()
+        if is_sure and _is_stored(request, study, form, wanted):
             return redirect("study-cases", slug)
         context |= _preview(study, form, wanted)
     return _page(request, study, context, status=422 if form.errors else 200)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -248,3 +249,55 @@ def test_the_page_costs_as_much_for_many_cases(
     make_draft(cora, n=n)
     with django_assert_max_num_queries(22):
         coordinator.get(ADDRESS)
+
+
+def mark_on(page: str) -> str:
+    found = re.search(r'name="before" value="(\w{64})"', page)
+    assert found
+    return found[1]
+
+
+LISTED = {"how": "list", "numbers": "9, 3, 5", "practice_numbers": "1"}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "differs"),
+    [
+        ({"seed": "7"}, {"seed": "8"}, "Cases, Seed"),
+        ({"n": "6"}, {"n": "5"}, "Cases, Cases to draw"),
+        ({}, LISTED, "Cases"),
+        (LISTED, {}, "Cases"),
+        (LISTED, {**LISTED, "numbers": "9, 3, 6"}, "Cases"),
+        (LISTED, {**LISTED, "practice_numbers": ""}, "Cases"),
+        (LISTED, {**LISTED, "accepted_because": "other"}, "Reason to take questions that no review has accepted"),
+    ],
+)
+def test_two_coordinators_do_not_replace_each_others_cases(
+    coordinator: Client, draft: ReaderStudy, first: dict[str, str], second: dict[str, str], differs: str
+) -> None:
+    """The second is told once what differs, over what stands now; storing again is their decision."""
+    before = mark_on(coordinator.get(ADDRESS).content.decode())
+    assert look_and_store(coordinator, **first, before=before).status_code == 302
+    assert look_and_store(coordinator, **first, before=before).status_code == 302  # a double click
+    stored = list(draft.cases.order_by("number").values_list("revision_id", "accepted_because"))
+    preview = coordinator.post(ADDRESS, asked(**second, before=before))
+    assert mark_on(preview.content.decode()) == before  # to look at a choice is not to look at what stands
+    answer = look_and_store(coordinator, **second, before=before)
+    page = answer.content.decode()
+    assert answer.status_code == 422
+    assert f"it differs in: {differs}." in page
+    assert answer.context["choice"].main
+    assert list(draft.cases.order_by("number").values_list("revision_id", "accepted_because")) == stored
+    assert look_and_store(coordinator, **second, before=mark_on(page)).status_code == 302
+    assert list(draft.cases.order_by("number").values_list("revision_id", "accepted_because")) != stored
+
+
+def test_other_assumptions_of_the_forecast_are_nothing_that_is_stored(coordinator: Client, draft: ReaderStudy) -> None:
+    before = mark_on(coordinator.get(ADDRESS).content.decode())
+    assert look_and_store(coordinator, before=before).status_code == 302
+    assert look_and_store(coordinator, before=before, accuracy="0.5").status_code == 302
+
+
+def test_a_reason_for_a_list_is_shown_again(coordinator: Client, draft: ReaderStudy) -> None:
+    look_and_store(coordinator, **LISTED)
+    assert coordinator.get(ADDRESS).context["form"]["accepted_because"].value() == REASON
