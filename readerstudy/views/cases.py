@@ -88,11 +88,13 @@ def _preview(study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, A
     }
 
 
-def _looked_at(study: ReaderStudy, choice: Choice) -> list[tuple[Revision, Hint | None]]:
-    ids = [one.revision_id for one in choice.main[:LOOKED_AT]]
-    found = Revision.objects.select_related("question").in_bulk(ids)
+def _looked_at(study: ReaderStudy, choice: Choice) -> list[tuple[Block, int, Revision, Hint | None]]:
+    """The first cases of the main block and the whole practice block, with the numbers that they get."""
+    blocks = ((Block.MAIN, choice.main[:LOOKED_AT]), (Block.PRACTICE, choice.practice))
+    places = [(block, number, one.revision_id) for block, cases in blocks for number, one in enumerate(cases, 1)]
+    found = Revision.objects.select_related("question").in_bulk([pk for _block, _number, pk in places])
     hints = hints_in(study, found.values())
-    return [(found[pk], hints.get(pk)) for pk in ids]
+    return [(block, number, found[pk], hints.get(pk)) for block, number, pk in places]
 
 
 def _page(request: AuthenticatedRequest, study: ReaderStudy, context: dict[str, Any], status: int) -> HttpResponse:

@@ -86,6 +86,29 @@ def test_a_preview_stores_nothing(coordinator: Client, draft: ReaderStudy) -> No
     assert list(StudyCase.objects.values_list("pk", flat=True)) == before
 
 
+def test_a_preview_shows_the_practice_block_as_well(coordinator: Client, draft: ReaderStudy) -> None:
+    page = coordinator.post(ADDRESS, asked(how="list", numbers="9, 3, 5", practice_numbers="1"))
+    shown = page.content.decode().partition("<h3>Questions</h3>")[2].partition("</table>")[0]
+    assert "All of them, as numbered in the study" in shown
+    assert re.findall(r"/(\d+)/\">", shown) == ["9", "3", "5", "1"]
+    assert re.findall(r'<td class="number">(?:<span class="tag">(practice)</span> )?(\d+)</td>', shown) == [
+        ("", "1"),
+        ("", "2"),
+        ("", "3"),
+        ("practice", "1"),
+    ]
+
+
+def test_a_preview_says_how_many_of_which_block_it_shows(
+    coordinator: Client, draft: ReaderStudy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("readerstudy.views.cases.LOOKED_AT", 2)
+    page = coordinator.post(ADDRESS, asked()).content.decode()
+    assert "The first 2 of 6, and the 2 to practise; all of them are listed here once they are stored" in page
+    page = coordinator.post(ADDRESS, asked(n_practice="0")).content.decode()
+    assert "The first 2 of 6; all of them are listed here once they are stored" in page
+
+
 def test_the_fragment_is_the_preview_alone(coordinator: Client, draft: ReaderStudy) -> None:
     answer = coordinator.post(ADDRESS, asked(), headers={"HX-Request": "true"})
     assert answer.content.decode().lstrip().startswith('<section id="cases-preview"')
