@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any, cast
+from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils import timezone
@@ -104,3 +105,12 @@ class PlainTimeField(forms.DateTimeField):
 
     def prepare_value(self, value: Any) -> Any:
         return value  # not moved into the zone of the person who looks
+
+
+def moment_in(zone: str, plain: datetime) -> datetime:
+    """The moment that a time on the wall means in a zone. Raises ValidationError where the clocks skip that time."""
+    meant = plain.replace(tzinfo=ZoneInfo(zone))
+    if meant.astimezone(UTC).astimezone(meant.tzinfo).replace(tzinfo=None) != plain:
+        sentence = _("This time does not exist in %(zone)s: the clocks skip it on that day. Choose another.")
+        raise forms.ValidationError(sentence % {"zone": zone})
+    return meant

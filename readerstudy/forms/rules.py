@@ -25,7 +25,7 @@ from readerstudy.design.rules import (
     read_analysis,
     read_rules,
 )
-from readerstudy.forms.drafts import DraftForm, PlainTimeField
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in
 from readerstudy.models import ReaderStudy
 
 MOST_WORDS = 20_000
@@ -190,14 +190,21 @@ class RulesForm(DraftForm):
     def clean(self) -> dict[str, Any]:
         asked = super().clean() or self.cleaned_data
         if not self.errors:
-            deadline_at = self.texts()["deadline_at"]
-            if isinstance(deadline_at, datetime) and deadline_at <= timezone.now():
-                self.add_error("deadline", gettext("This time has passed: choose a later one, or none."))
+            self._check_deadline()
             try:
                 self.rules(), self.analysis()
             except RulesRefused as refusal:
                 self.add_error(refusal.field, gettext(str(refusal)))
         return asked
+
+    def _check_deadline(self) -> None:
+        try:
+            deadline_at = self.texts()["deadline_at"]
+        except forms.ValidationError as refusal:
+            self.add_error("deadline", refusal)
+            return
+        if isinstance(deadline_at, datetime) and deadline_at <= timezone.now():
+            self.add_error("deadline", gettext("This time has passed: choose a later one, or none."))
 
     def rules(self) -> Rules:
         """What was asked for; what other steps decide stays. Raises RulesRefused."""
@@ -212,7 +219,7 @@ class RulesForm(DraftForm):
 
     def texts(self) -> dict[str, str | datetime | None]:
         """What readers are told; the deadline as the moment that it means in its zone."""
-        plain, zone = self.cleaned_data["deadline"], ZoneInfo(self.cleaned_data["time_zone"])
+        plain, zone = self.cleaned_data["deadline"], self.cleaned_data["time_zone"]
         names = ("consent", "instructions", "contact", "time_zone")
-        deadline_at = plain.replace(tzinfo=zone) if plain else None
+        deadline_at = moment_in(zone, plain) if plain else None
         return {**{name: self.cleaned_data[name] for name in names}, "deadline_at": deadline_at}

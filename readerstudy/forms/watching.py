@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zoneinfo
 from datetime import datetime
 from typing import Any
 
@@ -10,7 +9,7 @@ from django import forms
 from django.utils.translation import gettext_lazy as _
 
 from annotation.forms.account import EmailField
-from readerstudy.forms.drafts import PlainTimeField
+from readerstudy.forms.drafts import PlainTimeField, moment_in
 from readerstudy.models import ReaderStudy
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
 
@@ -23,13 +22,12 @@ class DeadlineForm(forms.Form):
     def __init__(self, study: ReaderStudy, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
-        self.zone = zoneinfo.ZoneInfo(study.time_zone)
+        self.zone = study.time_zone
         self.fields["deadline"].help_text = _("in %(zone)s") % {"zone": study.time_zone}
 
     def clean_deadline(self) -> datetime:
         """What was typed, meant in the zone of the study."""
-        typed: datetime = self.cleaned_data["deadline"]
-        return typed.replace(tzinfo=self.zone)
+        return moment_in(self.zone, self.cleaned_data["deadline"])
 
 
 class ReasonForm(forms.Form):

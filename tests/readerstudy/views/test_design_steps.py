@@ -263,3 +263,16 @@ def test_the_short_steps_hold_it_alike(
     answer = coordinator.post(address, {**second, "seen": seen})
     assert answer.status_code == 422
     assert f"it differs in: {differs}" in answer.content.decode()
+
+
+def test_a_deadline_in_an_hour_that_the_clocks_skip_is_refused(coordinator: Client, draft: ReaderStudy) -> None:
+    """In Berlin the clocks jump from 2 to 3 on 30 March 2036; in New York they do not."""
+    sent = {"deadline": "2036-03-30T02:30", "time_zone": "Europe/Berlin"}
+    answer = coordinator.post("/studies/trial/rules/", rules_sent(**sent))
+    assert answer.status_code == 422
+    [error] = answer.context["form"].errors["deadline"]
+    assert error == "This time does not exist in Europe/Berlin: the clocks skip it on that day. Choose another."
+    draft.refresh_from_db()
+    assert draft.deadline_at is None
+    sent["time_zone"] = "America/New_York"
+    assert coordinator.post("/studies/trial/rules/", rules_sent(**sent)).status_code == 302

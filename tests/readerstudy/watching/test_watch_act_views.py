@@ -49,7 +49,13 @@ def test_an_hour_that_the_person_does_not_have_can_be_a_deadline_of_the_study(
 
 
 @pytest.mark.parametrize(
-    ("deadline", "words"), [("", "required"), ("soon", "valid date"), ("2020-01-01T10:00", "later")]
+    ("deadline", "words"),
+    [
+        ("", "required"),
+        ("soon", "valid date"),
+        ("2020-01-01T10:00", "later"),
+        ("2036-03-30T02:30", "does not exist in Europe/Berlin"),
+    ],
 )
 def test_deadlines_that_are_refused(coordinator: Client, study: ReaderStudy, deadline: str, words: str) -> None:
     before = study.deadline_at
