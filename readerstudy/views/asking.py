@@ -22,6 +22,7 @@ class Question:
     is_danger: bool = False
     sent: Mapping[str, int | str] = field(default_factory=dict)  # goes back with the answer
     back: str = "study"  # the page of the study to which "no" leads
+    reader: str = ""  # whose page that is, where it is one of a reader
 
 
 def is_confirmed(request: AuthenticatedRequest) -> bool:

@@ -20,17 +20,19 @@ from readerstudy.forms.watching import DeadlineForm, ReasonForm, ReplaceForm
 from readerstudy.models import Enrolment
 from readerstudy.reading.practice import let_pass
 from readerstudy.views.access import coordinated_study
+from readerstudy.views.asking import ask, is_confirmed
+from readerstudy.views.asking_time import about_all, about_reader
 from readerstudy.views.inviting import show_once
 from readerstudy.views.telling import do_and_tell, is_whole
 from readerstudy.views.watching import reader_of
-from readerstudy.watching.extending import extend_reader, extend_study
+from readerstudy.watching.extending import extend_reader, extend_study, refusal_for_all, refusal_for_reader
 from readerstudy.watching.reminding import remind_readers, remind_unfinished
 
 
 @person_required
 @require_POST
 def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """More time for everybody."""
+    """More time for everybody, after showing for whom and until when."""
     study = coordinated_study(request.user, slug)
     form = DeadlineForm(study, request.POST)
 
@@ -40,6 +42,10 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return _("The deadline is %(when)s now.") % {"when": time_text(deadline, study.time_zone)}
 
     if is_whole(request, form):
+        deadline = form.cleaned_data["deadline"]
+        why = refusal_for_all(study, deadline, timezone.now())
+        if not why and not is_confirmed(request):
+            return ask(request, study, about_all(study, deadline, str(form["deadline"].value())))
         do_and_tell(request, extend)
     return redirect("study-watch", slug)
 
@@ -60,7 +66,7 @@ def _sent(n: int) -> str:
 @person_required
 @require_POST
 def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
-    """More time for one reader."""
+    """More time for one reader, after showing whose and until when."""
     study = coordinated_study(request.user, slug)
     enrolment = reader_of(study, public_id)
     form = DeadlineForm(study, request.POST)
@@ -72,6 +78,10 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
         return _("%(reader)s has time until %(when)s now.") % facts
 
     if is_whole(request, form):
+        deadline = form.cleaned_data["deadline"]
+        why = refusal_for_reader(enrolment, deadline, timezone.now())
+        if not why and not is_confirmed(request):
+            return ask(request, study, about_reader(enrolment, deadline, str(form["deadline"].value())))
         do_and_tell(request, extend)
     return redirect("study-reader", slug, public_id)
 

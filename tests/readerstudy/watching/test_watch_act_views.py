@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core import mail
@@ -29,7 +29,7 @@ def local(days: int) -> str:
 
 def test_extending_in_the_zone_of_the_study(coordinator: Client, study: ReaderStudy, cora: User) -> None:
     User.objects.filter(pk=cora.pk).update(time_zone="Asia/Tokyo")
-    coordinator.post(f"{WATCH}extend/", {"deadline": "2036-07-01T18:00"})
+    coordinator.post(f"{WATCH}extend/", {"deadline": "2036-07-01T18:00", **SURE})
     study.refresh_from_db()
     assert study.deadline_at is not None
     assert study.deadline_at.isoformat() == "2036-07-01T16:00:00+00:00"
@@ -42,7 +42,7 @@ def test_an_hour_that_the_person_does_not_have_can_be_a_deadline_of_the_study(
     """In Berlin the clocks jump from 2 to 3 on 30 March 2036; in New York they do not."""
     User.objects.filter(pk=cora.pk).update(time_zone="Europe/Berlin")
     ReaderStudy.objects.update(time_zone="America/New_York")
-    coordinator.post(f"{WATCH}extend/", {"deadline": "2036-03-30T02:30"})
+    coordinator.post(f"{WATCH}extend/", {"deadline": "2036-03-30T02:30", **SURE})
     study.refresh_from_db()
     assert study.deadline_at is not None
     assert study.deadline_at.isoformat() == "2036-03-30T06:30:00+00:00"
@@ -65,9 +65,34 @@ def test_deadlines_that_are_refused(coordinator: Client, study: ReaderStudy, dea
     assert study.deadline_at == before
 
 
+def test_more_time_is_asked_back(coordinator: Client, study: ReaderStudy, rita_reads: Enrolment, stan: User) -> None:
+    """A deadline never moves earlier again: first it is shown whose it is, from when to when."""
+    before, kept = datetime(2036, 6, 1, 16, 0, tzinfo=UTC), datetime(2036, 8, 1, 16, 0, tzinfo=UTC)
+    ReaderStudy.objects.update(deadline_at=before)
+    other = enrol(study, stan).pseudonym
+    new = {"deadline": "2036-07-01T18:00"}
+    page = f"{WATCH}{rita_reads.public_id}/"
+    both = f"2 readers who have not finished: R1, {other}"
+    for address, whose in ((f"{page}extend/", "R1"), (f"{WATCH}extend/", both)):
+        answer = coordinator.post(address, new)
+        asked = answer.content.decode()
+        assert answer.status_code == 409
+        assert whose in asked
+        assert "from 1 Jun 2036, 18:00 (Europe/Berlin) to 1 Jul 2036, 18:00 (Europe/Berlin)" in asked
+        assert 'name="deadline" value="2036-07-01T18:00"' in asked
+        study.refresh_from_db()
+        rita_reads.refresh_from_db()
+        assert (study.deadline_at, rita_reads.deadline_at) == (before, None)
+    Enrolment.objects.filter(pk=rita_reads.pk).update(deadline_at=kept)
+    asked = coordinator.post(f"{WATCH}extend/", new).content.decode()
+    assert f"1 reader who has not finished: {other}" in asked
+    assert "R1 keeps a later deadline: 1 Aug 2036, 18:00 (Europe/Berlin)" in asked
+    assert f'href="{page}"' in coordinator.post(f"{page}extend/", {"deadline": "2036-09-01T18:00"}).content.decode()
+
+
 def test_more_time_for_one_reader(coordinator: Client, rita_reads: Enrolment) -> None:
     page = f"{WATCH}{rita_reads.public_id}/"
-    coordinator.post(f"{page}extend/", {"deadline": local(40)})
+    coordinator.post(f"{page}extend/", {"deadline": local(40), **SURE})
     assert "R1 has time until" in said(coordinator, page)
     coordinator.post(f"{page}extend/", {"deadline": local(35)})
     assert "only moves later" in said(coordinator, page)
