@@ -9,6 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from annotation.statistics.estimate import SMALL_N
+from annotation.statistics.intervals import FEWEST_TRIALS
 from readerstudy.figures.forms import Width
 from readerstudy.figures.style import (
     QUIET,
@@ -19,6 +21,8 @@ from readerstudy.figures.style import (
     rows_of_names,
 )
 from readerstudy.results.stored import ALL_TASKS, INFERENCES, N_OPTIONS, READER, Json, raters_of
+
+DAGGER = "†"  # behind an n that is small
 
 
 def accuracy_figure(result: Json, width: Width) -> Figure:
@@ -41,7 +45,8 @@ def accuracy_figure(result: Json, width: Width) -> Figure:
     if mean is not None:
         axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=(0, (5, 2)))
     figure.legend(handles=_legend(mean is not None), loc="outside upper left", ncols=2, frameon=False, borderpad=0)
-    note(figure, result, _rules(result["mrmc"]["readers"]))
+    small = f" · {DAGGER} n < {FEWEST_TRIALS}" if any(_is_small(one["accuracy"]) for one in raters) else ""
+    note(figure, result, _rules(result["mrmc"]["readers"]) + small)
     return figure
 
 
@@ -72,7 +77,11 @@ def _number(accuracy: Json, *, with_interval: bool) -> str:
     if with_interval and accuracy["ci95"]:
         low, high = accuracy["ci95"]
         limits = f" ({100 * low:.2f} to {100 * high:.2f})"
-    return f"{100 * accuracy['value']:.2f}{limits}, {accuracy['n']}"
+    return f"{100 * accuracy['value']:.2f}{limits}, {accuracy['n']}" + (f" {DAGGER}" if _is_small(accuracy) else "")
+
+
+def _is_small(accuracy: Json) -> bool:
+    return accuracy["value"] is not None and SMALL_N in accuracy["flags"]
 
 
 def _rules(mean: Json) -> str:

@@ -110,6 +110,25 @@ def test_accuracy_is_drawn_beside_chance_and_the_mean_of_the_readers(result: dic
     assert abs(luminance(readers["color"]) - luminance(models["color"])) > 0.2  # and in grey
 
 
+@pytest.mark.parametrize("width", list(Width), ids=str)
+def test_accuracy_marks_small_n(result: dict[str, Any], width: Width) -> None:
+    """Fewer than 10 questions: a dagger behind n, told under the figure; without any neither stands there."""
+    figure = accuracy_figure(result, width)
+    [axes] = figure.axes
+    assert [one.get_text()[-5:] for one in axes.texts[:-1]] == [", 4 †"] * 4
+    assert "† n < 10" in figure.get_supxlabel()
+    whole = accuracy_figure(of_eleven("Model "), width)
+    assert not any("†" in one.get_text() for one in whole.axes[0].texts)
+    assert "†" not in whole.get_supxlabel()
+
+
+def test_accuracy_marks_only_the_rater_whose_n_is_small() -> None:
+    models = {"Whole": "B" * 12, "Part": "BBBC" + "." * 8}
+    found = compute(make_arrays({"R1": "B" * 12, "R2": "BC" * 6}, models, "B" * 12, tasks=TASKS * 3), QUICK)
+    figure = accuracy_figure(found, Width.ONE)
+    assert [one.get_text() for one in figure.axes[0].texts if "†" in one.get_text()] == ["75.00, 4 †"]
+
+
 def test_the_heatmap_writes_every_kappa_and_hatches_what_is_undefined(result: dict[str, Any]) -> None:
     figure = agreement_figure(result, Width.TWO)
     whole, presence, location = figure.axes[:3]
