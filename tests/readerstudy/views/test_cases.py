@@ -308,7 +308,8 @@ def test_two_coordinators_do_not_replace_each_others_cases(
     answer = look_and_store(coordinator, **second, before=before)
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert f"it differs in: {differs}." in page
+    assert f"it differs in: {differs}." in page.partition('id="cases-form"')[0]  # at the top, where the page opens
+    assert page.count("it differs in") == 1
     assert answer.context["choice"].main
     assert list(draft.cases.order_by("number").values_list("revision_id", "accepted_because")) == stored
     assert look_and_store(coordinator, **second, before=mark_on(page)).status_code == 302
