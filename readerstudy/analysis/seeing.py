@@ -13,23 +13,11 @@ from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
-from readerstudy.watching.unblinding import GLASS_BROKEN, is_over, unblind
+from readerstudy.watching.unblinding import GLASS_BROKEN, may_see_results, unblind
 
 
 class ResultsHidden(StudyRefused):
     """Results of a study that is read at present were asked for without a reason."""
-
-
-def may_see_results(study: ReaderStudy) -> bool:
-    """After closing; and where nobody reads here, because all readings were made elsewhere and imported."""
-    return is_over(study) or is_read_elsewhere(study)
-
-
-def is_read_elsewhere(study: ReaderStudy) -> bool:
-    """Frozen, never opened, with readings from files only: there is nobody whom a result could influence."""
-    if study.state != StudyState.FROZEN:
-        return False
-    return study.enrolments.exists() and not study.enrolments.filter(reader__isnull=False).exists()
 
 
 def check_may_see(study: ReaderStudy, before_closing: str = "") -> bool:

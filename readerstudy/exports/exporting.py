@@ -18,7 +18,7 @@ from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
-from readerstudy.watching.unblinding import GLASS_BROKEN, is_over, unblind
+from readerstudy.watching.unblinding import GLASS_BROKEN, may_see_results, unblind
 
 
 class Table(Word):
@@ -30,7 +30,7 @@ class Table(Word):
     VOIDINGS = "voidings", _("voided cases")
 
 
-HIDDEN_UNTIL_CLOSED = frozenset({Table.RESPONSES, Table.EVENTS})
+HIDDEN_BEFORE_RESULTS = frozenset({Table.RESPONSES, Table.EVENTS})
 _PLAIN: dict[str, tuple[tuple[Column, ...], Callable[[ReaderStudy], Iterator[list[Cell]]]]] = {
     Table.EVENTS: (events.COLUMNS, events.event_rows),
     Table.SESSIONS: (sessions.COLUMNS, sessions.session_rows),
@@ -44,14 +44,9 @@ class AnswersHidden(Exception):
     """Answers of an open study were asked for without a reason."""
 
 
-def is_hidden(study: ReaderStudy, table: Table) -> bool:
-    """Answers are hidden until the study is closed."""
-    return table in HIDDEN_UNTIL_CLOSED and not is_over(study)
-
-
 def columns_of(study: ReaderStudy, table: Table) -> tuple[Column, ...]:
-    """Key and correct stand in the responses of a closed study only."""
-    return response_columns(with_key=is_over(study)) if table == Table.RESPONSES else _PLAIN[table][0]
+    """Key and correct stand in the responses only where results may be seen."""
+    return response_columns(with_key=may_see_results(study)) if table == Table.RESPONSES else _PLAIN[table][0]
 
 
 def export_table(
@@ -66,12 +61,12 @@ def export_table(
 ) -> Written:
     """Write one table to ``to`` (seekable) and note in the audit log who took which bytes.
 
-    The same rows give the same bytes. Answers before closing raise AnswersHidden unless ``before_closing`` gives a
-    reason of at least SHORTEST_REASON characters, which is noted. Whoever takes the responses, or breaks the glass,
-    can see results: that unblinds the study.
+    The same rows give the same bytes. Answers raise AnswersHidden until results may be seen, unless ``before_closing``
+    gives a reason of at least SHORTEST_REASON characters, which is noted. Whoever takes the responses, or breaks the
+    glass, can see results: that unblinds the study.
     """
     reason = " ".join(before_closing.split())
-    breaks_glass = is_hidden(study, table)
+    breaks_glass = table in HIDDEN_BEFORE_RESULTS and not may_see_results(study)
     if breaks_glass and len(reason) < SHORTEST_REASON:
         raise AnswersHidden(f"the {table.label} of study {study.slug} are hidden until it is closed")
     written = write_digested(to, columns_of(study, table), _rows(study, table), form)
@@ -87,5 +82,5 @@ def export_table(
 
 def _rows(study: ReaderStudy, table: Table) -> Iterator[list[Cell]]:
     if table == Table.RESPONSES:
-        return response_rows(study, with_key=is_over(study))
+        return response_rows(study, with_key=may_see_results(study))
     return _PLAIN[table][1](study)

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
-from readerstudy.analysis.seeing import may_see_results
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.stored import with_names
+from readerstudy.watching.unblinding import may_see_results
 
 KEPT = 4  # results that a process keeps decoded: up to some 30 MB each, of 41,007 questions
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.queueing import job_under_way
-from readerstudy.analysis.seeing import ResultsHidden, may_see_results, see_analysis
+from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import is_stale
 from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis
@@ -34,7 +34,7 @@ from readerstudy.results.tables import (
 from readerstudy.results.way import Seen
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.results_access import seen_analysis, seen_result
-from readerstudy.watching.unblinding import looks_before_closing
+from readerstudy.watching.unblinding import looks_before_closing, may_see_results
 
 CONTENT_TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself

@@ -17,10 +17,10 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.exports.files import scratch_file
 from annotation.exports.tables import CONTENT_TYPES, Format, write_codebook
 from annotation.models import User
-from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, is_hidden
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, AnswersHidden, Table, columns_of, export_table
 from readerstudy.models import ReaderStudy
 from readerstudy.permissions import knows_study, may_coordinate_study
-from readerstudy.watching.unblinding import is_over
+from readerstudy.watching.unblinding import may_see_results
 
 
 @person_required
@@ -73,9 +73,14 @@ class Offer:
 
 def export_offers(study: ReaderStudy) -> list[Offer]:
     """What templates/readerstudy/studies/_exports.html shows as ``exports``; the responses come first."""
-    blind = study.unblinded_at is None
+    may_see, blind = may_see_results(study), study.unblinded_at is None
     return [
-        Offer(table, is_hidden(study, table), blind and is_over(study) and table == Table.RESPONSES) for table in Table
+        Offer(
+            table,
+            hidden=table in HIDDEN_BEFORE_RESULTS and not may_see,
+            warns=may_see and blind and table == Table.RESPONSES,
+        )
+        for table in Table
     ]
 
 

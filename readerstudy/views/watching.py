@@ -28,7 +28,7 @@ from readerstudy.watching.faults import flagged_cases, voidings_of
 from readerstudy.watching.following import refused_answers, sittings
 from readerstudy.watching.progress import progress_of, progress_of_readers
 from readerstudy.watching.rereviewing import rereviews_of
-from readerstudy.watching.unblinding import is_over, looks_before_closing
+from readerstudy.watching.unblinding import is_over, looks_before_closing, may_see_results
 
 
 @person_required
@@ -56,7 +56,7 @@ def _around(study: ReaderStudy, coordinates: bool) -> dict[str, Any]:
         "deadline": study_deadline_text(study),
         "looks": looks_before_closing(study),
         "is_open": is_open,
-        "is_over": is_over(study),
+        "may_see": may_see_results(study),
         "n_unfinished": unfinished(study).count(),
         "can_send": can_send(),
     }
@@ -67,7 +67,7 @@ def _around(study: ReaderStudy, coordinates: bool) -> dict[str, Any]:
             "void_form": VoidForm(auto_id="void_%s"),
             "deadline_form": DeadlineForm(study) if is_open and study.deadline_at else None,
             "glass_form": GlassForm(auto_id="glass_%s") if is_open else None,
-            "rereviews": rereviews_of(study) if is_over(study) else [],
+            "rereviews": rereviews_of(study) if may_see_results(study) else [],
         }
     return context
 

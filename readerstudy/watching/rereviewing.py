@@ -27,7 +27,7 @@ from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.watching.tallies import scored_readings
-from readerstudy.watching.unblinding import is_over, unblind
+from readerstudy.watching.unblinding import may_see_results, unblind
 
 RULE = "rereview-1"
 MADE = "study.rereview_made"
@@ -48,7 +48,7 @@ def mixture_of(study: ReaderStudy, threshold_percent: int) -> Mixture:
 
     Raises StudyRefused before closing and for a threshold out of range.
     """
-    if not is_over(study):
+    if not may_see_results(study):
         raise StudyRefused(_("Before closing nobody knows which cases were missed."))
     if not 1 <= threshold_percent <= 100:
         raise StudyRefused(_("The error rate is a number from 1 to 100 percent."))

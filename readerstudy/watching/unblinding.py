@@ -46,3 +46,15 @@ def looks_before_closing(study: ReaderStudy) -> list[Look]:
 
 def is_over(study: ReaderStudy) -> bool:
     return study.state in {StudyState.CLOSED, StudyState.ANALYSED}
+
+
+def may_see_results(study: ReaderStudy) -> bool:
+    """After closing; and where nobody reads here, because all readings were made elsewhere and imported."""
+    return is_over(study) or is_read_elsewhere(study)
+
+
+def is_read_elsewhere(study: ReaderStudy) -> bool:
+    """Frozen, never opened, with readings from files only: there is nobody whom a result could influence."""
+    if study.state != StudyState.FROZEN:
+        return False
+    return study.enrolments.exists() and not study.enrolments.filter(reader__isnull=False).exists()

@@ -103,6 +103,17 @@ def test_answers_are_hidden_until_the_study_is_closed(study: ReaderStudy, table:
     assert AuditEvent.objects.filter(act="study.exported").exists() is (table not in (Table.RESPONSES, Table.EVENTS))
 
 
+def test_a_study_that_was_read_elsewhere_hides_nothing_from_its_coordinators(
+    study: ReaderStudy, noon: datetime
+) -> None:
+    """As its results: it is never opened here, so it could never be closed."""
+    study.state = StudyState.FROZEN
+    study.enrolments.update(reader=None)
+    [told, *_] = lines(study, Table.RESPONSES, noon)
+    assert told["key"] == "B"
+    assert not AuditEvent.objects.filter(act="study.glass_broken").exists()
+
+
 def test_a_reason_breaks_the_glass_and_shows_no_key(study: ReaderStudy, noon: datetime) -> None:
     study.state = StudyState.OPEN
     told = exported(study, Table.RESPONSES, noon, reason="a reader fell ill in between").splitlines()
