@@ -23,7 +23,8 @@ def about_all(study: ReaderStudy, deadline: datetime, typed: str) -> Question:
         facts = {"reader": one.pseudonym, "when": deadline_text(one)}
         sentences.append(_("%(reader)s keeps a later deadline: %(when)s.") % facts)
     title = _("Extend the deadline for everybody")
-    return Question(title, [*sentences, _never_back()], title, sent={"deadline": typed}, back="study-watch")
+    sent = {"deadline": typed}
+    return Question(title, [*sentences, _never_back()], _("Extend the deadline"), sent=sent, back="study-watch")
 
 
 def about_reader(enrolment: Enrolment, deadline: datetime, typed: str) -> Question:
@@ -34,7 +35,8 @@ def about_reader(enrolment: Enrolment, deadline: datetime, typed: str) -> Questi
         _never_back(),
     ]
     sent = {"deadline": typed}
-    return Question(title, sentences, title, sent=sent, back="study-reader", reader=enrolment.public_id)
+    label = _("Give more time")
+    return Question(title, sentences, label, sent=sent, back="study-reader", reader=enrolment.public_id)
 
 
 def _moved(before: str, deadline: datetime, study: ReaderStudy) -> str:
