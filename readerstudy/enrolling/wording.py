@@ -44,7 +44,6 @@ def keys_of(rules: Rules) -> list[Key]:
     ]
     if rules.cannot_tell:
         keys.insert(1, Key(("0",), _("you cannot tell")))
-    if rules.cannot_tell:
         keys.append(Key(("1", "2", "3", "4"), _("after “cannot tell”: your best guess; A to D do the same")))
     if rules.confidence:
         keys.append(Key(tuple(str(n) for n in range(1, len(CHANCES) + 1)), _("after it: how likely you are right")))
