@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 
 from django.db import transaction
@@ -40,6 +42,14 @@ class StudyNotComplete(StudyRefused):
 def hold_study(study: ReaderStudy) -> None:
     """Bring the row up to date and lock it until the transaction ends."""
     study.refresh_from_db(from_queryset=ReaderStudy.objects.select_for_update())
+
+
+@contextmanager
+def held(study: ReaderStudy) -> Iterator[None]:
+    """One transaction in which nobody else changes the study: what is compared in it is what is replaced in it."""
+    with transaction.atomic():
+        hold_study(study)
+        yield
 
 
 def check_draft(study: ReaderStudy) -> None:

@@ -7,6 +7,7 @@ import re
 from typing import Any
 
 from django import forms
+from django.core.exceptions import NON_FIELD_ERRORS
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -167,6 +168,11 @@ class CasesForm(DraftForm):
 
     def clean_practice_numbers(self) -> list[int]:
         return read_numbers(self.cleaned_data["practice_numbers"])
+
+    @property
+    def names_a_choice(self) -> bool:
+        """Whether cases can be chosen by what was sent, even where these are not stored."""
+        return self.is_bound and not set(self.errors) - {NON_FIELD_ERRORS}
 
     @property
     def is_list(self) -> bool:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.core.paginator import Paginator
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -26,7 +25,7 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
 from readerstudy.permissions import may_coordinate_study
-from readerstudy.views.design_steps import step_context, study_of_step
+from readerstudy.views.design_steps import form_of_step, step_context, study_of_step
 
 PER_PAGE, LOOKED_AT = 50, 50
 STORE = "store"
@@ -39,14 +38,22 @@ FEW = 30  # cases of a task, below which the page says that they tell little
 def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Choose, look at it, then store. Nothing is stored before somebody has looked at what would be."""
     study = study_of_step(request, slug)
-    form = CasesForm(study, request.POST if request.method == "POST" else None)
-    context: dict[str, Any] = {"form": form}
-    if request.method == "POST" and form.is_valid():
-        wanted = _wanted(form)
-        is_sure = request.POST.get("do") == STORE and not form.is_overtaken()
-        if is_sure and _is_stored(request, study, form, wanted):
+
+    def form_of(sent: QueryDict | None) -> CasesForm:
+        return CasesForm(study, sent)
+
+    def store(form: CasesForm) -> None:
+        store_choice(study, _wanted(form), seen=form.cleaned_data["seen"], actor=request.user, at=timezone.now())
+
+    if request.POST.get("do") == STORE:
+        form, is_stored = form_of_step(request, study, form_of, store, _("The cases are stored."))
+        if is_stored:
             return redirect("study-cases", slug)
-        context |= _preview(study, form, wanted)
+    else:  # to look takes a large bank seconds, in which nobody need wait
+        form = form_of(request.POST if request.method == "POST" else None)
+    context: dict[str, Any] = {"form": form}
+    if form.names_a_choice:
+        context |= _preview(study, form, _wanted(form))
     return _page(request, study, context, status=422 if form.errors else 200)
 
 
@@ -59,16 +66,6 @@ def _wanted(form: CasesForm) -> Wanted:
         practice=tuple(asked["practice_numbers"]) if form.is_list else (),
         accepted_because=asked["accepted_because"],
     )
-
-
-def _is_stored(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: Wanted) -> bool:
-    try:
-        store_choice(study, wanted, seen=form.cleaned_data["seen"], actor=request.user, at=timezone.now())
-    except StudyRefused as refusal:
-        form.add_error(None, str(refusal))
-        return False
-    messages.success(request, _("The cases are stored."))
-    return True
 
 
 def _preview(study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, Any]:

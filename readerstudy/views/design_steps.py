@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.db.models import Count, Q
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -17,7 +17,7 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.describing import describe_study
 from readerstudy.design.drafting import update_arm, update_readers
 from readerstudy.design.ordering import orders_needed
-from readerstudy.design.studies import StudyRefused
+from readerstudy.design.studies import StudyRefused, held
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.arms import ArmForm
 from readerstudy.forms.drafts import DraftForm
@@ -27,6 +27,8 @@ from readerstudy.models import ReaderStudy
 from readerstudy.permissions import may_coordinate_study
 from readerstudy.views.access import coordinated_study, overseen_study
 from readerstudy.views.steps import STEPS, steps_of
+
+Form = TypeVar("Form", bound=DraftForm)
 
 
 def study_of_step(request: AuthenticatedRequest, slug: str) -> ReaderStudy:
@@ -48,16 +50,37 @@ def step_context(request: AuthenticatedRequest, study: ReaderStudy, name: str, *
     }
 
 
-def _store(request: AuthenticatedRequest, form: DraftForm, act: Callable[[], None]) -> bool:
+def form_of_step(
+    request: AuthenticatedRequest,
+    study: ReaderStudy,
+    form_of: Callable[[QueryDict | None], Form],
+    store: Callable[[Form], None],
+    said: str = "",
+) -> tuple[Form, bool]:
+    """The form of a step, and whether what was sent with it is stored.
+
+    Nobody else stores between its looking at what stands and its replacing that.
+    """
+    if request.method != "POST":
+        return form_of(None), False
+    with held(study):
+        form = form_of(request.POST)
+        is_stored = _is_stored(form, study, store)
+    if is_stored:
+        messages.success(request, said or _("Stored."))
+    return form, is_stored
+
+
+def _is_stored(form: Form, study: ReaderStudy, store: Callable[[Form], None]) -> bool:
     """Do it where the form is whole; a refusal is read on the form."""
     if not form.is_valid() or form.is_overtaken():
         return False
     try:
-        act()
+        store(form)
     except StudyRefused as refusal:
+        study.refresh_from_db()  # what the refused act had changed before it was refused
         form.add_error(None, str(refusal))
         return False
-    messages.success(request, _("Stored."))
     return True
 
 
@@ -66,13 +89,16 @@ def _store(request: AuthenticatedRequest, form: DraftForm, act: Callable[[], Non
 def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What readers see beside the images and the question."""
     study = study_of_step(request, slug)
-    form = ArmForm.of(study.arms.get(number=1), request.POST or None)
 
-    def store() -> None:
+    def form_of(sent: QueryDict | None) -> ArmForm:
+        return ArmForm.of(study.arms.get(number=1), sent)
+
+    def store(form: ArmForm) -> None:
         shown = {name: form.cleaned_data[name] for name in ("information", "aid")}
         update_arm(study, **shown, actor=request.user, at=timezone.now())
 
-    if request.method == "POST" and _store(request, form, store):
+    form, is_stored = form_of_step(request, study, form_of, store)
+    if is_stored:
         return redirect("study-rules", slug)
     context = step_context(request, study, "study-arms", form=form)
     return render(request, "readerstudy/design/arms.html", context, status=422 if form.errors else 200)
@@ -83,9 +109,8 @@ def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How cases are read, what readers are told, and how the study is analysed."""
     study = study_of_step(request, slug)
-    form = RulesForm(study, request.POST if request.method == "POST" else None)
 
-    def store() -> None:
+    def store(form: RulesForm) -> None:
         describe_study(
             study,
             rules=form.rules(),
@@ -95,7 +120,8 @@ def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             at=timezone.now(),
         )
 
-    if request.method == "POST" and _store(request, form, store):
+    form, is_stored = form_of_step(request, study, lambda sent: RulesForm(study, sent), store)
+    if is_stored:
         return redirect("study-readers", slug)
     context = step_context(request, study, "study-rules", form=form)
     return render(request, "readerstudy/design/rules.html", context, status=422 if form.errors else 200)
@@ -106,12 +132,12 @@ def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_readers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """How many people read, and how many orders are drawn for them."""
     study = study_of_step(request, slug)
-    form = ReadersForm.of(study, request.POST if request.method == "POST" else None)
 
-    def store() -> None:
+    def store(form: ReadersForm) -> None:
         update_readers(study, **form.numbers(), actor=request.user, at=timezone.now())
 
-    if request.method == "POST" and _store(request, form, store):
+    form, is_stored = form_of_step(request, study, lambda sent: ReadersForm.of(study, sent), store)
+    if is_stored:
         return redirect("study-dry-run", slug)
     sets = study.sets.annotate(
         n_cases=Count("cases", distinct=True),

@@ -7,9 +7,11 @@ import pytest
 from annotation.models import AuditEvent, QuestionBank, User
 from readerstudy.design.choosing import Wanted, preview_choice, store_choice
 from readerstudy.design.creating import create_study
+from readerstudy.design.drafting import update_rules
 from readerstudy.design.drawing import DrawRequest
 from readerstudy.design.plan import Plan
 from readerstudy.design.poolcounts import pool_cells
+from readerstudy.design.rules import Rules, read_rules
 from readerstudy.design.studies import StudyRefused
 from readerstudy.models import ReaderStudy
 from tests.annotation.review.cases import assignments_of, make_revision, make_round
@@ -77,3 +79,12 @@ def test_what_nobody_saw_is_not_stored(draft: ReaderStudy, cora: User) -> None:
     draft.refresh_from_db()
     assert (draft.cases.count(), draft.draw, draft.rules["several_per_patient"]) == (0, {}, False)
     assert AuditEvent.objects.count() == n_events
+
+
+def test_rules_that_somebody_else_stored_meanwhile_stay(draft: ReaderStudy, cora: User) -> None:
+    before = ReaderStudy.objects.get()
+    update_rules(draft, Rules(time_limit_s=90), actor=cora, at=NOON)
+    wanted = Wanted(seed=4, request=DrawRequest(n=6, several_per_patient=True), accepted_because=REASON)
+    store_choice(before, wanted, seen=preview_choice(draft, wanted).sha256, actor=cora, at=NOON)
+    draft.refresh_from_db()
+    assert read_rules(draft.rules) == Rules(time_limit_s=90, several_per_patient=True)

@@ -139,6 +139,7 @@ def test_other_cases_than_those_seen_are_not_stored(coordinator: Client, draft: 
     assert answer.status_code == 422
     assert "look at the new ones" in answer.content.decode()
     assert answer.context["choice"].sha256 != seen
+    assert "drawn by rule" not in answer.content.decode()  # of the cases that stand
     draft.refresh_from_db()
     assert (draft.draw, draft.seed, draft.cases.count()) == ({}, 1, 4)
 
