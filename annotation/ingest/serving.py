@@ -57,16 +57,16 @@ def may_see(person: User, image: Image, *, at: datetime) -> bool:
     and by whom another app shows it (annotation.showings).
 
     A reviewer sees it while the round is open, and afterwards what they themselves reviewed. A withdrawn assignment
-    and a round that has not opened show nothing.
+    and a round that has not opened show nothing. Those who fetch most are asked about first.
     """
     if image.state != ImageState.AVAILABLE:
         return False
     exam = image.exam_id
     return (
         bool(_REVIEWED(person.pk, exam))
+        or showings.is_shown(person.pk, exam, at)
         or is_coordinator(person)
         or _coordinates_exam(person, exam)
-        or showings.is_shown(person.pk, exam, at)
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cache
 from typing import Any, get_type_hints
 
 from readerstudy.design.planned_pairs import Pair, PairsRefused, read_pairs
@@ -124,14 +125,20 @@ def _check(rules: Rules) -> None:
 
 def _known(kind: type, data: Mapping[str, Any]) -> dict[str, Any]:
     """The values of a dataclass, each of its type. Raises RulesRefused for an unknown name or another type."""
-    hints = get_type_hints(kind)
-    names = {field.name for field in fields(kind)}
+    hints = _hints(kind)
     for name, value in data.items():
-        if name not in names:
+        if name not in hints:
             raise RulesRefused(name, _("There is no such rule."))
         if not _fits(value, hints[name]):
             raise RulesRefused(name, _("This rule has another kind of value."))
     return dict(data)
+
+
+@cache
+def _hints(kind: type) -> Mapping[str, Any]:
+    """The type of each field, kept: every answer of a reader reads the rules several times."""
+    hints = get_type_hints(kind)
+    return {field.name: hints[field.name] for field in fields(kind)}
 
 
 def _fits(value: object, hint: Any) -> bool:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.db import transaction
 
 from annotation.audit.recording import record
+from annotation.kept_queries import KeptQuery
 from annotation.models import User
 from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession, Response
@@ -16,6 +17,7 @@ from readerstudy.reading.practice import settle_block
 
 LEFT_AFTER = timedelta(minutes=30)  # a reader who has finished
 FORGOTTEN_AFTER = timedelta(hours=12)  # a reader who has not
+_OPEN = KeptQuery(lambda pk: Reading.objects.filter(enrolment=pk, closed_at__isnull=True), int)
 
 
 def sweep_readings(at: datetime) -> int:
@@ -42,7 +44,7 @@ def close_reading(pk: int, *, at: datetime) -> bool:
 
 def close_run_out(held: Enrolment, *, actor: User, at: datetime) -> None:
     """Close the open case of this reader if its time has run out: the page asks for what comes next."""
-    reading = Reading.objects.filter(enrolment=held, closed_at__isnull=True).first()
+    reading = _OPEN.first(held.pk)
     if reading is not None and is_over(reading.deadline_at, at):
         _close(held, reading, actor=actor, at=at)
 

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.ingest.serving import may_see
 from annotation.models import Image, Rendition, User
 from readerstudy.models import Enrolment, PresentedCase, ReaderStudy
 from readerstudy.reading.images import shows_images
@@ -57,6 +58,17 @@ def test_none_after_the_deadline_of_the_reader(desk: Desk) -> None:
     assert [shown(desk, 60), shown(desk, 61)] == [[1, 2, 3, 4], []]
     Enrolment.objects.update(deadline_at=later(120))
     assert [shown(desk, 120), shown(desk, 121)] == [[1, 2, 3, 4], []]
+
+
+def test_readers_are_asked_about_before_coordinators_are(
+    desk_with: MakeDesk, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    """Readers fetch every image of a study; coordinators look at a few."""
+    desk = desk_with(n_cases=4, pixels=True)
+    image = Image.objects.get(public_id=images_of(desk.places[0])[0])
+    reader = User.objects.get(pk=desk.reader.pk)
+    with django_assert_num_queries(3):  # what a reviewer sees, where this person reads the exam, which exams are armed
+        assert may_see(reader, image, at=later(1))
 
 
 def test_asking_for_the_deadline_costs_no_query(desk: Desk, django_assert_num_queries: DjangoAssertNumQueries) -> None:
