@@ -43,9 +43,9 @@ def see_analysis(analysis: Analysis, *, actor: User | None, at: datetime, before
     study = analysis.study
     breaks_glass = check_may_see(study, before_closing)
     facts = {"analysis": analysis.public_id, "result_sha256": analysis.result_sha256}
+    unblind(study, actor=actor, at=at, because="analysis")
     if breaks_glass:
         reason = " ".join(before_closing.split())
         record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, **facts})
     record("study.analysis_seen", actor=actor, at=at, subject=study, facts=facts)
-    unblind(study, actor=actor, at=at, because="analysis")
     return analysis.result

@@ -72,11 +72,11 @@ def export_table(
     written = write_digested(to, columns_of(study, table), _rows(study, table), form)
     facts = {"table": table.value, "format": form.value, "rows": written.n_rows, "sha256": written.sha256}
     with transaction.atomic():
+        if breaks_glass or table == Table.RESPONSES:
+            unblind(study, actor=actor, at=at, because=f"export of the {table.value}")
         if breaks_glass:
             record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, "table": table.value})
         record("study.exported", actor=actor, at=at, subject=study, facts=facts)
-        if breaks_glass or table == Table.RESPONSES:
-            unblind(study, actor=actor, at=at, because=f"export of the {table.value}")
     return written
 
 

@@ -31,6 +31,6 @@ def break_glass(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -
         raise StudyRefused(
             _("Give a reason of at least %(n)s characters: it is kept and reported.") % {"n": SHORTEST_REASON}
         )
-    record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason})
     unblind(study, actor=actor, at=at, because="glass broken")
+    record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason})
     return tallies(study)

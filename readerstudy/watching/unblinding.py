@@ -17,7 +17,8 @@ UNBLINDED = "study.unblinded"
 def unblind(study: ReaderStudy, *, actor: User | None, at: datetime, because: str) -> None:
     """Note that a result is seen, if it is the first time; voidings after it are a sensitivity line only.
 
-    Runs in the transaction of the act that shows the result.
+    Runs in the transaction of the act that shows the result, before that act writes anything of its own to the audit
+    log: whoever holds the log waits for no study.
     """
     if ReaderStudy.objects.filter(pk=study.pk, unblinded_at__isnull=True).update(unblinded_at=at):
         study.unblinded_at = at
