@@ -72,8 +72,10 @@ def invite_reader(
 def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) -> IssuedInvitation:
     """Give the same person a new link, since the old one cannot be shown again; the old one ends.
 
-    Raises StudyRefused for a link that is used, revoked or too old.
+    Raises StudyRefused for a link that is used, revoked or too old, and for a study in which nobody can start any more.
     """
+    hold_study(invitation.study)
+    check_takes_readers(invitation.study)
     _hold(invitation)
     if not invitation.is_open(at):
         raise StudyRefused(_("This link was used, revoked or has expired: there is nobody to remind. Invite again."))
@@ -89,6 +91,7 @@ def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) ->
 @transaction.atomic
 def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> None:
     """Make a link useless. One that is used, revoked or expired stays as it is."""
+    hold_study(invitation.study)
     _revoke(_open(invitation.study, at).filter(pk=invitation.pk), actor=actor, at=at)
     invitation.refresh_from_db()
 

@@ -95,12 +95,16 @@ def test_a_refusal_is_a_sentence_in_the_form(coordinator: Client, study: ReaderS
     assert coordinator.post(PAGE, {"email": "no address"}).status_code == 422
 
 
-def test_a_draft_and_a_closed_study_offer_no_form(coordinator: Client, study: ReaderStudy) -> None:
+def test_a_draft_and_a_closed_study_offer_no_form(coordinator: Client, study: ReaderStudy, cora: User) -> None:
+    link_for(study, cora)
+    assert "Makes a new link" in coordinator.get(PAGE).content.decode()
     for state, words in ((StudyState.DRAFT, "Freeze it"), (StudyState.CLOSED, "nobody joins it")):
         ReaderStudy.objects.update(state=state)
         page = coordinator.get(PAGE).content.decode()
         assert words in page
         assert "Make the link" not in page
+        assert "Makes a new link" not in page
+        assert "Revoke" in page
 
 
 def test_reminding_and_revoking(coordinator: Client, study: ReaderStudy, cora: User, stan: User) -> None:

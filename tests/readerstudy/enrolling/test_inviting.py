@@ -81,6 +81,15 @@ def test_a_reminder_is_a_new_link(study: ReaderStudy, cora: User, noon: datetime
         inviting.remind_invited(new.invitation, actor=cora, at=later)
 
 
+def test_nobody_is_reminded_of_a_study_that_is_over(study: ReaderStudy, cora: User, noon: datetime) -> None:
+    """The letter would hold a link that lets nobody in."""
+    issued = invite(study, cora, noon, "n@example.org")
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
+    with pytest.raises(StudyRefused, match="The study is closed"):
+        inviting.remind_invited(issued.invitation, actor=cora, at=noon)
+    assert find_invitation(issued.token) == issued.invitation
+
+
 def test_addresses_that_cannot_read(study: ReaderStudy, cora: User, rita: User, stan: User, noon: datetime) -> None:
     enrol(study, rita)
     with pytest.raises(StudyRefused, match="Rita is in this study already"):

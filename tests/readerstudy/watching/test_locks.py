@@ -13,8 +13,9 @@ from django.test.utils import CaptureQueriesContext
 from annotation.exports.tables import Format
 from annotation.models import AuditEvent, User
 from readerstudy.analysis.seeing import see_analysis
+from readerstudy.enrolling.inviting import invite_reader, remind_invited, revoke_invitation
 from readerstudy.exports.exporting import Table, export_table
-from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.models import Analysis, ReaderStudy, StudyInvitation
 from readerstudy.watching.breaking_glass import break_glass
 from tests.readerstudy.studies import make_study
 
@@ -44,6 +45,19 @@ def test_the_first_look_at_results_takes_the_study_before_the_log(act: Act, cora
     asked = [query["sql"] for query in queries]
     unblinded = _first(asked, f'UPDATE "{ReaderStudy._meta.db_table}"')
     assert unblinded < _first(asked, AuditEvent._meta.db_table)
+
+
+@pytest.mark.parametrize("act", [remind_invited, revoke_invitation])
+def test_a_link_is_held_after_its_study_as_by_whoever_replaces_a_reader(
+    act: Callable[..., object], cora: User, noon: datetime
+) -> None:
+    """A replacement holds study and log when it ends the open link of the same address."""
+    study = make_study()
+    invited = invite_reader(study, study.sets.get(), email="n@example.org", name="", actor=cora, at=noon).invitation
+    with CaptureQueriesContext(connection) as queries:
+        act(invited, actor=cora, at=noon)
+    asked = [query["sql"] for query in queries]
+    assert _first(asked, f'FROM "{ReaderStudy._meta.db_table}"') < _first(asked, StudyInvitation._meta.db_table)
 
 
 def _first(asked: list[str], words: str) -> int:
