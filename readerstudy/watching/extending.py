@@ -32,6 +32,7 @@ def extend_study(study: ReaderStudy, deadline: datetime, *, actor: User, at: dat
 @transaction.atomic
 def extend_reader(enrolment: Enrolment, deadline: datetime, *, actor: User, at: datetime) -> None:
     """For one reader. Raises StudyRefused as refusal_for_reader says."""
+    hold_study(enrolment.study)
     hold(enrolment, also_left=True)
     before = deadline_of(enrolment)
     if why := refusal_for_reader(enrolment, deadline, at):

@@ -60,6 +60,17 @@ def test_a_deadline_never_moves_earlier(study: ReaderStudy, cora: User, rita: Us
     assert not AuditEvent.objects.exists()
 
 
+def test_more_time_for_one_is_measured_by_what_everybody_has_by_now(
+    study: ReaderStudy, cora: User, rita: User, noon: datetime
+) -> None:
+    """Two coordinators at once: the page of the second was made before the first gave everybody more."""
+    enrolment = enrol(study, rita)
+    extend_study(ReaderStudy.objects.get(), DEADLINE + 10 * DAY, actor=cora, at=noon)
+    with pytest.raises(StudyRefused, match="only moves later"):
+        extend_reader(enrolment, DEADLINE + 5 * DAY, actor=cora, at=noon)
+    assert deadline_of(Enrolment.objects.get()) == DEADLINE + 10 * DAY
+
+
 def test_a_deadline_that_has_passed_can_be_extended(study: ReaderStudy, cora: User, rita: User, noon: datetime) -> None:
     enrolment = enrol(study, rita)
     extend_reader(enrolment, DEADLINE + 3 * DAY, actor=cora, at=DEADLINE + DAY)
