@@ -17,7 +17,6 @@ from readerstudy.enrolling.deadlines import time_text
 from readerstudy.enrolling.leaving import withdraw
 from readerstudy.enrolling.replacing import replace_reader
 from readerstudy.forms.watching import DeadlineForm, ReasonForm, ReplaceForm
-from readerstudy.models import Enrolment
 from readerstudy.reading.practice import let_pass
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.asking import ask, is_confirmed
@@ -26,7 +25,7 @@ from readerstudy.views.inviting import show_once
 from readerstudy.views.telling import do_and_tell, is_whole
 from readerstudy.views.watching import reader_of
 from readerstudy.watching.extending import extend_reader, extend_study, refusal_for_all, refusal_for_reader
-from readerstudy.watching.reminding import remind_readers, remind_unfinished
+from readerstudy.watching.reminding import remind_reader, remind_unfinished
 
 
 @person_required
@@ -90,8 +89,7 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
 @require_POST
 def reader_remind(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     enrolment = reader_of(coordinated_study(request.user, slug), public_id)
-    only_this = Enrolment.objects.filter(pk=enrolment.pk)
-    do_and_tell(request, lambda: _sent(remind_readers(only_this, actor=request.user, at=timezone.now())))
+    do_and_tell(request, lambda: _sent(remind_reader(enrolment, actor=request.user, at=timezone.now())))
     return redirect("study-reader", slug, public_id)
 
 

@@ -22,22 +22,26 @@ from readerstudy.models import Enrolment, ReaderStudy
 BEFORE = (timedelta(days=7), timedelta(days=1))
 
 
-def remind_readers(enrolments: QuerySet[Enrolment], *, actor: User, at: datetime) -> int:
-    """Send a letter to each of these who has not finished; how many went out.
-
-    Raises StudyRefused without a mail server.
-    """
-    if not can_send():
-        raise StudyRefused(_("No letter was sent, because no mail server is set up."))
-    rows = enrolments.select_related("study", "reader")
-    return sum(_remind(one, actor=actor, at=at) for one in rows if _is_waited_for(one))
-
-
 def remind_unfinished(study: ReaderStudy, *, actor: User, at: datetime) -> int:
-    """Everybody who has not finished. Raises StudyRefused unless the study is open, and without a mail server."""
+    """Everybody who has not finished; how many letters went out.
+
+    Raises StudyRefused unless the study is open, and without a mail server.
+    """
+    return _remind_all(study, unfinished(study), actor=actor, at=at)
+
+
+def remind_reader(enrolment: Enrolment, *, actor: User, at: datetime) -> int:
+    """The same for one reader, who gets no letter after the end."""
+    study = enrolment.study
+    return _remind_all(study, unfinished(study).filter(pk=enrolment.pk), actor=actor, at=at)
+
+
+def _remind_all(study: ReaderStudy, readers: QuerySet[Enrolment], *, actor: User, at: datetime) -> int:
     if study.state != StudyState.OPEN:
         raise StudyRefused(_("Only readers of an open study are reminded."))
-    return remind_readers(unfinished(study), actor=actor, at=at)
+    if not can_send():
+        raise StudyRefused(_("No letter was sent, because no mail server is set up."))
+    return sum(_remind(one, actor=actor, at=at) for one in readers.select_related("study", "reader"))
 
 
 def sweep_reminders(at: datetime) -> int:
@@ -63,15 +67,6 @@ def is_due(enrolment: Enrolment, at: datetime) -> bool:
     passed = [deadline - before for before in BEFORE if deadline - before <= at]
     last = max([enrolment.enrolled_at, *filter(None, [enrolment.reminded_at])])
     return bool(passed) and last < max(passed)
-
-
-def _is_waited_for(enrolment: Enrolment) -> bool:
-    return (
-        enrolment.reader is not None
-        and enrolment.finished_at is None
-        and enrolment.withdrawn_at is None
-        and enrolment.replaced_at is None
-    )
 
 
 def _remind(enrolment: Enrolment, *, actor: User | None, at: datetime) -> bool:

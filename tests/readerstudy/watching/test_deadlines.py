@@ -16,7 +16,7 @@ from readerstudy.enrolling.deadlines import deadline_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.watching.extending import extend_reader, extend_study
-from readerstudy.watching.reminding import is_due, remind_readers, remind_unfinished, sweep_reminders
+from readerstudy.watching.reminding import is_due, remind_reader, remind_unfinished, sweep_reminders
 from tests.conftest import NOON
 from tests.readerstudy.studies import enrol, make_study
 
@@ -149,6 +149,9 @@ def test_only_readers_of_an_open_study_are_reminded(
     assert sweep_reminders(DEADLINE - DAY) == 0
     with pytest.raises(StudyRefused):
         remind_unfinished(study, actor=cora, at=NOON)
+    with pytest.raises(StudyRefused):
+        remind_reader(study.enrolments.get(), actor=cora, at=NOON)
+    assert not mail.outbox
 
 
 def test_without_a_mail_server_nothing_is_marked(
@@ -185,7 +188,7 @@ def test_reminding_on_request_leaves_out_who_has_finished(
     done = enrol(study, remo)
     Enrolment.objects.filter(pk=done.pk).update(finished_at=NOON)
     assert remind_unfinished(study, actor=cora, at=NOON) == 1
-    assert remind_readers(Enrolment.objects.filter(pk=done.pk), actor=cora, at=NOON) == 0
+    assert remind_reader(done, actor=cora, at=NOON) == 0
 
 
 def test_the_worker_sweeps_reminders() -> None:
