@@ -80,7 +80,7 @@ def import_voidings(
             bad.append((row.line, _("the case “%(case)s” comes twice.") % {"case": row.case[:80]}))
         elif there.get(case.pk) == row.reason.strip():
             n_there += 1
-        elif why := refusal_of(case, row.reason.strip()):
+        elif why := _refusal(case, row.reason.strip(), is_voided=case.pk in there):
             bad.append((row.line, why))
         else:
             fresh[case.pk] = row
@@ -103,10 +103,14 @@ def _check_state(study: ReaderStudy) -> None:
 
 def refusal_of(case: StudyCase, reason: str) -> str:
     """Why this case is not voided for this reason; empty where it can be."""
+    return _refusal(case, reason, is_voided=Voiding.objects.filter(case=case).exists())
+
+
+def _refusal(case: StudyCase, reason: str, *, is_voided: bool) -> str:
     if not reason:
         return _("Say why the case is left out.")
     if case.block != Block.MAIN:
         return _("Practice cases are never in the results and need not be voided.")
-    if Voiding.objects.filter(case=case).exists():
+    if is_voided:
         return _("The case is voided already, for another reason; a voiding is never changed.")
     return ""

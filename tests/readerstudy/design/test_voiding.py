@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.parsing import VoidingRow
@@ -46,3 +47,13 @@ def test_voidings_of_a_study_read_elsewhere_count_as_before(was_open: bool, befo
     done = import_voidings(study, [row], source="voidings.csv", actor=cora, at=NOON)
     assert (done.n_stored, done.n_there) == (1, 0)
     assert study.cases.get(number=1).voiding.before_unblinding is before
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_a_file_costs_the_same_however_many_rows_it_has(
+    n: int, cora: User, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    study = make_study(n_cases=6)
+    rows = [VoidingRow(line + 1, str(line), "error in the question") for line in range(1, n + 1)]
+    with django_assert_num_queries(11):
+        import_voidings(study, rows, source="voidings.csv", actor=cora, at=NOON)
