@@ -142,8 +142,8 @@ def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
         raise StudyRefused(
             _("“%(bank)s” has no such question: %(names)s.") % {"bank": bank.name, "names": listed(unknown)}
         )
-    seen: set[int] = set()
-    twice = [str(name) for name in names if found[name] in seen or seen.add(found[name])]  # type: ignore[func-returns-value]
+    first_of: dict[int, int] = {}
+    twice = [str(name) for place, name in enumerate(names) if first_of.setdefault(found[name], place) != place]
     if twice:
         raise StudyRefused(_("A question can be in a study once. Named twice: %(names)s.") % {"names": listed(twice)})
     return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 
@@ -16,15 +15,6 @@ from readerstudy.design.rules import Rules
 from readerstudy.design.studies import StudyRefused
 
 
-@dataclass(frozen=True)
-class Listed:
-    """The plan that a list means, and what was decided on the way."""
-
-    plan: Plan
-    n_accepted_with_reason: int
-    n_patients_with_several: int
-
-
 def plan_of_list(
     bank_name: str,
     names: Sequence[Name],
@@ -35,7 +25,7 @@ def plan_of_list(
     accept_reason: str = "",
     seed: int = 1,
     n_readers: int = 3,
-) -> Listed:
+) -> Plan:
     """A plan for these questions. Raises StudyRefused, naming what is wrong.
 
     A question that nobody has reviewed is used because it is listed, and the reason says so. One whose reviews do not
@@ -58,7 +48,7 @@ def plan_of_list(
         return PlannedCase(one, accepted_because="" if one in accepted else reason)
 
     several = mates_of_patient([found[one] for one in names])
-    plan = Plan(
+    return Plan(
         name=name,
         bank=bank.slug,
         seed=seed,
@@ -67,4 +57,3 @@ def plan_of_list(
         rules=Rules(several_per_patient=bool(several)),
         n_readers=n_readers,
     )
-    return Listed(plan, len(found) - len(accepted), len(several))

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
-from django.shortcuts import get_object_or_404
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -16,10 +15,9 @@ from django.views.decorators.http import require_GET, require_POST
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.exports.files import scratch_file
 from annotation.exports.tables import CONTENT_TYPES, Format, write_codebook
-from annotation.models import User
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, AnswersHidden, Table, columns_of, export_table
 from readerstudy.models import ReaderStudy
-from readerstudy.permissions import knows_study, may_coordinate_study
+from readerstudy.views.access import coordinated_study
 from readerstudy.watching.unblinding import may_see_results
 
 
@@ -31,7 +29,7 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
 
     A POST, since taking the responses unblinds the study.
     """
-    study = _study_of(request.user, slug)
+    study = coordinated_study(request.user, slug)
     if table not in Table.values() or form not in Format.values():
         raise Http404
     file = scratch_file()
@@ -51,7 +49,7 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
 @require_GET
 def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponse:
     """What each column of a table means."""
-    study = _study_of(request.user, slug)
+    study = coordinated_study(request.user, slug)
     if table not in Table.values():
         raise Http404
     text = io.BytesIO()
@@ -82,13 +80,3 @@ def export_offers(study: ReaderStudy) -> list[Offer]:
         )
         for table in Table
     ]
-
-
-def _study_of(person: User, slug: str) -> ReaderStudy:
-    """A study that this person coordinates; to readers and strangers it does not exist."""
-    study = get_object_or_404(ReaderStudy, slug=slug)
-    if not knows_study(person, study):
-        raise Http404
-    if not may_coordinate_study(person, study):
-        raise PermissionDenied(_("Only coordinators of the study take its data."))
-    return study

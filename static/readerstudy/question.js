@@ -79,8 +79,8 @@ export class Question {
   }
 
   /** The letter on screen of an option; its own where the case is not on screen. */
-  letterOf(option, options = this.options) {
-    const at = options?.findIndex(({ id }) => id === option) ?? -1;
+  letterOf(option) {
+    const at = this.options?.findIndex(({ id }) => id === option) ?? -1;
     return at < 0 ? option : LETTERS[at];
   }
 

@@ -74,7 +74,7 @@ class Command(BaseCommand):
             accept_reason=options["accept_reason"],
             seed=options["seed"],
             n_readers=options["readers"],
-        ).plan
+        )
 
 
 def read_file(path: Path) -> bytes:
