@@ -40,7 +40,7 @@ def studies_known_to(person: User) -> QuerySet[ReaderStudy]:
 
 
 def lines_of(studies: Iterable[ReaderStudy]) -> list[StudyLine]:
-    """The numbers of these studies; four queries, however many there are."""
+    """The numbers of these studies; five queries, however many there are."""
     rows = list(studies)
     ids = [study.pk for study in rows]
     if not ids:

@@ -1,6 +1,6 @@
 """The practice block: what its cases show after their final answer, and when it is done.
 
-The only module of this room that reads answer keys.
+The only module of this room that reads a key or an explanation.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What a reader may see of a place of their order, and when. Pure, and the only place where this is decided.
 
 Key, explanation, report, task, category, difficulty, model answers and other readers' answers are not among the
-parts: nothing that a reader gets is made of them. The one exception is the feedback of a practice case after its
-final answer.
+parts: nothing that a reader gets is made of them. There are two exceptions: the feedback of a practice case after its
+final answer, and of the report the indication, where the arm shows it.
 """
 
 from __future__ import annotations

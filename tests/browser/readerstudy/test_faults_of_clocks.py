@@ -1,6 +1,6 @@
 """Faults of time: limits that end, clocks that are wrong, devices that sleep.
 
-One test for each row of the table of faults, named after it; see docs/reader-studies.md.
+One test for each row of the table of faults, named after it; see docs/reading.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Faults of the network, the server and the login: nothing that a reader did is lost, and reading goes on.
 
-One test for each row of the table of faults, named after it; see docs/reader-studies.md.
+One test for each row of the table of faults, named after it; see docs/reading.md.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Faults that come from how people use pages: back, jumps, reloads, two tabs, two clicks, two answers, a crash.
 
-One test for each row of the table of faults, named after it; see docs/reader-studies.md.
+One test for each row of the table of faults, named after it; see docs/reading.md.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ KNOWN = {
 
 
 def test_there_is_no_part_for_what_no_reader_ever_sees() -> None:
-    """Task, category, class, difficulty, report, predictions, other readers: there is no name for them."""
+    """Task, category, class, difficulty, findings, predictions, other readers: there is no name for them."""
     assert set(Part) == KNOWN
 
 
