@@ -13,7 +13,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from django.db import transaction
@@ -37,11 +37,14 @@ from readerstudy.models import (
     Response,
     Voiding,
 )
+from readerstudy.reading.choosing import NoSuchOption
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.holding import NotArmed, NotOpened, NotYet, ReadingRefused
+from readerstudy.reading.limits import is_over
 from readerstudy.reading.opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate
+from readerstudy.reading.transitions import TRANSITIONS, PlaceAct, PlaceState
 from readerstudy.views.reading_json import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
@@ -63,10 +66,14 @@ REFUSALS = (
     NotSeen,
     RemarkRefused,
     RemarkTooLate,
+    NoSuchOption,
 )
 DEVICES = st.sampled_from([False, False, False, True])  # whether it is the one without the pen
 WHICH = st.sampled_from([*["current"] * 6, "next", "after", "before", "far"])
 OPTIONS = st.sampled_from("ABCD")
+
+
+Move = tuple[PresentedCase, PlaceAct]
 
 
 class Killed(Exception):
@@ -80,6 +87,7 @@ class Reader(RuleBasedStateMachine):
     person: User
     n_steps = 0
     n_answers = 0
+    moved: ClassVar[set[tuple[PlaceState, PlaceAct]]] = set()
 
     # --- what happens -------------------------------------------------------------------------
     @initialize()
@@ -122,17 +130,18 @@ class Reader(RuleBasedStateMachine):
     @rule(other=DEVICES, which=WHICH, killed=st.booleans())
     def opens(self, other: bool, which: str, killed: bool) -> None:
         place = self.place(which)
-        self.tried(lambda: self.device(other).open(place, self.now), killed=killed)
+        self.tried(lambda: self.device(other).open(place, self.now), killed=killed, moves=(place, PlaceAct.OPEN))
 
     @rule(other=DEVICES, which=WHICH)
     def paints(self, other: bool, which: str) -> None:
         place = self.place(which)
-        self.tried(lambda: self.device(other).paint(place, self.now))
+        self.tried(lambda: self.device(other).paint(place, self.now), moves=(place, PlaceAct.PAINT))
 
     @rule(other=DEVICES, which=WHICH, option=OPTIONS, sequence=st.integers(0, 9))
     def chooses(self, other: bool, which: str, option: str, sequence: int) -> None:
         place = self.place(which)
-        self.tried(lambda: self.device(other).choose(place, option, sequence, self.now))
+        desk = self.device(other)
+        self.tried(lambda: desk.choose(place, option, sequence, self.now), moves=(place, PlaceAct.CHOOSE))
 
     @rule(other=DEVICES, which=WHICH, option=OPTIONS, killed=st.sampled_from([False, False, True]))
     def commits(self, other: bool, which: str, option: str, killed: bool) -> None:
@@ -140,15 +149,23 @@ class Reader(RuleBasedStateMachine):
         self.outbox.append((self.device(other), place, option, key))
         self.send(self.device(other), place, option, key, killed=killed)
 
-    @rule(other=DEVICES, option=OPTIONS)
-    def reads_the_current_case(self, other: bool, option: str) -> None:
-        """Everything that a page does with a case, so that runs come to an end now and then."""
+    @rule(other=DEVICES, option=OPTIONS, is_lost=st.sampled_from([False, False, True]))
+    def reads_the_current_case(self, other: bool, option: str, is_lost: bool) -> None:
+        """Everything that a page does with a case, so that runs come to an end now and then.
+
+        ``is_lost``: the opening is lost on the way, and what was painted comes with the answer.
+        """
         self.takes_a_break(other, resume=True)
         for kind in ("guess", "confidence"):
             self.says_more_about_an_answer(other, "before", kind, option, twice=False)
         place, desk = self.place("current"), self.device(other)
-        self.tried(lambda: desk.open(place, self.now))
-        self.tried(lambda: desk.paint(place, self.now))
+        if is_lost:
+            key = new_key()
+            self.outbox.append((desk, place, option, key))
+            self.send(desk, place, option, key, events=(desk.painted(place, self.now * 1000 - 3_000),))
+            return
+        self.tried(lambda: desk.open(place, self.now), moves=(place, PlaceAct.OPEN))
+        self.tried(lambda: desk.paint(place, self.now), moves=(place, PlaceAct.PAINT))
         self.opening_first_painted_and_deadline_stand_once_they_are_set()
         self.now += 3
         self.tried(lambda: desk.paint(place, self.now))  # on screen again, after a reload
@@ -187,9 +204,10 @@ class Reader(RuleBasedStateMachine):
         self.tried(lambda: self.device(other).begin(self.now))
 
     @rule(other=DEVICES, which=WHICH, option=OPTIONS)
-    def says_that_a_key_slipped(self, other: bool, which: str, option: str) -> None:
-        place = self.place(which)
-        self.tried(lambda: self.device(other).say(place, "fault", text=f"saw {option}", seconds=self.now))
+    def says_that_a_case_is_faulty_or_a_key_slipped(self, other: bool, which: str, option: str) -> None:
+        place, desk = self.place(which), self.device(other)
+        self.tried(lambda: desk.say(place, "fault", text=f"saw {option}", seconds=self.now))
+        self.tried(lambda: desk.say(place, "slip", option, seconds=self.now))
 
     @rule(other=DEVICES, resume=st.booleans())
     def takes_a_break(self, other: bool, resume: bool) -> None:
@@ -345,11 +363,14 @@ class Reader(RuleBasedStateMachine):
         place: PresentedCase = self.places[max(0, min(int(done) + step, len(self.places) - 1))]
         return place
 
-    def send(self, desk: Desk, place: PresentedCase, option: str, key: str, *, killed: bool = False) -> None:
+    def send(
+        self, desk: Desk, place: PresentedCase, option: str, key: str, *, killed: bool = False, **more: Any
+    ) -> None:
         answer: list[Response] = []
         try:
-            said: dict[str, Any] = {"key": key, "seconds": self.now, "declined": not option}
-            self.done(lambda: answer.append(desk.commit(place, option, **said)), killed)
+            said: dict[str, Any] = {"key": key, "seconds": self.now, "declined": not option, **more}
+            commit = (place, PlaceAct.COMMIT)
+            self.done(lambda: answer.append(desk.commit(place, option, **said)), killed, moves=commit)
         except ReadingRefused as refusal:
             if not killed:  # a process that died has refused nothing
                 self.refused.append((place.pk, key, refusal.reason.value))
@@ -360,19 +381,35 @@ class Reader(RuleBasedStateMachine):
                 self.acknowledged.setdefault(place.pk, answer[0])
                 assert answer[0].option == option or answer[0].key == key
 
-    def tried(self, act: Callable[[], object], *, killed: bool = False) -> None:
+    def tried(self, act: Callable[[], object], *, killed: bool = False, moves: Move | None = None) -> None:
         """What is refused changes nothing; the checks find out when it did."""
         with suppress(*REFUSALS):
-            self.done(act, killed)
+            self.done(act, killed, moves=moves)
 
-    def done(self, act: Callable[[], object], killed: bool) -> None:
-        """An act; killed: before its transaction ends, whatever it had done by then."""
+    def done(self, act: Callable[[], object], killed: bool, *, moves: Move | None = None) -> None:
+        """An act, which moves its place as the table says; killed: before its transaction ends, after all it did."""
         if not killed:
+            before = self.state(moves[0]) if moves else None
             act()
+            if moves and before:
+                assert self.state(moves[0]) == TRANSITIONS[before, moves[1]]
+                type(self).moved.add((before, moves[1]))
             return
         with suppress(Killed), transaction.atomic():
             act()
             raise Killed
+
+    def state(self, place: PresentedCase) -> PlaceState:
+        """By what is stored; a case whose time is over has run out, although it is closed a moment later."""
+        reading = self.reading(place)
+        if reading is None:
+            armed = self.devices[0].state(self.now).standing.armed
+            return PlaceState.READY if place in armed else PlaceState.WAITING
+        if Response.objects.filter(reading=reading, is_confirmed=True).exists():
+            return PlaceState.ANSWERED
+        if reading.closed_at is not None or is_over(reading.deadline_at, later(self.now)):
+            return PlaceState.RAN_OUT
+        return PlaceState.PAINTED if reading.painted_at is not None else PlaceState.OPENED
 
     def reading(self, place: PresentedCase) -> Reading | None:
         return Reading.objects.filter(presented=place).first()
@@ -407,3 +444,7 @@ def test_the_invariants_hold_in_any_order(rita: User) -> None:
     )
     assert OfThisStudy.n_steps >= N_STEPS * N_RUNS
     assert OfThisStudy.n_answers > N_RUNS  # the runs come somewhere
+    by_reader = {PlaceAct.OPEN, PlaceAct.PAINT, PlaceAct.COMMIT}
+    steps = {(state, act) for (state, act), after in TRANSITIONS.items() if act in by_reader and state != after}
+    seldom = {(PlaceState.OPENED, PlaceAct.COMMIT), (PlaceState.RAN_OUT, PlaceAct.COMMIT)}
+    assert steps - seldom <= Reader.moved  # they were not true for want of a trial
