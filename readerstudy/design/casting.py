@@ -21,7 +21,7 @@ from readerstudy.enums import Block
 from readerstudy.models import CaseSet, ReaderStudy, StudyCase
 
 ALL_CASES = "All cases"
-SHOWN_NAMES = 10  # so many names stand in a refusal
+SHOWN_NAMES, SHOWN_SIGNS = 10, 80  # so many names stand in a refusal, and so much of each
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,9 @@ def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
 def listed(names: Sequence[str]) -> str:
     """The first names, and how many more there are."""
     more = len(names) - SHOWN_NAMES
-    return ", ".join(names[:SHOWN_NAMES]) + (_(" and %(n)s more") % {"n": more} if more > 0 else "")
+    return ", ".join(name[:SHOWN_SIGNS] for name in names[:SHOWN_NAMES]) + (
+        _(" and %(n)s more") % {"n": more} if more > 0 else ""
+    )
 
 
 def store_cast(study: ReaderStudy, cast: Cast) -> None:

@@ -44,6 +44,9 @@ def read_request(draw: Mapping[str, Any], rules: Rules) -> DrawRequest:
     reader.refuse_others(KNOWN)
     if reader.text("rule", RULE) != RULE:
         raise PlanRefused("draw, rule", f"This program draws by the rule {RULE}.")
+    reader.text("accepted_because", "")
+    for cell in reader.items("cells"):
+        _check_cell(cell)
     return DrawRequest(
         n=reader.number("n", 200, least=1, most=100_000),
         quotas=tuple(_read_quota(one) for one in reader.items("quotas")),
@@ -52,6 +55,13 @@ def read_request(draw: Mapping[str, Any], rules: Rules) -> DrawRequest:
         n_shared=reader.number("n_shared", 0, least=0, most=100_000),
         several_per_patient=rules.several_per_patient,
     )
+
+
+def _check_cell(cell: Reader) -> None:
+    match cell.data:
+        case [str(task), str(difficulty), int(), int()] if task in Task.values() and difficulty in Difficulty.values():
+            return
+    raise PlanRefused(cell.place, "A task, a difficulty and two numbers are expected.")
 
 
 def _read_quota(reader: Reader) -> Quota:

@@ -10,6 +10,7 @@ from readerstudy.models import ReaderStudy, StudyCase
 
 Name = int | str
 MOST_NUMBER = 2**31 - 1
+LONGEST_NUMBER = 20  # digits, zeros before it included
 
 
 def find_revisions(bank: QuestionBank, names: Collection[Name]) -> dict[Name, Revision]:
@@ -43,7 +44,7 @@ def questions_named(bank: QuestionBank, names: Collection[Name]) -> dict[Name, i
 
 def _number(name: Name) -> int | None:
     if isinstance(name, str):
-        if not (name.isascii() and name.isdigit()):
+        if not (name.isascii() and name.isdigit() and len(name) <= LONGEST_NUMBER):
             return None
         name = int(name)
     return name if 0 < name <= MOST_NUMBER else None

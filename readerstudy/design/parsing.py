@@ -56,7 +56,7 @@ def parse_voidings(data: bytes) -> tuple[list[VoidingRow], list[tuple[int, str]]
             else:
                 rows.append(VoidingRow(line, row["case"].strip(), row["reason"].strip()))
     except csv.Error:
-        raise FileRefused(f"Row {reader.line_num}: this is not valid CSV.") from None
+        raise FileRefused(f"Row {reader.line_num + 1}: this is not valid CSV. Is a quotation mark open?") from None
     return rows, bad
 
 

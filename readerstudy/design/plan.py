@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from readerstudy.design.drawn import read_request
 from readerstudy.design.planfields import PlanRefused, Reader, reading
 from readerstudy.design.rules import AnalysisPlan, Rules, read_analysis, read_rules
 from readerstudy.enums import Aid, Information
@@ -103,16 +104,19 @@ def read_plan(document: object) -> Plan:
         raise PlanRefused("format", f"This is not a plan of the form “{FORMAT}”.")
     known = {*Plan.__dataclass_fields__, "format"} | BESIDE
     reader.refuse_others(known)
+    rules, draw = reading("rules", read_rules, reader.mapping("rules")), reader.mapping("draw")
+    if draw:
+        read_request(draw, rules)
     return Plan(
         name=reader.text("name"),
         bank=reader.text("bank"),
         seed=reader.number("seed", 1, least=0),
         cases=tuple(_read_case(one) for one in reader.items("cases")),
         practice=tuple(_read_case(one) for one in reader.items("practice")),
-        draw=reader.mapping("draw"),
+        draw=draw,
         sets=tuple(_read_set(one) for one in reader.items("sets")),
         arms=tuple(_read_arm(one) for one in reader.items("arms")) or (PlannedArm(),),
-        rules=reading("rules", read_rules, reader.mapping("rules")),
+        rules=rules,
         analysis=reading("analysis", read_analysis, reader.mapping("analysis")),
         n_readers=reader.number("n_readers", 3, least=1, most=500),
         n_orders=reader.number("n_orders", 0, least=0, most=2000),

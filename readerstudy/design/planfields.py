@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import zoneinfo
 from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import Any, TypeVar
 
 from annotation.sampling.drawing import SEED_MAX
-from readerstudy.design.rules import RulesRefused
+from readerstudy.design.rules import RulesRefused, is_text
 
 T = TypeVar("T")
 
@@ -50,7 +50,7 @@ class Reader:
 
     def text(self, name: str, default: object = _MISSING) -> str:
         found = self.value(name, default)
-        if not isinstance(found, str) or "\0" in found:
+        if not isinstance(found, str) or not is_text(found):
             raise PlanRefused(self.at(name), "A text is expected.")
         return found
 
@@ -64,7 +64,7 @@ class Reader:
         return [self._whole(one, self.at(name), 1, SEED_MAX) for one in found]
 
     def question(self, found: object) -> int | str:
-        if isinstance(found, str) and found.strip():
+        if isinstance(found, str) and is_text(found) and found.strip():
             return found.strip()
         return self._whole(found, self.at("question"), 1, SEED_MAX)
 
@@ -96,6 +96,8 @@ class Reader:
             raise PlanRefused(self.at(name), "A moment is expected, such as 2027-01-31T18:00:00+01:00.") from None
         if read.tzinfo is None:
             raise PlanRefused(self.at(name), "Say the offset from UTC, as in 2027-01-31T18:00:00+01:00.")
+        if not MINYEAR < read.year < MAXYEAR:
+            raise PlanRefused(self.at(name), "Choose another year: in some time zone this one is no date.")
         return read
 
     def time_zone(self, name: str) -> str:

@@ -7,11 +7,14 @@ from dataclasses import asdict, dataclass, fields
 from functools import cache
 from typing import Any, get_type_hints
 
+from annotation.enums import ViewerTool
 from readerstudy.design.planned_pairs import Pair, PairsRefused, read_pairs
 from readerstudy.enums import Block
 
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about the chance of being right
 LEAST_READY, MOST_READY = 2, 10
+LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)  # CSS pixels that a study can ask for
+ALWAYS_SAID = ("primary", "inference", "family", "late_answers", "voids")  # of an analysis plan
 GRACE_MS = 2_000  # over the limit, on the client's monotonic clock
 
 
@@ -93,6 +96,8 @@ def read_rules(data: Mapping[str, Any]) -> Rules:
     tools = values.get("hidden_tools", ())
     if not isinstance(tools, list | tuple) or not all(isinstance(tool, str) for tool in tools):
         raise RulesRefused("hidden_tools", _("The hidden tools are a list of names."))
+    if set(tools) - set(ViewerTool.values()):
+        raise RulesRefused("hidden_tools", _("The images have no tool of this name."))
     rules = Rules(**{**values, "hidden_tools": tuple(tools)})
     _check(rules)
     return rules
@@ -101,6 +106,9 @@ def read_rules(data: Mapping[str, Any]) -> Rules:
 def read_analysis(data: Mapping[str, Any]) -> AnalysisPlan:
     """An analysis plan from JSON. Raises RulesRefused."""
     values = _known(AnalysisPlan, data)
+    empty = [name for name in ALWAYS_SAID if name in values and not values[name].strip()]
+    if empty:
+        raise RulesRefused(empty[0], _("This is said in every plan: leave it out for the default."))
     margin = values.get("margin")
     if margin is not None and not 0 < margin < 1:
         raise RulesRefused("margin", _("A margin lies between 0 and 1."))
@@ -114,7 +122,13 @@ def read_analysis(data: Mapping[str, Any]) -> AnalysisPlan:
 def _check(rules: Rules) -> None:
     if not LEAST_READY <= rules.n_ready <= MOST_READY:
         raise RulesRefused("n_ready", _("Two to ten cases can be ready."))
-    bounds = {"time_limit_s": (5, 3600), "break_every": (1, 1000), "practice_pass": (1, 100)}
+    bounds = {
+        "time_limit_s": (5, 3600),
+        "break_every": (1, 1000),
+        "practice_pass": (1, 100),
+        "least_width": (LEAST_WINDOW[0], MOST_WINDOW[0]),
+        "least_height": (LEAST_WINDOW[1], MOST_WINDOW[1]),
+    }
     for name, (least, most) in bounds.items():
         value = getattr(rules, name)
         if value is not None and not least <= value <= most:
@@ -142,10 +156,17 @@ def _hints(kind: type) -> Mapping[str, Any]:
 
 
 def _fits(value: object, hint: Any) -> bool:
-    if hint in (bool, str):
-        return isinstance(value, hint)
+    if hint is str:
+        return is_text(value)
+    if hint is bool:
+        return isinstance(value, bool)
     if hint == int | None or hint is int:
         return (value is None and hint is not int) or (isinstance(value, int) and not isinstance(value, bool))
     if hint == float | None:
         return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
     return True
+
+
+def is_text(value: object) -> bool:
+    """A text that every database can keep: without zero bytes, and without halves of characters."""
+    return isinstance(value, str) and not any(sign == "\0" or "\ud800" <= sign <= "\udfff" for sign in value)

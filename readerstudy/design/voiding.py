@@ -75,7 +75,13 @@ def import_voidings(
     for row in rows:
         case = cases.get(row.case)
         if case is None:
-            bad.append((row.line, _("the study has no case “%(case)s”.") % {"case": row.case[:80]}))
+            bad.append(
+                (
+                    row.line,
+                    _("the study has no case “%(case)s”: give the key of its question, or the number in the bank.")
+                    % {"case": row.case[:80]},
+                )
+            )
         elif case.pk in fresh:
             bad.append((row.line, _("the case “%(case)s” comes twice.") % {"case": row.case[:80]}))
         elif there.get(case.pk) == row.reason.strip():

@@ -23,9 +23,14 @@ def is_past(enrolment: Enrolment, at: datetime) -> bool:
 
 
 def time_text(at: datetime, zone: str) -> str:
-    """A moment as it is called in a zone: 4 December 2026, 18:00 (Europe/Berlin)."""
+    """A moment as it is called in a zone: 4 December 2026, 18:00 (Europe/Berlin).
+
+    In an hour that the clocks show twice, when they go back, with the offset: (Europe/Berlin, UTC+02:00).
+    """
     local = at.astimezone(zoneinfo.ZoneInfo(zone))
-    return _("%(time)s (%(zone)s)") % {"time": format_date(local, get_format("DATETIME_FORMAT")), "zone": zone}
+    comes_twice = local.replace(fold=0).utcoffset() != local.replace(fold=1).utcoffset()
+    where = f"{zone}, UTC{local.isoformat()[-6:]}" if comes_twice else zone
+    return _("%(time)s (%(zone)s)") % {"time": format_date(local, get_format("DATETIME_FORMAT")), "zone": where}
 
 
 def study_deadline_text(study: ReaderStudy) -> str:

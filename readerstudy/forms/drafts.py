@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import MAXYEAR, MINYEAR, UTC, datetime
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -95,6 +95,8 @@ class PlainTimeField(forms.DateTimeField):
     def clean(self, value: Any) -> datetime | None:
         with timezone.override(UTC):
             found = super().clean(value)
+        if isinstance(found, datetime) and not MINYEAR < found.year < MAXYEAR:  # no date in some zones
+            raise forms.ValidationError(self.error_messages["invalid"], code="invalid")
         return found.replace(tzinfo=None) if isinstance(found, datetime) else None
 
     def has_changed(self, initial: Any, data: Any) -> bool:

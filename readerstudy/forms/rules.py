@@ -14,17 +14,19 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ViewerTool
 from annotation.forms.account import TimeZoneField
-from annotation.review.viewing import LEAST_WINDOW, MOST_WINDOW
 from readerstudy.design.planned_pairs import LONGEST_NAME, MOST_PAIRS, PairsRefused, pairs_of_text, text_of_pairs
 from readerstudy.design.rules import (
     LEAST_READY,
+    LEAST_WINDOW,
     MOST_READY,
+    MOST_WINDOW,
     AnalysisPlan,
     Rules,
     RulesRefused,
     read_analysis,
     read_rules,
 )
+from readerstudy.enrolling.deadlines import study_deadline_text
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in
 from readerstudy.models import ReaderStudy
 
@@ -174,6 +176,9 @@ class RulesForm(DraftForm):
         pairs = text_of_pairs(analysis.pairs)
         initial = {**asdict(self.rules_before), **asdict(analysis), **texts, "pairs": pairs, "deadline": deadline}
         super().__init__(data, initial=initial)
+        if study.deadline_at:
+            stands = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
+            self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {stands}"
         tools = self.fields["hidden_tools"]
         assert isinstance(tools, forms.MultipleChoiceField)
         tools.choices = [(tool.value, gettext(tool.label)) for tool in ViewerTool]

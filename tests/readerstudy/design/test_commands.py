@@ -65,6 +65,7 @@ def test_a_list_says_what_is_wrong_with_it(tmp_path: Path) -> None:
     arguments = ["--bank", "Bank", "--name", "Trial", "--cases"]
     assert "no such question: 9, nobody" in refused("create_study", *arguments, cases_file(tmp_path, 1, 9, "nobody"))
     assert "Named twice: 2" in refused("create_study", *arguments, cases_file(tmp_path, 2, 1, 2))
+    assert "no such question: 99999" in refused("create_study", *arguments, cases_file(tmp_path, 1, "9" * 5_000))
     assert "is empty" in refused("create_study", *arguments, cases_file(tmp_path, "", " "))
     assert "No such file" in refused("create_study", *arguments, tmp_path / "nowhere.txt")
     assert "no bank named" in refused("create_study", "--bank", "X", "--name", "T", "--cases", cases_file(tmp_path, 1))
@@ -202,6 +203,32 @@ def test_the_plan_of_the_documentation_names_its_pairs_and_so_does_its_export(tm
         (json.dumps({"name": "T", "bank": "Bank", "contact": "x" * 201}), "The contact is longer than 200"),
         ('{"name": "T", "bank": "Bank", "draw": {"n": 9, "accepted_because": "x"}}', "pool holds only 3"),
         ('{"name": "T", "bank": "Bank", "draw": {"n": 3, "rule": "other-1"}}', "draws by the rule cells-1"),
+        ('{"name": "T", "bank": "Bank", "draw": {"n": 3, "accepted_because": [1]}}', "because: A text is"),
+        ('{"name": "T", "bank": "Bank", "cases": [1], "draw": {"n": "x"}}', "draw, n: A whole number"),
+        (
+            '{"name": "T", "bank": "Bank", "cases": [1], "draw": {"cells": [["x", "easy", 1, 1]]}}',
+            "cells 1: A task",
+        ),
+        ('{"name": "T\\ud800", "bank": "Bank"}', "name: A text is expected"),
+        ('{"name": "T", "bank": "Bank", "cases": ["\\ud800"]}', "question: A whole number"),
+        (
+            '{"name": "T", "bank": "Bank", "analysis": {"notes": "\\u0000"}}',
+            "notes: This rule has",
+        ),
+        (
+            '{"name": "T", "bank": "Bank", "analysis": {"primary": " "}}',
+            "primary: This is said",
+        ),
+        ('{"name": "T", "bank": "Bank", "rules": {"hidden_tools": ["hammer"]}}', "The images have no tool of this"),
+        ('{"name": "T", "bank": "Bank", "rules": {"least_width": 50000, "least_height": 700}}', "out of range"),
+        (
+            '{"name": "T", "bank": "Bank", "deadline_at": "9999-12-31T23:59:00-05:00"}',
+            "Choose another year",
+        ),
+        (
+            '{"name": "T", "bank": "Bank", "deadline_at": "0001-01-01T00:00:00+05:00"}',
+            "Choose another year",
+        ),
     ],
 )
 def test_a_plan_that_cannot_be_says_where(tmp_path: Path, content: str, words: str) -> None:
@@ -244,7 +271,13 @@ def test_voidings_come_in_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "words"), [("", "“case” is missing"), ("case,case\n", "twice"), ("case;reason\n1;\n", "row 2: “reason”")]
+    ("text", "words"),
+    [
+        ("", "“case” is missing"),
+        ("case,case\n", "twice"),
+        ("case;reason\n1;\n", "row 2: “reason”"),
+        ('case,reason\n1,fine\n2,"open\n3,fine\n', "Row 3: this is not valid CSV"),
+    ],
 )
 def test_a_file_that_is_no_table_of_voidings_says_so(tmp_path: Path, text: str, words: str) -> None:
     make_questions(2)

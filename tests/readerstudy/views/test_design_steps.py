@@ -158,6 +158,7 @@ def test_what_another_step_decides_stays(coordinator: Client, draft: ReaderStudy
         ({"time_zone": "Mars/Base"}, "time_zone"),
         ({"deadline": "tomorrow"}, "deadline"),
         ({"deadline": "2020-01-01T10:00"}, "deadline"),
+        ({"deadline": "9999-12-31T23:59", "time_zone": "America/New_York"}, "deadline"),
         ({"primary": ""}, "primary"),
         ({"consent": "x" * 20_001}, "consent"),
     ],
@@ -276,3 +277,15 @@ def test_a_deadline_in_an_hour_that_the_clocks_skip_is_refused(coordinator: Clie
     assert draft.deadline_at is None
     sent["time_zone"] = "America/New_York"
     assert coordinator.post("/studies/trial/rules/", rules_sent(**sent)).status_code == 302
+
+
+def test_a_deadline_in_an_hour_that_comes_twice_is_shown_with_its_offset(
+    coordinator: Client, draft: ReaderStudy
+) -> None:
+    """In Berlin the clocks go back from 3 to 2 on 26 October 2036: the first time is taken, and said."""
+    coordinator.post("/studies/trial/rules/", rules_sent(deadline="2036-10-26T02:30", time_zone="Europe/Berlin"))
+    draft.refresh_from_db()
+    assert draft.deadline_at == datetime(2036, 10, 26, 0, 30, tzinfo=UTC)
+    shown = "26 Oct 2036, 02:30 (Europe/Berlin, UTC+02:00)"
+    for page in ("", "rules/"):
+        assert shown in coordinator.get(f"/studies/trial/{page}").content.decode()

@@ -55,6 +55,7 @@ def test_an_hour_that_the_person_does_not_have_can_be_a_deadline_of_the_study(
         ("soon", "valid date"),
         ("2020-01-01T10:00", "later"),
         ("2036-03-30T02:30", "does not exist in Europe/Berlin"),
+        ("9999-12-31T23:59", "valid date"),
     ],
 )
 def test_deadlines_that_are_refused(coordinator: Client, study: ReaderStudy, deadline: str, words: str) -> None:
@@ -63,6 +64,11 @@ def test_deadlines_that_are_refused(coordinator: Client, study: ReaderStudy, dea
     assert words in said(coordinator)
     study.refresh_from_db()
     assert study.deadline_at == before
+
+
+def test_an_hour_that_comes_twice_is_asked_back_with_its_offset(coordinator: Client, study: ReaderStudy) -> None:
+    asked = coordinator.post(f"{WATCH}extend/", {"deadline": "2036-10-26T02:30"}).content.decode()
+    assert "to 26 Oct 2036, 02:30 (Europe/Berlin, UTC+02:00)" in asked
 
 
 def test_more_time_is_asked_back(coordinator: Client, study: ReaderStudy, rita_reads: Enrolment, stan: User) -> None:
