@@ -17,9 +17,9 @@ class FileRefused(ValueError):
 
 @dataclass(frozen=True)
 class VoidingRow:
-    """One row of a file: its line, the question by key or number, and why the case is left out."""
+    """One row of a file: its number, the question by key or number, and why the case is left out."""
 
-    line: int
+    row: int
     case: str
     reason: str
 
@@ -34,30 +34,32 @@ def parse_cases(data: bytes) -> list[str]:
 
 
 def parse_voidings(data: bytes) -> tuple[list[VoidingRow], list[tuple[int, str]]]:
-    """The rows of a CSV with the columns case and reason, and (line, sentence) of each row that cannot be read.
+    """The rows of a CSV with the columns case and reason, and (row, sentence) of each row that cannot be read.
 
+    Rows count as a spreadsheet counts them: the header is row 1, and a cell may hold several lines.
     UTF-8, with or without byte order mark, separated by commas or semicolons; other columns are passed over. Raises
     FileRefused where there is no such table.
     """
     text = _text(data)
     first = text.split("\n", 1)[0]
-    reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=_separator(first), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(first), strict=True)
     rows: list[VoidingRow] = []
     bad: list[tuple[int, str]] = []
+    number = 0
     try:
-        _check_columns([name.strip() for name in reader.fieldnames or []])
-        reader.fieldnames = [name.strip() for name in reader.fieldnames or []]
-        for row in reader:
-            line = reader.line_num
-            if None in row or None in row.values():
-                bad.append((line, "the number of fields is not that of the first row."))
-            elif why := _fault(row["case"].strip(), row["reason"].strip()):
-                bad.append((line, why))
-            else:
-                rows.append(VoidingRow(line, row["case"].strip(), row["reason"].strip()))
+        names = [name.strip() for name in next(reader, [])]
+        _check_columns(names)
+        number = 1
+        for number, cells in enumerate(reader, start=2):
+            if cells and len(cells) != len(names):
+                bad.append((number, "the number of fields is not that of the first row."))
+            elif cells:
+                read = dict(zip(names, cells, strict=True))
+                rows.append(VoidingRow(number, read["case"].strip(), read["reason"].strip()))
     except csv.Error:
-        raise FileRefused(f"Row {reader.line_num + 1}: this is not valid CSV. Is a quotation mark open?") from None
-    return rows, bad
+        raise FileRefused(f"Row {number + 1}: this is not valid CSV. Is a quotation mark open?") from None
+    bad += [(row.row, why) for row in rows if (why := _fault(row))]
+    return [row for row in rows if not _fault(row)], bad
 
 
 def _text(data: bytes) -> str:
@@ -84,11 +86,11 @@ def _check_columns(names: list[str]) -> None:
         raise FileRefused(f"Row 1: the column “{missing[0]}” is missing. Needed: case, reason.")
 
 
-def _fault(case: str, reason: str) -> str:
-    if not case:
+def _fault(row: VoidingRow) -> str:
+    if not row.case:
         return "“case” is empty."
-    if not reason:
+    if not row.reason:
         return "“reason” is empty: say why the case is left out."
-    if len(case) > MOST_NAME or len(reason) > MOST_REASON:
+    if len(row.case) > MOST_NAME or len(row.reason) > MOST_REASON:
         return "a field is too long."
     return ""

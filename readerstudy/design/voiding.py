@@ -19,7 +19,7 @@ from readerstudy.models import ReaderStudy, StudyCase, Voiding
 
 
 class VoidingsRefused(StudyRefused):
-    """Rows of a file cannot be stored; ``rows`` holds the line number of each with its sentence. Nothing was stored."""
+    """Rows of a file cannot be stored; ``rows`` holds the number of each with its sentence. Nothing was stored."""
 
     def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
         super().__init__(" ".join(_("Row %(row)s: %(why)s") % {"row": row, "why": why} for row, why in rows))
@@ -77,17 +77,17 @@ def import_voidings(
         if case is None:
             bad.append(
                 (
-                    row.line,
+                    row.row,
                     _("the study has no case “%(case)s”: give the key of its question, or the number in the bank.")
                     % {"case": row.case[:80]},
                 )
             )
         elif case.pk in fresh:
-            bad.append((row.line, _("the case “%(case)s” comes twice.") % {"case": row.case[:80]}))
+            bad.append((row.row, _("the case “%(case)s” comes twice.") % {"case": row.case[:80]}))
         elif there.get(case.pk) == row.reason.strip():
             n_there += 1
         elif why := _refusal(case, row.reason.strip(), is_voided=case.pk in there):
-            bad.append((row.line, why))
+            bad.append((row.row, why))
         else:
             fresh[case.pk] = row
     if bad:

@@ -16,6 +16,7 @@ from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enrolling.inviting import check_takes_readers, free_orders, standing
 from readerstudy.enrolling.refusals import reasons_told
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyInvitation
+from readerstudy.reading.response_file import as_spoken
 
 
 @transaction.atomic
@@ -131,7 +132,7 @@ def _returning(study: ReaderStudy, reader: User) -> Enrolment | None:
 
 def _pseudonym(study: ReaderStudy) -> str:
     """R1, R2, R3 in the order of joining; none that an imported reader has, in whatever letters it is written."""
-    taken = {name.casefold() for name in study.enrolments.values_list("pseudonym", flat=True)}
+    taken = {as_spoken(name) for name in study.enrolments.values_list("pseudonym", flat=True)}
     number = len(taken) + 1
     while f"r{number}" in taken:
         number += 1

@@ -16,7 +16,7 @@ from annotation.models import User
 from readerstudy.design.naming import find_cases
 from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
-from readerstudy.reading.response_file import Answer, FileUnreadable, Problem, read_response_file
+from readerstudy.reading.response_file import Answer, FileUnreadable, Problem, as_spoken, read_response_file
 
 TIME_RULE = "elsewhere"
 BY_PROGRAM = frozenset({ResponseState.UNCONFIRMED, ResponseState.TIMED_OUT, ResponseState.MISSING})
@@ -116,7 +116,7 @@ class _Placed:
         in_file = {answer.reader for answer in self.answers}
         readers = {one.pseudonym: one for one in Enrolment.objects.filter(study=study)}
         self.stored = {name: one for name, one in readers.items() if name in in_file}
-        self.spelled = {name.casefold(): name for name in readers}
+        self.spelled = {as_spoken(name): name for name in readers}
         named = find_cases(study, {answer.case for answer in self.answers})
         self.cases = {name: case for name, case in named.items() if case.block == Block.MAIN}
         self.sets: dict[str, CaseSet] = {}
@@ -137,7 +137,7 @@ class _Placed:
             first = seen.setdefault((answer.reader, case.pk), answer.row)
             if first != answer.row:
                 self._refuse(answer, "case", f"{answer.reader} has this case in row {first} already.")
-            spelled = self.spelled.setdefault(answer.reader.casefold(), answer.reader)
+            spelled = self.spelled.setdefault(as_spoken(answer.reader), answer.reader)
             if spelled != answer.reader:
                 self._refuse(answer, "reader", f"There is a reader {spelled}. Write one reader in one way.")
             enrolment = self.stored.get(answer.reader)
@@ -167,14 +167,18 @@ class _Placed:
                 self._refuse(first[reader], "reader", f"No case set of the study holds all cases of {reader}.")
 
     def compared(self) -> list[Answer]:
-        """The answers that are not stored yet; another one than is stored is a problem."""
+        """The answers that are not stored yet; another one than is stored, or at its place in the order, is a problem."""
         readings = _stored_answers(self.stored.values())
+        taken = {(reader, position) for (reader, _case), (*_said, position) in readings.items() if position is not None}
         new = []
         for answer in self.answers:
             if answer.row in self.refused:
                 continue
             stored = readings.get((answer.reader, self.cases[answer.case].pk))
-            if stored is None:
+            if stored is None and (answer.reader, answer.position) in taken:
+                sentence = f"A stored reading of {answer.reader} has position {answer.position} already."
+                self._refuse(answer, "position", sentence)
+            elif stored is None:
                 new.append(answer)
             elif stored != _content(answer):
                 self._refuse(answer, "option", "Another answer of this reader to this case is stored; it is final.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -89,13 +90,18 @@ def _rows(content: bytes) -> Iterable[tuple[int, dict[str, str]]]:
         raise FileUnreadable(_("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
     first = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if "," not in first else ",", strict=True)
+    number = 0
     try:
         header = _header(next(reader, []))
+        number = 1
         for number, cells in enumerate(reader, start=2):
             if any(cell.strip() for cell in cells):
                 yield number, _named(number, header, cells)
     except csv.Error:
-        raise FileUnreadable(_("The file is not CSV: a quotation mark is open or stands in the wrong place.")) from None
+        raise FileUnreadable(
+            f"Row {number + 1} cannot be read: a quotation mark is open or stands in the wrong place, or a cell is too "
+            "long. Save the table as CSV anew."
+        ) from None
 
 
 def _header(cells: Sequence[str]) -> list[str]:
@@ -195,6 +201,12 @@ def _number(row: int, column: str, text: str, least: int, most: int, found: list
     else:
         return int(text)
     return None
+
+
+def as_spoken(name: str) -> str:
+    """What two spellings of one name share: letters in any case and Unicode form, blanks in any number."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def _positions_twice(answers: Iterable[Answer]) -> list[Problem]:

@@ -256,6 +256,10 @@ def test_voidings_come_in_whole_or_not_at_all(tmp_path: Path) -> None:
     for words in ("row 3: the study has no case “4”", "row 4: “reason” is empty", "row 5: the case “1” comes twice"):
         assert words in message
     assert "row 6: the number of fields" in message
+    long = voidings(tmp_path, 'case,reason\n1,"two\nlines"\n\n9,"not in\nthe study"\n')
+    assert "row 4: the study has no case “9”" in refused("import_voidings", long, "--study", "Trial")
+    torn = voidings(tmp_path, 'case,reason\n1,"two\nlines"\n2,"open\n')
+    assert "Row 3: this is not valid CSV" in refused("import_voidings", torn, "--study", "Trial")
     assert not Voiding.objects.exists()
     good = voidings(tmp_path, '\ufeffcase,reason,who\r\n2,"two options, both right",me\r\n')
     first = json.loads(run("import_voidings", good, "--study", "Trial", "--json"))

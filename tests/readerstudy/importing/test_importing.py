@@ -176,6 +176,23 @@ def test_readers_are_not_told_apart_by_capital_letters(study: ReaderStudy, rita:
     ]
 
 
+@pytest.mark.parametrize(
+    "again", ["JOS\u00c9  R", "Jose\u0301 R", "\uff2aos\u00e9 R"], ids=["capitals and blanks", "accent apart", "wide"]
+)
+def test_one_name_in_two_unicode_forms_is_one_reader(study: ReaderStudy, noon: datetime, again: str) -> None:
+    text = HEADER + f"Jos\u00e9 R,1,B,answered,,,\n{again},2,B,answered,,,\n"
+    assert refused(study, text, noon) == [(3, "reader", "There is a reader Jos\u00e9 R. Write one reader in one way.")]
+
+
+def test_a_place_in_the_order_that_a_stored_reading_has(study: ReaderStudy, noon: datetime) -> None:
+    take(study, FILE, noon)
+    more = take(study, HEADER + "Reader 1,4,D,answered,,,3\nReader 2,4,D,answered,,,3\n", noon)
+    assert [tuple(one) for one in more.problems] == [
+        (2, "position", "A stored reading of Reader 1 has position 3 already.")
+    ]
+    assert Response.objects.count() == 5
+
+
 def test_a_draft_takes_no_readings_and_every_later_state_does(study: ReaderStudy, noon: datetime) -> None:
     for state in StudyState:
         ReaderStudy.objects.update(state=state)

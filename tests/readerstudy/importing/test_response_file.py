@@ -117,7 +117,10 @@ def test_a_reader_has_one_case_at_a_position() -> None:
         (b"reader,case,option,state,task\n", "not known: 'task'"),
         (b"reader,case,option,state,state\nR,Q,B,answered,answered\n", "twice"),
         (b"reader,case,option,state\nR,Q,B\n", "Row 2 has 3 cells"),
-        (b'reader,case,option,state\n"R,Q,B,answered\n', "quotation mark"),
+        (b'reader,case,option,state\n"R,Q,B,answered\n', "Row 2 cannot be read: a quotation mark"),
+        (b'reader,case,option,state\nR,Q,B,answered\nR,"Q"2,B,answered\n', "Row 3 cannot be read"),
+        (b'reader,case,"option,state\n', "Row 1 cannot be read"),
+        (HEADER.encode() + b"R," + b"Q" * 200_000 + b",B,answered,,,\n", "or a cell is too long"),
         ("reader,case,option,state\nMüller,Q,B,answered\n".encode("latin-1"), "not UTF-8"),
     ],
 )
