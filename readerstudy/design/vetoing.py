@@ -1,4 +1,7 @@
-"""Who must not meet which question: reviewers of a question do not read it, and its readers do not review it."""
+"""Who must not meet which question: reviewers of a question do not read it, and its readers do not review it.
+
+The same holds for two questions on one exam while the study goes on: a review opens the report of the exam.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,12 @@ from annotation.enums import AssignmentState
 from annotation.models import Assignment, Revision, User
 from annotation.vetoes import Veto
 from readerstudy.design.casting import listed
-from readerstudy.enums import Block
+from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
+
+QUESTION = "revision__question"
+ON_ITS_EXAM = f"{QUESTION}__exam__questions"
+OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
 def readers_do_not_review(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
@@ -23,25 +30,43 @@ def readers_do_not_review(people: Collection[int], questions: Collection[int]) -
     Whoever left a study keeps only what they had opened.
     """
     names = {person.pk: str(person) for person in User.objects.filter(pk__in=people)}
+    itself = _("%(name)s reads this question in the study “%(study)s”.")
+    beside = _("%(name)s reads another question on these images in the study “%(study)s”.")
+    found = (
+        *((row, itself) for row in _will_read(people, questions)),
+        *((row, itself) for row in _have_read(people, questions)),
+        *((row, beside) for row in _read_its_images(people, questions)),
+    )
     seen: set[tuple[int, int]] = set()
-    for person, question, study in (*_will_read(people, questions), *_have_read(people, questions)):
+    for (person, question, study), sentence in found:
         if (person, question) not in seen:
             seen.add((person, question))
-            facts = {"name": names[person], "study": study}
-            yield Veto(person, question, _("%(name)s reads this question in the study “%(study)s”.") % facts)
+            yield Veto(person, question, sentence % {"name": names[person], "study": study})
 
 
 Row = tuple[int, int, str]  # person, question, study
 
 
 def _will_read(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
-    there = Enrolment.objects.filter(reader__in=people, withdrawn_at=None, replaced_at=None)
-    yield from _rows(there, "case_set__cases__revision__question", questions)
-    yield from _rows(there.filter(study__cases__block=Block.PRACTICE), "study__cases__revision__question", questions)
+    yield from _cases_of(_there(people), QUESTION, questions)
+
+
+def _read_its_images(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
+    """Questions on the exams of a study that is not over."""
+    yield from _cases_of(_there(people).exclude(study__state__in=OVER), ON_ITS_EXAM, questions)
+
+
+def _there(people: Collection[int]) -> QuerySet[Enrolment]:
+    return Enrolment.objects.filter(reader__in=people, withdrawn_at=None, replaced_at=None)
+
+
+def _cases_of(there: QuerySet[Enrolment], question: str, questions: Collection[int]) -> Iterable[Row]:
+    yield from _rows(there, f"case_set__cases__{question}", questions)
+    yield from _rows(there.filter(study__cases__block=Block.PRACTICE), f"study__cases__{question}", questions)
 
 
 def _have_read(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
-    yield from _rows(Enrolment.objects.filter(reader__in=people), "readings__case__revision__question", questions)
+    yield from _rows(Enrolment.objects.filter(reader__in=people), f"readings__case__{QUESTION}", questions)
 
 
 def _rows(enrolments: QuerySet[Enrolment], question: str, questions: Collection[int]) -> Iterable[Row]:
@@ -55,21 +80,28 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
     """Why this person must not read in the study: sentences that a coordinator reads, none when they may.
 
     Nobody reads a question that they reviewed, adjudicated, revised or imported, nor one that is assigned to them
-    for review. ``case_set``: only the cases of this set and the practice block.
+    for review, nor one on the images of such a question, whose report its review opens. ``case_set``: only the cases
+    of this set and the practice block.
     """
     cases = StudyCase.objects.filter(study=study)
     if case_set is not None:
         cases = cases.filter(Q(block=Block.PRACTICE) | Q(sets=case_set))
-    number_of = dict(cases.values_list("revision__question", "revision__question__number"))
+    rows = list(cases.values_list(QUESTION, f"{QUESTION}__number", f"{QUESTION}__exam"))
+    number_of = {question: number for question, number, _exam in rows}
     reviewed = (
-        Assignment.objects.filter(reviewer=reader, revision__question__in=number_of)
+        Assignment.objects.filter(
+            reviewer=reader, revision__question__exam__in={exam for _question, _number, exam in rows}
+        )
         .exclude(state=AssignmentState.WITHDRAWN, opened_at=None)
-        .values_list("revision__question", flat=True)
+        .values_list(QUESTION, f"{QUESTION}__exam")
     )
     brought = Revision.objects.filter(question__in=number_of, bank_import__actor=reader)
     found: dict[str, set[int]] = defaultdict(set)
-    for question in reviewed:
-        found["reviewed"].add(number_of[question])
+    for question, exam in reviewed:
+        if question in number_of:
+            found["reviewed"].add(number_of[question])
+        else:
+            found["beside"].update(number for _question, number, its_exam in rows if its_exam == exam)
     for question in brought.values_list("question", flat=True):
         found["imported"].add(number_of[question])
     sentences = {
@@ -77,6 +109,11 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
             "%(name)s reviews, or has reviewed, a question of this study: %(numbers)s.",
             "%(name)s reviews, or has reviewed, questions of this study: %(numbers)s.",
             len(found["reviewed"]),
+        ),
+        "beside": ngettext(
+            "%(name)s reviews, or has reviewed, another question on images of this study: %(numbers)s.",
+            "%(name)s reviews, or has reviewed, other questions on images of this study: %(numbers)s.",
+            len(found["beside"]),
         ),
         "imported": _("%(name)s imported questions of this study, with their keys: %(numbers)s."),
     }

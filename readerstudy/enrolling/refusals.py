@@ -21,7 +21,10 @@ def reasons_told(person: User, study: ReaderStudy, case_set: CaseSet) -> list[st
     reasons = _by_role(person, study)
     if may_not_read(person, study, case_set):
         reasons.append(
-            _("You reviewed or imported questions of this study, or review some of them now, and so may know answers.")
+            _(
+                "You reviewed or imported questions of this study or its images, or review some now, and may know "
+                "answers."
+            )
         )
     return reasons
 

@@ -167,7 +167,7 @@ class _Placed:
                 self._refuse(first[reader], "reader", f"No case set of the study holds all cases of {reader}.")
 
     def compared(self) -> list[Answer]:
-        """The answers that are not stored yet; another one than is stored, or at its place in the order, is a problem."""
+        """The answers that are not stored yet; a problem: another one than is stored, or at its place."""
         readings = _stored_answers(self.stored.values())
         taken = {(reader, position) for (reader, _case), (*_said, position) in readings.items() if position is not None}
         new = []

@@ -6,12 +6,13 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState
-from annotation.models import BankImport, Question, User
+from annotation.models import BankImport, Question, Revision, User
 from annotation.review.assigning import RoundRefused, plan_assignments
 from annotation.vetoes import vetoes
 from readerstudy.design.vetoing import may_not_read
-from readerstudy.models import CaseSet, Reading
-from tests.annotation.review.cases import NOON, assignments_of, make_round
+from readerstudy.enums import StudyState
+from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading
+from tests.annotation.review.cases import NOON, assignments_of, make_revision, make_round
 from tests.readerstudy.studies import enrol, make_study, places_of
 
 pytestmark = pytest.mark.django_db
@@ -27,6 +28,40 @@ def test_a_reader_is_not_given_the_questions_of_the_study_to_review(rita: User, 
     planned = plan_assignments(review_round.plan_id, [rita, remo], 1, 1)
     first = review_round.plan.questions.get(position=1).revision_id
     assert first in planned.orders[planned.people.index(remo)]
+
+
+def beside(revision: Revision, number: int) -> Revision:
+    """Another question on the images of this one."""
+    other = make_revision(revision.bank, number)
+    Question.objects.filter(pk=other.question_id).update(exam=revision.question.exam)
+    return Revision.objects.get(pk=other.pk)
+
+
+def test_another_question_on_the_same_images_waits_until_the_study_is_over(rita: User, remo: User) -> None:
+    """Its review opens the report of the exam, which the reader must not see before the answer."""
+    study = make_study(n_cases=2, n_practice=1)
+    mine = enrol(study, rita)
+    sisters = [beside(case.revision, 50 + n).question_id for n, case in enumerate(study.cases.all())]
+    found = vetoes([rita.pk, remo.pk], sisters)
+    assert {veto.question_id for veto in found} == set(sisters)
+    assert {veto.reason for veto in found} == {"Rita reads another question on these images in the study “Trial”."}
+    Enrolment.objects.filter(pk=mine.pk).update(withdrawn_at=NOON)
+    assert vetoes([rita.pk], sisters) == []
+    Enrolment.objects.filter(pk=mine.pk).update(withdrawn_at=None)
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
+    assert vetoes([rita.pk], sisters) == []
+
+
+def test_nobody_reads_a_question_on_images_of_another_that_they_review(rita: User, remo: User) -> None:
+    review_round = make_round(rita, n_questions=1)
+    study = make_study(n_cases=2)
+    drawn = review_round.plan.questions.get().revision
+    study.cases.filter(number=1).update(revision=beside(drawn, 50))
+    sentence = "Rita reviews, or has reviewed, another question on images of this study: 50."
+    assert may_not_read(rita, study) == [sentence]
+    assert may_not_read(remo, study) == []
+    assignments_of(rita, review_round)[0].delete()
+    assert may_not_read(rita, study) == []
 
 
 def test_who_left_a_study_is_kept_only_from_what_they_opened(rita: User) -> None:
@@ -58,7 +93,7 @@ def test_asking_costs_the_same_for_many_studies(rita: User, django_assert_num_qu
     for name in ("One", "Two", "Three"):
         enrol(make_study(name, n_cases=2), rita)
     questions = list(Question.objects.values_list("pk", flat=True))
-    with django_assert_num_queries(4):
+    with django_assert_num_queries(6):
         assert len(vetoes([rita.pk], questions)) == 6
 
 

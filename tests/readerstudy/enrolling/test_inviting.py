@@ -131,7 +131,7 @@ def test_who_met_a_question_of_the_study_may_not(stan: User, rita: User, noon: d
     assert "question of this study: 1" in against(rita, study)
     told = reasons_told(rita, study, study.sets.get())
     assert told == [
-        "You reviewed or imported questions of this study, or review some of them now, and so may know answers."
+        "You reviewed or imported questions of this study or its images, or review some now, and may know answers."
     ]
     assert against(stan, study) == ""
     Membership.objects.create(user=stan, role=Role.COORDINATOR, round=review_round, granted_at=noon)
