@@ -11,7 +11,7 @@ import uuid
 from typing import Any
 from urllib.parse import urlencode
 
-from tests.torture.ledger import Entry, Ledger
+from tests.torture.ledger import GUESS, Entry, Ledger
 
 TOKEN = "load" * 8
 PATIENCE = 300.0  # seconds without an answer, after which a client gives up
@@ -62,15 +62,32 @@ class Reader(threading.Thread):
         entry = Entry(case["id"], self.uuid(), self.chance.choice("ABCD"))
         events = json.dumps([self.event("painted"), self.event("submitted")])
         answer = {"key": entry.key, "option": entry.option, "page": self.page, "events": events}
-        self.ledger.send(entry)
-        _status, found = self.until_told(case["urls"]["commit"], answer, (200,))
-        if (found["stored"]["option"], found["stored"]["key"]) != (entry.option, entry.key):
-            raise Unexpected(f"{entry} was acknowledged as {found['stored']}")
-        self.ledger.acknowledge(entry)
+        if self.chance.random() < 0.2:
+            return self.decline(case, answer)
+        found = self.tell(entry, case["urls"]["commit"], answer, "option")
         if self.chance.random() < 0.1:
             self.replay(case, entry)
         state: Json = found["state"]
         return state
+
+    def decline(self, case: Json, answer: Json) -> Json:
+        """Cannot tell, then the best guess that the next case waits for; each has a line of its own in the ledger."""
+        declined = Entry(case["id"], answer["key"], "")
+        found = self.tell(declined, case["urls"]["commit"], {**answer, "option": "", "declined": "yes"}, "option")
+        guess = Entry(f"{case['id']} {GUESS}", self.uuid(), self.chance.choice("ABCD"))
+        said = {"key": guess.key, "kind": GUESS, "value": guess.option}
+        self.tell(guess, case["urls"]["remark"], said, "value")
+        state: Json = found["state"]
+        return state
+
+    def tell(self, entry: Entry, path: str, fields: Json, chosen: str) -> Json:
+        """Send what the ledger then knows, until it is acknowledged as it was sent."""
+        self.ledger.send(entry)
+        _status, found = self.until_told(path, fields, (200,))
+        if (found["stored"][chosen], found["stored"]["key"]) != (entry.option, entry.key):
+            raise Unexpected(f"{entry} was acknowledged as {found['stored']}")
+        self.ledger.acknowledge(entry)
+        return found
 
     def replay(self, case: Json, entry: Entry) -> None:
         """Another answer to the same case is refused, with the one that is stored."""

@@ -8,9 +8,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+GUESS = "guess"
+
 
 class Entry(NamedTuple):
-    """One final answer: the place in the order of a reader, the idempotency key, the option."""
+    """One final answer, or the guess beside it: the place in the order of a reader, the idempotency key, the option.
+
+    A guess stands under its place and the word GUESS; the answer "cannot tell" has no option.
+    """
 
     place: str
     key: str

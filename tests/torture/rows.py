@@ -1,4 +1,4 @@
-"""Runs inside the site of REXVQA_HOME: fills it with an open study, or prints the answers that are stored in it.
+"""Runs inside the site of REXVQA_HOME: fills it with an open study, or prints the answers and guesses stored in it.
 
 ``python -m tests.torture.rows fill 20 50`` makes 20 readers with 50 cases each; ``... rows stored`` lists the answers.
 """
@@ -16,13 +16,14 @@ def fill(n_readers: int, n_cases: int) -> dict[str, object]:
     from django.test import Client
 
     from annotation.models import User
+    from readerstudy.design.rules import Rules
     from readerstudy.models import Enrolment
     from tests.bench.review_site import BACKEND
     from tests.readerstudy.studies import enrol, make_study
 
     sessions = []
     with transaction.atomic():
-        study = make_study("Torture", n_cases=n_cases, n_orders=n_readers)
+        study = make_study("Torture", n_cases=n_cases, n_orders=n_readers, rules=Rules(cannot_tell=True))
         for n in range(n_readers):
             reader = User.objects.create_user(f"reader{n}@example.org", None, name=f"Reader {n}")
             enrol(study, reader)
@@ -34,11 +35,14 @@ def fill(n_readers: int, n_cases: int) -> dict[str, object]:
 
 def stored() -> dict[str, object]:
     from annotation.audit.recording import first_broken_link
-    from readerstudy.models import Response
+    from readerstudy.enums import RemarkKind
+    from readerstudy.models import Remark, Response
+    from tests.torture.ledger import GUESS
 
-    rows = Response.objects.filter(is_confirmed=True)
+    answers = Response.objects.filter(is_confirmed=True).values_list("reading__presented__public_id", "key", "option")
+    guesses = Remark.objects.filter(kind=RemarkKind.GUESS).values_list("reading__presented__public_id", "key", "value")
     return {
-        "answers": list(rows.values_list("reading__presented__public_id", "key", "option")),
+        "answers": [*answers, *((f"{place} {GUESS}", key, option) for place, key, option in guesses)],
         "audit_whole": first_broken_link() is None,
     }
 

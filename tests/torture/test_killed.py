@@ -13,4 +13,5 @@ def test_no_acknowledged_answer_is_lost_when_processes_are_killed(tmp_path: Path
     shutil.copytree(migrated_home(), tmp_path / "home")
     outcome = torture(tmp_path / "home", n_kills=4, n_readers=4, n_cases=15, seed=3)
     assert outcome.is_clean, str(outcome)
-    assert (outcome.n_kills, outcome.verdict.acknowledged, outcome.verdict.stored) == (4, 60, 60)
+    assert (outcome.n_kills, outcome.verdict.acknowledged) == (4, outcome.verdict.stored)
+    assert outcome.verdict.stored > 60  # each answer, and best guesses beside some
