@@ -62,8 +62,8 @@ def export_table(
     """Write one table to ``to`` (seekable) and note in the audit log who took which bytes.
 
     The same rows give the same bytes. Answers raise AnswersHidden until results may be seen, unless ``before_closing``
-    gives a reason of at least SHORTEST_REASON characters, which is noted. Whoever takes the responses, or breaks the
-    glass, can see results: that unblinds the study.
+    gives a reason of at least SHORTEST_REASON characters, which is noted. Whoever takes answers can see results, also
+    from the options in the events of the clock: that unblinds the study.
     """
     reason = " ".join(before_closing.split())
     breaks_glass = table in HIDDEN_BEFORE_RESULTS and not may_see_results(study)
@@ -72,7 +72,7 @@ def export_table(
     written = write_digested(to, columns_of(study, table), _rows(study, table), form)
     facts = {"table": table.value, "format": form.value, "rows": written.n_rows, "sha256": written.sha256}
     with transaction.atomic():
-        if breaks_glass or table == Table.RESPONSES:
+        if table in HIDDEN_BEFORE_RESULTS:
             unblind(study, actor=actor, at=at, because=f"export of the {table.value}")
         if breaks_glass:
             record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, "table": table.value})

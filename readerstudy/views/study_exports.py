@@ -27,7 +27,7 @@ from readerstudy.watching.unblinding import may_see_results
 def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str) -> FileResponse:
     """One table in one of the formats; written whole before the first byte is sent, so that none is cut short.
 
-    A POST, since taking the responses unblinds the study.
+    A POST, since taking answers unblinds the study.
     """
     study = coordinated_study(request.user, slug)
     if table not in Table.values() or form not in Format.values():
@@ -76,7 +76,7 @@ def export_offers(study: ReaderStudy) -> list[Offer]:
         Offer(
             table,
             hidden=table in HIDDEN_BEFORE_RESULTS and not may_see,
-            warns=may_see and blind and table == Table.RESPONSES,
+            warns=may_see and blind and table in HIDDEN_BEFORE_RESULTS,
         )
         for table in Table
     ]

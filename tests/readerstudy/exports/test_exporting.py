@@ -13,7 +13,7 @@ import pytest
 from annotation.exports.tables import Format, restored
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
-from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table
+from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, AnswersHidden, Table, columns_of, export_table
 from readerstudy.models import ReaderStudy, ReadingSession
 from tests.readerstudy.exports.read_study import read_study, void
 
@@ -130,11 +130,14 @@ def test_who_took_which_bytes_is_in_the_audit_log(study: ReaderStudy, cora: User
     assert (event.facts["table"], event.facts["rows"], len(event.facts["sha256"])) == ("orders", 36, 64)
 
 
-def test_the_first_export_of_responses_unblinds_the_study_and_no_other_does(study: ReaderStudy, noon: datetime) -> None:
-    for table in (table for table in Table if table != Table.RESPONSES):
-        exported(study, table, noon)
+@pytest.mark.parametrize("table", [Table.RESPONSES, Table.EVENTS])  # the events say which options were chosen
+def test_the_first_export_of_answers_unblinds_the_study_and_no_other_does(
+    study: ReaderStudy, table: Table, noon: datetime
+) -> None:
+    for other in set(Table) - HIDDEN_BEFORE_RESULTS:
+        exported(study, other, noon)
     assert ReaderStudy.objects.get().unblinded_at is None
-    exported(study, Table.RESPONSES, noon)
-    exported(study, Table.RESPONSES, noon + timedelta(days=1))
+    exported(study, table, noon)
+    exported(study, table, noon + timedelta(days=1))
     assert ReaderStudy.objects.get().unblinded_at == noon
     assert AuditEvent.objects.filter(act="study.unblinded").count() == 1
