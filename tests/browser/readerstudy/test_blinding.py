@@ -16,6 +16,7 @@ from django.test import Client
 from playwright.sync_api import BrowserContext, Error, Playwright, Response
 from pytest_django.live_server_helper import LiveServer
 
+from annotation.ingest import storage
 from annotation.models import User
 from readerstudy.design.rules import Rules
 from readerstudy.models import Enrolment
@@ -88,8 +89,7 @@ def test_nothing_that_a_browser_keeps_holds_a_planted_word(
 ) -> None:
     seen = read_in(truth, live_server, playwright, tmp_path)
     search = Search(truth.tokens())
-    profile = [path for path in (tmp_path / "profile").rglob("*") if path.is_file()]
-    kept = b"\n".join(path.read_bytes() for path in profile)
+    kept = kept_by(tmp_path / "profile")
     assert b"/images/" in kept  # the cache of the browser is among it
     for content in (kept, *seen.raw, *(store.encode() for store in seen.stores)):
         assert search.within(content) == []
@@ -110,6 +110,23 @@ def test_a_planted_word_in_a_store_of_the_browser_is_found(
         dumped: str = page.evaluate(STORES)
     wait_until_left(live_server)
     assert Search(ONE.tokens()).within(dumped.encode()) == [token]
+
+
+def test_a_planted_word_in_the_cache_of_the_browser_is_found(
+    live_server: LiveServer, playwright: Playwright, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token, load = ONE.token("findings", 1), storage.load
+    passed_over = b"\x50\x2a\x4d\x18" + len(token).to_bytes(4, "little") + token.encode()  # by whoever unpacks zstd
+    monkeypatch.setattr(storage, "load", lambda name: load(name) + passed_over)
+    with fixed(tmp_path / "media") as (chance, _clock):
+        world = build_world(ONE, chance, n_cases=2, n_practice=0, rules=Rules())
+        make_ready(world)
+        with chromium(playwright, tmp_path / "profile", live_server.url, world.reader) as context:
+            device = Device(context.new_page())
+            device.enter(world.enrolment)
+            device.sees(1)
+        wait_until_left(live_server)
+    assert token in Search(ONE.tokens()).within(kept_by(tmp_path / "profile"))
 
 
 def read_in(truth: Truth, live_server: LiveServer, playwright: Playwright, folder: Path) -> Seen:
@@ -208,6 +225,11 @@ def level(text: str, world: World) -> str:
     ):
         text = re.sub(pattern, instead, text)
     return text
+
+
+def kept_by(profile: Path) -> bytes:
+    """Everything that a browser left on its disk, its cache included."""
+    return b"\n".join(path.read_bytes() for path in profile.rglob("*") if path.is_file())
 
 
 @contextmanager

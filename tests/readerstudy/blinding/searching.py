@@ -5,10 +5,12 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Iterable
+from pathlib import Path
 from urllib.parse import quote
 
 import numpy as np
 import zstandard
+from django.contrib.staticfiles import finders
 
 from tests.readerstudy.blinding.recording import Exchange
 
@@ -32,6 +34,11 @@ def wrappings(token: str) -> set[bytes]:
         coded = base64.b64encode(b"\0" * pad + raw).rstrip(b"=")
         found.add(coded[4 if pad else 0 : -2])
     return found
+
+
+def static_files() -> list[Path]:
+    """The scripts, styles and pictures of the site, which are the same for everybody."""
+    return [Path(storage.path(path)) for finder in finders.get_finders() for path, storage in finder.list([])]
 
 
 class Search:

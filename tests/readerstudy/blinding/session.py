@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from django.db import transaction
 
 from tests.readerstudy.blinding.recording import Exchange, Recorder, first_difference, fixed
 from tests.readerstudy.blinding.walk import Walk
-from tests.readerstudy.blinding.worlds import Truth, build_world
+from tests.readerstudy.blinding.worlds import Truth, World, build_world
 
 
 @dataclass(frozen=True)
@@ -31,25 +32,31 @@ class _TakenBack(Exception):
     """Ends the transaction of a world."""
 
 
+@contextmanager
+def world_of(truth: Truth, folder: Path, **world: Any) -> Iterator[tuple[World, Recorder]]:
+    """A world and the browser of its reader; nothing of it stays, whatever ends it."""
+    with suppress(_TakenBack), fixed(folder / truth.name) as (chance, clock), transaction.atomic():
+        made = build_world(truth, chance, **world)
+        yield made, Recorder(made.reader, clock)
+        raise _TakenBack
+
+
+def recording_of(world: World, recorder: Recorder) -> Recording:
+    return Recording(world.truth, world.study.protocol_sha256, recorder.exchanges, recorder.statements)
+
+
 def record(truth: Truth, folder: Path, *, until: Until | None = None, **world: Any) -> Recording:
     """All that the server sends in one session, or ``until`` it is true after an answer."""
-    recordings: list[Recording] = []
-    try:
-        with fixed(folder / truth.name) as (chance, clock), transaction.atomic():
-            made = build_world(truth, chance, **world)
-            recorder = Recorder(made.reader, clock)
-            recording = Recording(truth, made.study.protocol_sha256, recorder.exchanges, recorder.statements)
-            recordings.append(recording)
+    with world_of(truth, folder, **world) as (made, recorder):
+        recording = recording_of(made, recorder)
 
-            def hear() -> None:
-                if until is not None and until(recording):
-                    raise _TakenBack
+        def hear() -> None:
+            if until is not None and until(recording):
+                raise _TakenBack
 
-            recorder.hear = hear
-            Walk(made, recorder).read_everything()
-            raise _TakenBack
-    except _TakenBack:
-        return recordings[0]
+        recorder.hear = hear
+        Walk(made, recorder).read_everything()
+    return recording
 
 
 def difference(one: Recording, other: Recording) -> str:

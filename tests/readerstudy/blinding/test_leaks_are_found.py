@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.contrib.staticfiles import finders
 from django.http import HttpResponse
+from pytest_django import Settings
 
 from annotation.ingest import serving, storage
 from annotation.models import AnswerKey, Report
@@ -18,7 +20,7 @@ from annotation.views import renditions
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
 from readerstudy.views import entering, reading_api, reading_json, reading_room
-from tests.readerstudy.blinding.searching import Search
+from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import difference, parts_from, record
 from tests.readerstudy.blinding.worlds import ONE, OTHER
 
@@ -184,6 +186,10 @@ def test_a_planted_word_is_found(channel: str, tmp_path: Path, monkeypatch: Patc
     assert search.leaks(recording.exchanges)
 
 
-def test_a_planted_word_in_a_script_is_found() -> None:
-    script = f"const why = '{ONE.token('explanation', 7)}';".encode()
-    assert Search(ONE.tokens()).within(script) == [ONE.token("explanation", 7)]
+def test_a_planted_word_in_a_script_is_found(tmp_path: Path, settings: Settings, monkeypatch: Patch) -> None:
+    token = ONE.token("explanation", 7)
+    (tmp_path / "keys.js").write_text(f"const why = '{token}';")
+    settings.STATICFILES_DIRS = [*settings.STATICFILES_DIRS, tmp_path]
+    monkeypatch.setattr(finders, "get_finders", lambda: [finders.FileSystemFinder()])  # those of before are kept
+    search = Search(ONE.tokens())
+    assert [word for file in static_files() for word in search.within(file.read_bytes())] == [token]

@@ -7,12 +7,28 @@ explanation, report, task, category, subcategory, class, difficulty, and what th
 
 from __future__ import annotations
 
+import json
 import random
 import uuid
 from dataclasses import dataclass
+from datetime import timedelta
 
-from annotation.enums import Difficulty, IdentifierKind, Task
-from annotation.models import AnswerKey, Exam, QuestionBank, Report, Revision, SourceIdentifier, User
+from annotation.enums import AssignmentState, Difficulty, IdentifierKind, Role, RoundState, Task
+from annotation.models import (
+    AnswerKey,
+    Assignment,
+    Exam,
+    Job,
+    QuestionBank,
+    Report,
+    ReviewRound,
+    Revision,
+    SampledQuestion,
+    SamplingPlan,
+    SourceIdentifier,
+    Upload,
+    User,
+)
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
@@ -21,7 +37,10 @@ from readerstudy.design.rules import Rules
 from readerstudy.design.studies import open_study
 from readerstudy.enums import Block, Information, RemarkKind, ResponseState
 from readerstudy.models import (
+    Analysis,
+    AnalysisReport,
     Enrolment,
+    ModelComparison,
     ModelEntry,
     Prediction,
     PredictionRun,
@@ -30,6 +49,7 @@ from readerstudy.models import (
     Reading,
     Remark,
     Response,
+    ResultsLink,
     TimingEvent,
 )
 from tests.annotation.review.cases import NOON, make_bank, make_revision
@@ -76,6 +96,7 @@ PARTS = (
     *("question key", "exam key", "path"),
     *("remark", "source", "device", "other reader", "facts"),
     *("model", "prompt", "raw", "model explanation", "file"),
+    *("analysis", "report", "link", "job", "skip", "comparison"),
 )
 ONE, OTHER = Truth("one", 0), Truth("other", 1)
 
@@ -117,6 +138,10 @@ def build_world(
     hear_others(enrolments[:2], truth)
     chance.start("models")
     predict(study, truth)
+    chance.start("results")
+    look_at_results(study, truth)
+    chance.start("review")
+    review_beside(bank, truth)
     chance.start("session")
     return World(truth, study, reader, enrolments[2], tuple(enrolments[:2]))
 
@@ -306,6 +331,77 @@ def predict(study: ReaderStudy, truth: Truth) -> None:
             raw=truth.token("raw", case.number),
             explanation=truth.token("model explanation", case.number),
             row=case.number,
+        )
+
+
+def look_at_results(study: ReaderStudy, truth: Truth) -> None:
+    """Coordinators have an analysis, its report, a link to it, the job that made it, and a comparison of models."""
+    coordinator = make_person("Cora", Role.COORDINATOR)
+    words = truth.token("analysis", 0)
+    analysis = Analysis.objects.create(
+        study=study,
+        inputs_sha256=words,
+        seed=1,
+        settings={},
+        software={},
+        result=json.dumps({"words": words}),
+        result_sha256=truth.token("analysis", 1),
+        created_at=NOON,
+    )
+    AnalysisReport.objects.create(
+        analysis=analysis,
+        sha256=truth.token("report", 0),
+        n_bytes=1 + truth.turn,
+        contents=[[truth.token("report", 1), 1, "", ""]],
+        made_at=NOON,
+    )
+    ResultsLink.objects.create(
+        analysis=analysis,
+        token_sha256=truth.token("link", 0),
+        note=truth.token("link", 1),
+        created_by=coordinator,
+        created_at=NOON,
+        expires_at=NOON + timedelta(days=1),
+    )
+    job = Job.objects.create(
+        kind="analysis", title=truth.token("job", 0), result={"words": truth.token("job", 1)}, created_at=NOON
+    )
+    Upload.objects.create(created_by=coordinator, created_at=NOON, purpose="predictions", job=job)
+    ModelComparison.objects.create(
+        bank=study.bank,
+        inputs_sha256="",
+        result=json.dumps({"words": truth.token("comparison", 0)}),
+        result_sha256=truth.token("comparison", 1),
+        created_at=NOON,
+    )
+
+
+def review_beside(bank: QuestionBank, truth: Truth) -> None:
+    """A round of others on the same questions, with what one of them said."""
+    plan = SamplingPlan.objects.create(
+        name=f"Sample of {bank.name}",
+        slug="sample",
+        bank=bank,
+        rule="test",
+        stratify_by="none",
+        per_thousand=1000,
+        seed=1,
+        strata=[],
+        n_frame=1,
+        frame_sha256="",
+        created_at=NOON,
+    )
+    round_ = ReviewRound.objects.create(name="Round", slug="round", plan=plan, state=RoundState.OPEN, created_at=NOON)
+    reviewer = make_person("Remo", Role.REVIEWER)
+    for position, revision in enumerate(Revision.objects.filter(bank=bank).order_by("question__number")[:2], start=1):
+        SampledQuestion.objects.create(plan=plan, position=position, revision=revision, stratum="all")
+        Assignment.objects.create(
+            round=round_,
+            reviewer=reviewer,
+            revision=revision,
+            position=position,
+            state=AssignmentState.SKIPPED,
+            skip_reason=truth.token("skip", position),
         )
 
 

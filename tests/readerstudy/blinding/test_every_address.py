@@ -1,0 +1,131 @@
+"""A reader in the middle of a study asks for every address of the site: no answer tells one world from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.urls import URLPattern, URLResolver, get_resolver, reverse
+
+from annotation.models import Assignment, Image, Job, Rendition, Upload, User
+from readerstudy.exports.exporting import Table
+from readerstudy.models import Analysis, AnalysisReport, ModelEntry, PredictionRun
+from readerstudy.views import access
+from tests.readerstudy.blinding.searching import Search
+from tests.readerstudy.blinding.session import Recording, difference, recording_of, world_of
+from tests.readerstudy.blinding.walk import NOBODY, Walk
+from tests.readerstudy.blinding.worlds import ONE, OTHER, Truth, World
+from tests.readerstudy.studies import places_of
+
+pytestmark = pytest.mark.django_db
+ENDS = frozenset({"logout", "reading-withdraw", "reading-consent"})  # the session, or taking part
+SHOWN = {  # beside the pages of the own study
+    *("home", "profile", "password-change", "password-reset", "password-reset-sent", "password-reset-confirm"),
+    *("jobs", "reading", "readings", "rendition", "review-rounds"),
+}
+
+
+def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
+    for entry in resolver.url_patterns:
+        yield from patterns(entry) if isinstance(entry, URLResolver) else [entry]
+
+
+def addresses(world: World) -> Iterator[tuple[str, str]]:
+    """The name and the address of everything on the site, each with what it would show of this world."""
+    for pattern in patterns(get_resolver()):
+        name = str(pattern.name)
+        if name in ENDS:
+            continue
+        parts = list(pattern.pattern.converters) or list(pattern.pattern.regex.groupindex)
+        for values in product(*(meant(name, part, world) for part in parts)):
+            yield name, reverse(name, kwargs=dict(zip(parts, values, strict=True)))
+
+
+def meant(name: str, part: str, world: World) -> list[Any]:
+    """What a part of the address of a page stands for."""
+    study, bank = world.study, world.study.bank
+    analysis, run = Analysis.objects.get(), PredictionRun.objects.get()
+    of_page = {
+        "reading": {"slug": [study.slug], "place": [places_of(world.enrolment)[-1].public_id]},
+        "study-dry": {"slug": [study.slug], "place": ["1"], "act": ["open", "commit"]},
+        "study-export": {"slug": [study.slug], "table": Table.values(), "form": ["csv"]},
+        "study-codebook": {"slug": [study.slug], "table": Table.values()},
+        "study-reader": {"slug": [study.slug], "public_id": [world.others[0].public_id]},
+        "study-figure": {
+            "slug": [study.slug],
+            "public_id": [analysis.public_id],
+            "name": ["accuracy"],
+            "form": ["svg"],
+        },
+        "shared-figure": {"name": ["accuracy"], "form": ["svg"]},
+        "study": {"slug": [study.slug], "public_id": [analysis.public_id]},
+        "round": {"slug": ["round"], "form": ["csv"]},
+        "review-worklist": {"slug": ["round"]},
+        "review-continue": {"slug": ["round"]},
+        "review": {"public_id": list(Assignment.objects.values_list("public_id", flat=True))},
+        "sample": {"slug": ["sample"]},
+        "job": {"public_id": [Job.objects.get().public_id]},
+        "image": {"public_id": list(Image.objects.values_list("public_id", flat=True)[:2])},
+        "quarantine": {"public_id": list(Image.objects.values_list("public_id", flat=True)[:1])},
+        "rendition": {"name": list(Rendition.objects.order_by("pk").values_list("name", flat=True))},
+        "upload": {"public_id": [Upload.objects.get().public_id]},
+        "prediction-import": {"public_id": [run.entry.public_id, Upload.objects.get().public_id]},
+        "prediction-run": {"public_id": [run.public_id]},
+        "model": {"public_id": [ModelEntry.objects.get().public_id]},
+    }
+    anywhere: dict[str, list[Any]] = {
+        "slug": [bank.slug],
+        "number": [1, 2],
+        "pk": list(User.objects.order_by("pk").values_list("pk", flat=True)),
+        "membership": [1],
+        "first": [0],
+        "second": [1],
+        "form": ["csv", "json"],
+        "width": ["one"],
+        "name": ["accuracy"],
+        "report_id": [AnalysisReport.objects.get().public_id],
+    }
+    closest = max((page for page in of_page if name.startswith(page)), key=len, default="")
+    return {**anywhere, **of_page.get(closest, {})}.get(part, [NOBODY])
+
+
+def everything(truth: Truth, folder: Path, *, only: str = "") -> tuple[Recording, set[tuple[str, int]]]:
+    """Three cases are read, then every address is asked for in three ways; which page answered how."""
+    answered: set[tuple[str, int]] = set()
+    with world_of(truth, folder, n_cases=9, n_practice=0) as (world, web):
+        walk = Walk(world, web)
+        walk.enter()
+        state = walk.begin()
+        for _case in range(3):
+            state = walk.read(state)
+        for name, address in addresses(world):
+            if not name.startswith(only):
+                continue
+            answered |= {(name, ask(address).status_code) for ask in (web.get, web.head, web.post)}
+        recording = recording_of(world, web)
+    return recording, answered
+
+
+def test_every_address_is_the_same_in_both_worlds_and_tells_nothing(tmp_path: Path) -> None:
+    one, answered = everything(ONE, tmp_path)
+    other, again = everything(OTHER, tmp_path)
+    assert difference(one, other) == ""
+    assert answered == again
+    assert len(one.exchanges) > 900
+    for recording in (one, other):
+        assert Search(recording.truth.tokens()).leaks(recording.exchanges) == []
+    assert not [name for name, status in answered if status == 500]
+    shown = {name for name, status in answered if status == 200 and not name.startswith("reading-")}
+    assert shown == SHOWN
+
+
+def test_a_page_of_coordinators_that_opens_to_the_reader_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access, "knows_study", lambda _person, _study: True)
+    leaky, answered = everything(ONE, tmp_path, only="study-watch")
+    assert ("study-watch", 200) in answered
+    assert Search(ONE.tokens()).leaks(leaky.exchanges)
