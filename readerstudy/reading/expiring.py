@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from functools import reduce
+from operator import and_
 
 from django.db import transaction
+from django.db.models import F, Q
+from django.db.models.functions import Coalesce
 
 from annotation.audit.recording import record
 from annotation.kept_queries import KeptQuery
@@ -17,17 +21,22 @@ from readerstudy.reading.practice import settle_block
 
 LEFT_AFTER = timedelta(minutes=30)  # a reader who has finished
 FORGOTTEN_AFTER = timedelta(hours=12)  # a reader who has not
+_ENDS = ("enrolment__study__closed_at", "enrolment__withdrawn_at", "enrolment__replaced_at", "until")
+_AFTER_IT = reduce(and_, (Q(**{f"{end}__isnull": True}) | Q(**{f"{end}__gte": F("over")}) for end in _ENDS))
 _OPEN = KeptQuery(lambda pk: Reading.objects.filter(enrolment=pk, closed_at__isnull=True), int)
 
 
 def sweep_readings(at: datetime) -> int:
     """Close the cases whose time ended some while ago, and end the sessions that nobody sits at.
 
-    Safe to run at any time and by several workers at once. Returns how many cases were closed.
+    A case that the end of the study or of its reader's part interrupted stays open: no answer could be taken in the
+    time that was left. Safe to run at any time and by several workers at once. Returns how many cases were closed.
     """
     end_left_sessions(at=at)
     due = Reading.objects.filter(closed_at__isnull=True, deadline_at__lt=at - GRACE - ON_THE_WAY)
-    return sum(close_reading(pk, at=at) for pk in due.values_list("pk", flat=True))
+    until = Coalesce("enrolment__deadline_at", "enrolment__study__deadline_at")
+    ran_out = due.annotate(until=until, over=F("deadline_at") + GRACE).filter(_AFTER_IT)
+    return sum(close_reading(pk, at=at) for pk in ran_out.values_list("pk", flat=True))
 
 
 @transaction.atomic

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.jobs.sweeping import SWEEPS
 from annotation.models import AuditEvent
-from readerstudy.models import Enrolment, Response
+from readerstudy.models import Enrolment, ReaderStudy, Response
 from readerstudy.reading.expiring import close_reading, sweep_readings
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, reading_at
@@ -109,6 +109,31 @@ def test_a_case_that_never_was_on_screen_does_not_run_out(desk_with: MakeDesk) -
     desk = desk_with(time_limit_s=30)
     desk.open(desk.places[0], 0)
     assert sweep_readings(later(9_999)) == 0
+
+
+@pytest.mark.parametrize(
+    ("table", "end"),
+    [
+        (ReaderStudy, "closed_at"),
+        (ReaderStudy, "deadline_at"),
+        (Enrolment, "deadline_at"),
+        (Enrolment, "withdrawn_at"),
+        (Enrolment, "replaced_at"),
+    ],
+)
+@pytest.mark.parametrize(("second", "n_closed"), [(31, 0), (32, 1), (50, 1)])
+def test_a_case_that_an_end_of_reading_interrupts_does_not_run_out(
+    timed: Desk, table: type[ReaderStudy | Enrolment], end: str, second: int, n_closed: int
+) -> None:
+    """The reader still had time for it and could not use it: it is missing, whenever the worker runs, and not wrong."""
+    table._default_manager.update(**{end: later(second)})
+    assert sweep_readings(later(9_999)) == Response.objects.count() == n_closed
+
+
+def test_a_later_deadline_of_the_reader_counts(timed: Desk) -> None:
+    ReaderStudy.objects.update(deadline_at=later(10))
+    Enrolment.objects.update(deadline_at=later(9_000))
+    assert sweep_readings(later(9_999)) == 1
 
 
 def test_workers_run_the_sweep() -> None:
