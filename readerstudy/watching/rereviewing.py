@@ -58,8 +58,11 @@ def mixture_of(study: ReaderStudy, threshold_percent: int) -> Mixture:
         n_wrong[one.case_id] += not one.is_right
     rows = study.cases.filter(block=Block.MAIN, voiding__isnull=True).select_related("revision__question")
     cases = [case for case in rows.order_by("number") if n[case.pk] >= FEWEST_ANSWERS]
-    missed = [case for case in cases if 100 * n_wrong[case.pk] >= threshold_percent * n[case.pk]]
-    others = [case for case in cases if case not in missed]
+    missed: list[StudyCase] = []
+    others: list[StudyCase] = []
+    for case in cases:
+        is_missed = 100 * n_wrong[case.pk] >= threshold_percent * n[case.pk]
+        (missed if is_missed else others).append(case)
     return Mixture(threshold_percent, missed, _ranked(others, study.seed)[: len(missed)])
 
 
