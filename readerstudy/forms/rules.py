@@ -77,7 +77,10 @@ class RulesForm(DraftForm):
         help_text=_("So many of the next cases a reader's page may hold, also when the network is gone. Two to ten."),
     )
     break_every = _whole(_("Offer a break every … cases"), _("Empty: no break is offered."), 1, 1000)
-    may_pause = _switch(_("Readers may pause"), _("A pause takes effect after the case; the clock does not run in it."))
+    may_pause = _switch(
+        _("Readers may pause"),
+        _("After the case, or at once, which hides and marks it. It does not count as reading time; a limit goes on."),
+    )
     practice_pass = _whole(
         _("Right answers needed in the practice block"),
         _("Empty: the practice block need not be passed, only worked through."),
