@@ -14,6 +14,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.demonstration import accounts, parts
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
+        from annotation.people import barring
         from annotation.people.waiting import register_work
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
@@ -25,6 +26,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.design.showing import shows_to_coordinators
         from readerstudy.design.studies import use_of_bank
         from readerstudy.design.vetoing import readers_do_not_review
+        from readerstudy.enrolling.refusals import readers_look_nothing_up
         from readerstudy.enrolling.waiting import waiting_studies
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.listing import runs_on_bank
@@ -42,6 +44,7 @@ class ReaderstudyConfig(AppConfig):
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
         vetoes.register("readers", readers_do_not_review)
+        barring.register("readers", readers_look_nothing_up)
         showings.register("readings", shows_images)
         showings.register("coordinators of studies", shows_to_coordinators)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")

@@ -49,7 +49,7 @@ def accept_as_new_person(
 
 @transaction.atomic
 def accept_as(person: User, invitation: Invitation, *, at: datetime) -> None:
-    """Add the role to an account. Raises InvitationClosed, OtherPersonInvited, OwnInvitation."""
+    """Add the role to an account. Raises InvitationClosed, OtherPersonInvited, OwnInvitation, RoleBarred."""
     held = _held_open(invitation, at)
     refusal = refusal_for(person, held)
     if refusal is not None:

@@ -9,12 +9,17 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import Membership, ReviewRound, User
+from annotation.people.barring import reasons_against
 from annotation.people.inviting import revoke_issued_by
 from annotation.people.scope import check_scope
 
 
 class OwnRoles(Exception):
     """Nobody changes their own roles: somebody else has to agree."""
+
+
+class RoleBarred(Exception):
+    """The person must not hold this role now; the sentence says why."""
 
 
 class LastAdministrator(Exception):
@@ -25,7 +30,7 @@ class LastAdministrator(Exception):
 def grant(
     person: User, role: Role, *, actor: User, at: datetime, review_round: ReviewRound | None = None
 ) -> Membership:
-    """Give a role. Giving it twice changes nothing. Raises OwnRoles, RoleNotThere."""
+    """Give a role. Giving it twice changes nothing. Raises OwnRoles, RoleNotThere, RoleBarred."""
     check_scope(role, review_round)
     _check_is_not_self(person, actor)
     return add_role(person, role, review_round, granted_by=actor, actor=actor, at=at)
@@ -52,11 +57,13 @@ def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_roun
 def add_role(
     person: User, role: Role, review_round: ReviewRound | None, *, granted_by: User | None, actor: User, at: datetime
 ) -> Membership:
-    """Write one membership in the transaction of the act that decided on it."""
+    """Write one membership in the transaction of the act that decided on it. Raises RoleBarred."""
     membership, is_new = Membership.objects.get_or_create(
         user=person, role=role, round=review_round, defaults={"granted_by": granted_by, "granted_at": at}
     )
     if is_new:
+        if reasons := reasons_against(person, role, review_round):
+            raise RoleBarred(" ".join(reasons))
         forget_roles(person)
         record("role.granted", actor=actor, at=at, subject=person, facts=_facts(role, review_round))
     return membership

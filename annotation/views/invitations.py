@@ -21,6 +21,7 @@ from annotation.enums import Role
 from annotation.forms.people import AcceptForm, InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
 from annotation.people import accepting, inviting, mailing
+from annotation.people.granting import RoleBarred
 from annotation.people.joining import AddressTaken
 from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account, people_of
@@ -136,6 +137,8 @@ def _accept_as_logged_in(request: HttpRequest, invited: Invitation, person: User
             accepting.accept_as(person, invited, at=timezone.now())
         except accepting.InvitationClosed as closed:
             return _closed_page(request, why_closed(closed.why), 410)
+        except RoleBarred as barred:
+            return _closed_page(request, str(barred), 409)
         messages.success(request, _("Your account has the role now: %(role)s.") % {"role": invited.get_role_display()})
         return redirect("home")
     context = {"invitation": invited, "refusal": refusal.__name__ if refusal else ""}

@@ -82,6 +82,8 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             granting.grant(somebody, data["role"], review_round=data["round"], actor=request.user, at=timezone.now())
         except granting.OwnRoles:
             form.add_error(None, own_roles())
+        except granting.RoleBarred as barred:
+            form.add_error("role", str(barred))
         except RoleNotThere:
             form.add_error("role", _("This role is held on the whole site, not in one round. Leave the round empty."))
         else:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from django.utils.translation import gettext as _
 
 from annotation.enums import Role
-from annotation.models import Membership, Question, User
-from annotation.permissions import is_coordinator
-from readerstudy.design.vetoing import may_not_read
-from readerstudy.models import CaseSet, ReaderStudy, StudyRole
+from annotation.models import Membership, Question, ReviewRound, SampledQuestion, User
+from annotation.permissions import is_administrator, is_coordinator
+from readerstudy.design.vetoing import OVER, may_not_read
+from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyRole
 
 
 def reasons_against(person: User, study: ReaderStudy, case_set: CaseSet) -> list[str]:
@@ -29,6 +29,29 @@ def reasons_told(person: User, study: ReaderStudy, case_set: CaseSet) -> list[st
     return reasons
 
 
+def readers_look_nothing_up(person: User, role: Role, review_round: ReviewRound | None) -> str:
+    """The rule for annotation.people.barring: whoever reads in a study gets no role that shows keys, tasks or
+    categories of its questions before it is over."""
+    if role not in (Role.COORDINATOR, Role.ADMINISTRATOR):
+        return ""
+    reads = Enrolment.objects.filter(reader=person, withdrawn_at=None, replaced_at=None)
+    reads = reads.exclude(study__state__in=OVER)
+    if review_round is not None:
+        sampled = SampledQuestion.objects.filter(plan=review_round.plan_id).values("revision__question")
+        reads = reads.filter(study__cases__revision__question__in=sampled)
+    enrolment = reads.select_related("study").first()
+    if enrolment is None:
+        return ""
+    facts = {"name": person.name, "study": enrolment.study.name}
+    return (
+        _(
+            "%(name)s reads in the study “%(study)s”, and could look up its answers with this role. Give it when the "
+            "study is closed."
+        )
+        % facts
+    )
+
+
 def _by_role(person: User, study: ReaderStudy) -> list[str]:
     """Whoever made the study, and whoever can look up its keys or see what its reviewers said of them."""
     reasons = []
@@ -36,6 +59,8 @@ def _by_role(person: User, study: ReaderStudy) -> list[str]:
         reasons.append(_("%(name)s designed this study.") % {"name": person.name})
     if is_coordinator(person) or StudyRole.objects.filter(study=study, user=person).exists():
         reasons.append(_("%(name)s coordinates, and so can look up the answers.") % {"name": person.name})
+    if is_administrator(person):
+        reasons.append(_("%(name)s administers the site, and so can look up categories.") % {"name": person.name})
     questions = Question.objects.filter(revisions__in=study.cases.values("revision"))
     oversees = Membership.objects.filter(
         user=person, role=Role.COORDINATOR, round__plan__questions__revision__question__in=questions
