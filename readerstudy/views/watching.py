@@ -56,6 +56,7 @@ def _around(study: ReaderStudy, coordinates: bool) -> dict[str, Any]:
         "deadline": study_deadline_text(study),
         "looks": looks_before_closing(study),
         "is_open": is_open,
+        "takes_readers": takes_readers(study),
         "may_see": may_see_results(study),
         "n_unfinished": unfinished(study).count(),
         "can_send": can_send(),

@@ -46,7 +46,7 @@ class Mixture:
 def mixture_of(study: ReaderStudy, threshold_percent: int) -> Mixture:
     """Controls are drawn by the seed of the study from the cases below the threshold, as many as were missed.
 
-    Raises StudyRefused before closing and for a threshold out of range.
+    Raises StudyRefused before closing, for a threshold out of range, and where no case has answers enough.
     """
     if not may_see_results(study):
         raise StudyRefused(_("Before closing nobody knows which cases were missed."))
@@ -58,6 +58,10 @@ def mixture_of(study: ReaderStudy, threshold_percent: int) -> Mixture:
         n_wrong[one.case_id] += not one.is_right
     rows = study.cases.filter(block=Block.MAIN, voiding__isnull=True).select_related("revision__question")
     cases = [case for case in rows.order_by("number") if n[case.pk] >= FEWEST_ANSWERS]
+    if not cases:
+        raise StudyRefused(
+            _("No case has answers of %(n)s readers: nobody knows which were missed.") % {"n": FEWEST_ANSWERS}
+        )
     missed: list[StudyCase] = []
     others: list[StudyCase] = []
     for case in cases:
@@ -71,14 +75,18 @@ def send_to_rereview(
 ) -> ReviewRound:
     """A draft round without reviewers. Which cases are which is kept in the audit log of the study.
 
-    Choosing them is a look at results and unblinds the study. Raises StudyRefused where nothing was missed or no
-    control is left, as mixture_of, and for a name that is taken.
+    Choosing them is a look at results and unblinds the study. Raises StudyRefused where nothing was missed or fewer
+    controls are left than cases were missed, as mixture_of, and for a name that is taken.
     """
     mixture = mixture_of(study, threshold_percent)
     if not mixture.missed:
         raise StudyRefused(_("No case was missed that often: lower the error rate."))
-    if not mixture.controls:
-        raise StudyRefused(_("No case is left to mix in: raise the error rate."))
+    n_missed, n_controls = len(mixture.missed), len(mixture.controls)
+    if n_controls < n_missed:
+        sentence = _(
+            "%(missed)s cases were missed that often, and only %(left)s are left to mix in: raise the error rate."
+        )
+        raise StudyRefused(sentence % {"missed": n_missed, "left": n_controls})
     mixed = _ranked([*mixture.missed, *mixture.controls], study.seed + 1)
     with transaction.atomic():
         hold_study(study)

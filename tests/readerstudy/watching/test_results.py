@@ -181,12 +181,31 @@ def test_rates_that_say_nothing(missed: ReaderStudy, cora: User, noon: datetime,
 def test_a_round_needs_both_kinds_and_a_free_name(
     missed: ReaderStudy, study: ReaderStudy, cora: User, noon: datetime
 ) -> None:
-    with pytest.raises(StudyRefused, match="No case was missed that often"):
-        send_to_rereview(closed(study), 100, name="Again", actor=cora, at=noon)  # one answer of each is too few
+    with pytest.raises(StudyRefused, match="No case has answers of 2 readers"):
+        send_to_rereview(closed(study), 100, name="Again", actor=cora, at=noon)
     send_to_rereview(closed(missed), 100, name="Again", actor=cora, at=noon)
     with pytest.raises(StudyRefused, match="named “Again” exists already"):
         send_to_rereview(missed, 100, name="Again", actor=cora, at=noon)
     assert ReviewRound.objects.count() == 1
+
+
+def test_where_most_were_missed_nothing_could_hide_them(rita: User, remo: User, cora: User, noon: datetime) -> None:
+    study = make_study(n_cases=5)
+    for person in (rita, remo):
+        for place in places_of(enrol(study, person)):
+            read(place, {"option": "A" if place.case.number <= 3 else "B"})
+    with pytest.raises(StudyRefused, match="3 cases were missed that often, and only 2 are left to mix in"):
+        send_to_rereview(closed(study), 100, name="Again", actor=cora, at=noon)
+    assert not ReviewRound.objects.exists()
+
+
+def test_a_rate_that_no_case_reaches(rita: User, remo: User, cora: User, noon: datetime) -> None:
+    study = make_study(n_cases=2)
+    for person in (rita, remo):
+        for place in places_of(enrol(study, person)):
+            read(place, {"option": "B"})
+    with pytest.raises(StudyRefused, match="No case was missed that often: lower the error rate"):
+        send_to_rereview(closed(study), 100, name="Again", actor=cora, at=noon)
 
 
 def test_the_kinds_are_told_when_the_round_has_closed(missed: ReaderStudy, cora: User, noon: datetime) -> None:

@@ -237,5 +237,5 @@ def test_the_re_review(client: Client, study: ReaderStudy, cora: User, ada: User
     for given in ({"threshold": "0", "name": "Again"}, {"threshold": "50", "name": ""}, {}):
         assert client.post(page, given).status_code == 422
     answer = client.post(page, {"threshold": "50", "name": "Again"})
-    assert "No case was missed that often" in answer.content.decode()
+    assert "No case has answers of 2 readers" in answer.content.decode()
     assert not ReviewRound.objects.exists()

@@ -8,6 +8,7 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import AuditEvent, User
+from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyRole
 from tests.annotation.review.cases import OPTIONS
 from tests.conftest import make_person
@@ -153,3 +154,10 @@ def test_one_reader_closely(coordinator: Client, rita_reads: Enrolment) -> None:
     assert "another answer is stored already" in page
     assert "goes on" in page
     assert not [option for option in OPTIONS if option in page]
+
+
+def test_nobody_is_invited_once_the_study_is_closed(client: Client, cora: User, study: ReaderStudy) -> None:
+    client.force_login(cora)
+    assert "/studies/trial/invite/" in client.get(WATCH).content.decode()
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
+    assert "/studies/trial/invite/" not in client.get(WATCH).content.decode()
