@@ -80,17 +80,17 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
     """Why this person must not read in the study: sentences that a coordinator reads, none when they may.
 
     Nobody reads a question that they reviewed, adjudicated, revised or imported, nor one that is assigned to them
-    for review, nor one on the images of such a question, whose report its review opens. ``case_set``: only the cases
-    of this set and the practice block.
+    for review, nor one on the images of such a question, whose report its review opens, nor one whose key the practice
+    block of another study shows them. ``case_set``: only the cases of this set and the practice block.
     """
     cases = StudyCase.objects.filter(study=study)
     if case_set is not None:
         cases = cases.filter(Q(block=Block.PRACTICE) | Q(sets=case_set))
-    rows = list(cases.values_list(QUESTION, f"{QUESTION}__number", f"{QUESTION}__exam"))
-    number_of = {question: number for question, number, _exam in rows}
+    rows = list(cases.values_list(QUESTION, f"{QUESTION}__number", f"{QUESTION}__exam", "block"))
+    number_of = {question: number for question, number, _exam, _block in rows}
     reviewed = (
         Assignment.objects.filter(
-            reviewer=reader, revision__question__exam__in={exam for _question, _number, exam in rows}
+            reviewer=reader, revision__question__exam__in={exam for _question, _number, exam, _block in rows}
         )
         .exclude(state=AssignmentState.WITHDRAWN, opened_at=None)
         .values_list(QUESTION, f"{QUESTION}__exam")
@@ -101,9 +101,11 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
         if question in number_of:
             found["reviewed"].add(number_of[question])
         else:
-            found["beside"].update(number for _question, number, its_exam in rows if its_exam == exam)
+            found["beside"].update(number for _question, number, its_exam, _block in rows if its_exam == exam)
     for question in brought.values_list("question", flat=True):
         found["imported"].add(number_of[question])
+    for why, block, questions in _keys_elsewhere(reader, study):
+        found[why].update(number for question, number, _exam, its in rows if its == block and question in questions)
     sentences = {
         "reviewed": ngettext(
             "%(name)s reviews, or has reviewed, a question of this study: %(numbers)s.",
@@ -116,9 +118,23 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
             len(found["beside"]),
         ),
         "imported": _("%(name)s imported questions of this study, with their keys: %(numbers)s."),
+        "practised": _(
+            "%(name)s practises, or has practised, with questions of this study and sees their keys: %(numbers)s."
+        ),
+        "read": _("%(name)s reads questions, with which this study practises, in another one: %(numbers)s."),
     }
     return [
         sentence % {"name": reader, "numbers": listed([str(number) for number in sorted(found[why])])}
         for why, sentence in sentences.items()
         if found[why]
     ]
+
+
+def _keys_elsewhere(reader: User, study: ReaderStudy) -> Iterator[tuple[str, Block, set[int]]]:
+    """Which questions this person practises in other studies, with their keys, and which they are to read in others."""
+    there = _there([reader.pk]).exclude(study__state__in=OVER)
+    others = StudyCase.objects.exclude(study=study)
+    practice = others.filter(block=Block.PRACTICE)
+    practised = practice.filter(Q(study__enrolments__in=there) | Q(readings__enrolment__reader=reader))
+    yield "practised", Block.MAIN, set(practised.values_list(QUESTION, flat=True))
+    yield "read", Block.PRACTICE, set(others.filter(sets__enrolments__in=there).values_list(QUESTION, flat=True))

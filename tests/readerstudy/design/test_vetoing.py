@@ -10,7 +10,7 @@ from annotation.models import BankImport, Question, Revision, User
 from annotation.review.assigning import RoundRefused, plan_assignments
 from annotation.vetoes import vetoes
 from readerstudy.design.vetoing import may_not_read
-from readerstudy.enums import StudyState
+from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading
 from tests.annotation.review.cases import NOON, assignments_of, make_revision, make_round
 from tests.readerstudy.studies import enrol, make_study, places_of
@@ -112,6 +112,26 @@ def test_nobody_reads_what_they_reviewed_or_imported(rita: User, remo: User, cor
         assignment.opened_at = NOON if assignment.position == 1 else None
         assignment.save()
     assert may_not_read(remo, study) == ["Remo reviews, or has reviewed, a question of this study: 1."]
+
+
+def test_nobody_reads_a_question_whose_key_the_practice_of_another_study_shows(rita: User, remo: User) -> None:
+    first = make_study("First", n_cases=1, n_practice=1)
+    second = make_study("Second", n_cases=2, n_practice=1)
+    practice = first.cases.get(block="practice")
+    second.cases.filter(block="main", number=1).update(revision=practice.revision)
+    mine = enrol(first, rita)
+    sentence = "Rita practises, or has practised, with questions of this study and sees their keys: 1001."
+    assert may_not_read(rita, second) == [sentence]
+    assert may_not_read(remo, second) == []
+    Enrolment.objects.filter(pk=mine.pk).update(withdrawn_at=NOON)
+    assert may_not_read(rita, second) == []
+    place = places_of(mine, Block.PRACTICE)[0]
+    Reading.objects.create(enrolment=mine, case=practice, arm=first.arms.get(), presented=place, opened_at=NOON)
+    assert may_not_read(rita, second) == [sentence]
+    enrol(second, remo)
+    assert may_not_read(remo, first) == ["Remo reads questions, with which this study practises, in another one: 1001."]
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
+    assert may_not_read(remo, first) == []
 
 
 def test_another_set_can_still_be_read(rita: User) -> None:
