@@ -13,7 +13,7 @@ from readerstudy.analysis.seeing import check_may_see, see_analysis
 from readerstudy.analysis.settings import DRAWS, SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.studies import StudyRefused
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
 

@@ -15,11 +15,12 @@ from readerstudy.design.checking import notes_of, problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.indications import indication_notes
 from readerstudy.design.listing import plan_of_list
-from readerstudy.design.parsing import MAX_BYTES, FileRefused, parse_cases
+from readerstudy.design.parsing import FileRefused, parse_cases
 from readerstudy.design.plan import Plan, read_plan
 from readerstudy.design.planfields import PlanRefused
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block
+from readerstudy.management.arguments import read_file, read_json
 from readerstudy.models import ReaderStudy
 
 
@@ -75,25 +76,6 @@ class Command(BaseCommand):
             seed=options["seed"],
             n_readers=options["readers"],
         )
-
-
-def read_file(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}. Name a file that can be read.", returncode=2) from None
-
-
-def read_json(path: Path) -> object:
-    data = read_file(path)
-    if len(data) > MAX_BYTES:
-        raise CommandError(f"{path} is larger than 32 MB.", returncode=2)
-    try:
-        found: object = json.loads(data.decode("utf-8-sig"))
-    except (ValueError, RecursionError):
-        raise CommandError(f"{path} is not a JSON file.", returncode=2) from None
-    return found
 
 
 def as_json(study: ReaderStudy) -> dict[str, Any]:

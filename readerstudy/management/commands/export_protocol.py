@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.exports.files import whole_file
 from readerstudy.design.exporting import export_protocol
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from readerstudy.analysis.seeing import check_may_see, see_analysis
 from readerstudy.design.studies import StudyRefused
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.looking import newest_analysis
 from readerstudy.watching.breaking_glass import SHORTEST_REASON

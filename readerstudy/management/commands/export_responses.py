@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Q
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
 from annotation.exports.tables import Format, write_codebook
 from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table
+from readerstudy.management.arguments import find_study
 from readerstudy.models import ReaderStudy
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
 
@@ -63,11 +63,3 @@ class Command(BaseCommand):
         except OSError as failure:
             raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
         self.stdout.write(f"{written.n_rows} rows in {path}, what the columns mean in {codebook.name}")
-
-
-def find_study(wanted: str) -> ReaderStudy:
-    found = ReaderStudy.objects.filter(Q(name=wanted) | Q(slug=wanted)).first()
-    if found is None:
-        names = ", ".join(ReaderStudy.objects.values_list("slug", flat=True)[:20]) or "none so far"
-        raise CommandError(f"There is no study named {wanted!r}. Studies: {names}.", returncode=2)
-    return found

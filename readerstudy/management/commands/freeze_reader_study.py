@@ -12,7 +12,7 @@ from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import IndicationsNotRead, sha256_of_told, told_cases
 from readerstudy.design.studies import StudyRefused
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study
 
 
 class Command(BaseCommand):

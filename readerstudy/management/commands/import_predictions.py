@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import QuestionBank
 from readerstudy.enums import PredictionForm
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import ModelRefused, find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions

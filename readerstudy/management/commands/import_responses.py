@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study
 from readerstudy.reading.importing import ResponsesImported, import_responses
 
 SHOWN = 20

@@ -12,8 +12,7 @@ from django.utils import timezone
 from readerstudy.design.parsing import FileRefused, parse_voidings
 from readerstudy.design.studies import StudyRefused
 from readerstudy.design.voiding import VoidingsRefused, import_voidings
-from readerstudy.management.commands.create_study import read_file
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study, read_file
 
 
 class Command(BaseCommand):

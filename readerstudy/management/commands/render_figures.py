@@ -12,7 +12,7 @@ from annotation.exports.files import whole_file
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.design.studies import StudyRefused
 from readerstudy.figures.forms import FigureForm, Width
-from readerstudy.management.commands.export_responses import find_study
+from readerstudy.management.arguments import find_study
 from readerstudy.results.figure_files import figure_file
 from readerstudy.results.looking import newest_analysis, stored_result
 from readerstudy.results.naming import reader_names

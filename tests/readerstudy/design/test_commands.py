@@ -128,6 +128,17 @@ def test_an_exported_plan_makes_the_same_study_again(tmp_path: Path) -> None:
     assert orders[0] == orders[1]
 
 
+def test_a_word_that_could_mean_two_studies_means_none(tmp_path: Path) -> None:
+    """The name of one is the address of the other."""
+    make_questions(3)
+    for name in ("Trial", "trial"):
+        make(tmp_path, 1, 2, 3, name=name)
+    assert "could mean" in refused("freeze_reader_study", "trial")
+    assert not ReaderStudy.objects.exclude(state="draft").exists()
+    run("freeze_reader_study", "Trial")
+    assert ReaderStudy.objects.exclude(state="draft").get().name == "Trial"
+
+
 def test_after_closing_anybody_can_check_protocol_and_keys(tmp_path: Path) -> None:
     """The lines of docs/reader-studies.md, on an exported file."""
     make_questions(3)
