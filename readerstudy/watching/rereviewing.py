@@ -84,7 +84,8 @@ def send_to_rereview(
     n_missed, n_controls = len(mixture.missed), len(mixture.controls)
     if n_controls < n_missed:
         sentence = _(
-            "%(missed)s cases were missed that often, and only %(left)s are left to mix in: raise the error rate."
+            "Too few cases are left to mix in: %(left)s, for %(missed)s that were missed that often. Raise the error "
+            "rate, or review all cases of the study instead."
         )
         raise StudyRefused(sentence % {"missed": n_missed, "left": n_controls})
     mixed = _ranked([*mixture.missed, *mixture.controls], study.seed + 1)
