@@ -80,8 +80,12 @@ def check_contact(contact: str) -> str:
 
 
 def find_bank(wanted: str) -> QuestionBank:
-    """The bank of this name or address. Raises StudyRefused where there is none, and for an archived one."""
-    bank = QuestionBank.objects.filter(Q(name=wanted) | Q(slug=wanted)).first()
+    """The bank at this address, by which plans name it, or else of this name.
+
+    Raises StudyRefused where there is none, and for an archived one.
+    """
+    called = {bank.slug: bank for bank in QuestionBank.objects.filter(Q(name=wanted) | Q(slug=wanted))}
+    bank = called.get(wanted) or next(iter(called.values()), None)
     if bank is None:
         names = ", ".join(QuestionBank.objects.values_list("name", flat=True)[:20]) or _("none so far")
         raise StudyRefused(_("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names})

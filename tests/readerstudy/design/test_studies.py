@@ -169,6 +169,16 @@ def test_a_copy_is_a_draft_with_the_same_cases(cora: User) -> None:
     assert next_free_name("Other (x)") == "Other (x) (2)"
 
 
+def test_a_copy_stays_with_its_bank_whatever_another_one_is_called() -> None:
+    """A plan names its bank by the address, which can be the name of another bank."""
+    bank = make_questions(name="Übung")
+    study = create_study(plan_for(bank), actor=None, at=NOON)
+    other = make_questions(name="Other")
+    other.name = bank.slug
+    other.save()
+    assert copy_study(study, actor=None, at=NOON).bank == bank
+
+
 def test_every_state_can_be_reached_and_all_but_the_last_be_left() -> None:
     assert set(TRANSITIONS) == set(StudyState)
     assert {to for after in TRANSITIONS.values() for to in after} == set(StudyState) - {StudyState.DRAFT}
