@@ -82,7 +82,7 @@ class Standing:
 
     @property
     def is_finished(self) -> bool:
-        return self.block == Block.MAIN and self.n > 0 and self.done >= self.n
+        return self.block == Block.MAIN and self.n > 0 and self.done >= self.n and self.run_out is None
 
 
 def standing_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> Standing:
@@ -133,6 +133,12 @@ def named_place(enrolment: Enrolment, public_id: str) -> PresentedCase:
 def last_place(enrolment: Enrolment) -> PresentedCase | None:
     """The place that was closed last: the highest of the main block, before it of the practice block."""
     return _LAST.first(enrolment.pk)
+
+
+def last_answered_place(enrolment: Enrolment) -> PresentedCase | None:
+    """The same of those that the reader answered; the time of a later one may have ended."""
+    answered = PLACES.filter(order__enrolment=enrolment, reading__responses__is_confirmed=True)
+    return answered.order_by("block", "-position").first()
 
 
 def last_exam(enrolment: Enrolment) -> int | None:

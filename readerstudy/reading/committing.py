@@ -33,8 +33,8 @@ from readerstudy.reading.holding import (
     rules_of,
 )
 from readerstudy.reading.keys import check_key
-from readerstudy.reading.limits import judge
-from readerstudy.reading.opening import open_next
+from readerstudy.reading.limits import judge, taken_ms
+from readerstudy.reading.opening import open_answered
 from readerstudy.reading.practice import settle_block
 
 _insert = KeptInsert(Response)
@@ -70,7 +70,7 @@ def commit_answer(
 
     A case that the program closed when its time ended still takes the reader's own answer, which stands beside. Raises
     OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, NotSeen, NoSuchImage, NotArmed, NotYet,
-    ReadingPaused, GuessMissing, ConfidenceMissing, NotTheReader.
+    GuessMissing, ConfidenceMissing, NotTheReader.
     """
     check_key(answer.key)
     with transaction.atomic():
@@ -99,7 +99,7 @@ def _commit(
     _check_answer(place, answer, rules)
     if reading is None:  # its opening was lost on the way
         close_run_out(held, actor=actor, at=at)
-        reading = open_next(held, place, pen, at=at)
+        reading = open_answered(held, place, pen, at=at)
     response = _response(held, place, reading, answer, rules, pen, at=at)
     _insert(response)
     reading.closed_at = reading.closed_at or at
@@ -129,8 +129,7 @@ def _response(
     judged = judge(
         declined=answer.declined,
         time_limit_s=rules.time_limit_s,
-        client_ms=measured.elapsed_ms,
-        painted_at=reading.painted_at,
+        client_ms=taken_ms(told.seen.events, measured.elapsed_ms, painted_at=reading.painted_at, at=at),
         deadline_at=reading.deadline_at,
         at=at,
     )

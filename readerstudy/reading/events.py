@@ -34,7 +34,7 @@ class TooManyEvents(Exception):
 
 @dataclass(frozen=True)
 class Told:
-    """All that is known of the clock of a case, and in how many sittings it was told."""
+    """All that is known of the clock of a case, and the sittings in which it was opened or something was told."""
 
     seen: Witnessed
     sessions: frozenset[int]
@@ -72,13 +72,14 @@ def opened_reading(place: PresentedCase) -> Reading:
 
 def witness(reading: Reading, trace: Trace, *, session: ReadingSession, at: datetime) -> Told:
     """Store the events that came with an answer, and return all that there are."""
-    stored = [row for row in _STORED(reading.pk) if row[0] != SERVER]
+    rows = _STORED(reading.pk)
+    stored = [row for row in rows if row[0] != SERVER]
     new = new_events(trace, {(row[0], row[1]) for row in stored})
     insert_events(reading, trace.page, new, session=session, at=at)
-    rows = [*(row[:6] for row in stored), *(row_of(trace.page, event) for event in new)]
+    seen = [*(row[:6] for row in stored), *(row_of(trace.page, event) for event in new)]
     return Told(
-        witnessed(rows, is_damaged=trace.is_damaged),
-        frozenset({session.pk, *(row[6] for row in stored if row[6] is not None)}),
+        witnessed(seen, is_damaged=trace.is_damaged),
+        frozenset({session.pk, *(row[6] for row in rows if row[6] is not None)}),
     )
 
 

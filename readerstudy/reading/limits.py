@@ -1,14 +1,17 @@
 """The time limit of a case: when it ends, whether an answer was made in time, when the program closes it. Pure.
 
-An answer is judged on the client's clock from painted to commit, because the way to the server takes as long as it
-takes. The deadline on the server only says when a case without an answer is over.
+An answer is judged on the client's monotonic clock from painted to commit, because the way to the server takes as long
+as it takes. The deadline on the server only says when a case without an answer is over.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from annotation.enums import EventKind
+from annotation.timing.durations import ClockEvent
 from readerstudy.design.rules import GRACE_MS
 from readerstudy.enums import ResponseState
 
@@ -44,22 +47,39 @@ def is_to_be_closed(deadline_at: datetime | None, at: datetime) -> bool:
     return deadline_at is not None and at > deadline_at + GRACE + ON_THE_WAY
 
 
+def taken_ms(
+    events: Sequence[ClockEvent], elapsed_ms: float | None, *, painted_at: datetime | None, at: datetime
+) -> float:
+    """How long the case had been on screen when it was answered, to be judged by.
+
+    The monotonic clock of the page says it. Several loads of a page, or two devices, have only their times of day in
+    common (``elapsed_ms``), which may be wrong: it was no longer than the server knows. Without either the server's own
+    times stand in.
+    """
+    monotonic_ms = _monotonic_ms(events) if elapsed_ms is not None else None
+    if monotonic_ms is not None:
+        return monotonic_ms
+    server_ms = (at - painted_at).total_seconds() * 1000 if painted_at is not None else 0.0
+    return server_ms if elapsed_ms is None else min(elapsed_ms, server_ms)
+
+
+def _monotonic_ms(events: Sequence[ClockEvent]) -> float | None:
+    """First painted to last commit, where one page has told everything."""
+    painted = [event.client_ms for event in events if event.kind == EventKind.PAINTED]
+    submitted = [event.client_ms for event in events if event.kind == EventKind.SUBMITTED]
+    if len({event.page for event in events}) != 1 or not painted or not submitted:
+        return None
+    return max(0.0, max(submitted) - min(painted))
+
+
 def judge(
-    *,
-    declined: bool,
-    time_limit_s: int | None,
-    client_ms: float | None,
-    painted_at: datetime | None,
-    deadline_at: datetime | None,
-    at: datetime,
+    *, declined: bool, time_limit_s: int | None, client_ms: float, deadline_at: datetime | None, at: datetime
 ) -> Judged:
-    """``client_ms``: painted to commit on the device; where it is not known, the server's own times stand in."""
+    """``client_ms``: see taken_ms."""
     state = ResponseState.DECLINED if declined else ResponseState.ANSWERED
     if time_limit_s is None:
         return Judged(state)
     limit_ms = time_limit_s * 1000
-    if client_ms is None:
-        client_ms = (at - painted_at).total_seconds() * 1000 if painted_at is not None else 0.0
     if client_ms > limit_ms + GRACE_MS:
         return Judged(ResponseState.LATE, limit_ms=limit_ms)
     return Judged(state, delivered_late=deadline_at is not None and at > deadline_at)

@@ -46,20 +46,36 @@ def open_place(enrolment: Enrolment, public_id: str, *, session: str, actor: Use
     pen = hold_pen(held, session, at=at)
     close_run_out(held, actor=actor, at=at)
     place = named_place(held, public_id)
-    return reading_of(place) or open_next(held, place, pen, at=at)
+    reading = reading_of(place)
+    if reading is not None:
+        return reading
+    _check_turn(held, place, at=at)
+    if held.paused_at is not None:
+        raise ReadingPaused(f"enrolment {held.public_id} is paused")
+    return _open(held, place, pen, at=at)
 
 
-def open_next(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at: datetime) -> Reading:
-    """Make the reading of a place that was never opened. Raises what open_place raises."""
-    rules = rules_of(held)
-    standing = standing_of(held, rules, at=at)
+def open_answered(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at: datetime) -> Reading:
+    """Open the place of an answer whose opening was lost; during a break too, since the answer may be older.
+
+    Raises NotArmed, NotYet, GuessMissing, ConfidenceMissing.
+    """
+    _check_turn(held, place, at=at)
+    return _open(held, place, pen, at=at)
+
+
+def _check_turn(held: Enrolment, place: PresentedCase, *, at: datetime) -> None:
+    """Raises NotArmed and NotYet."""
+    standing = standing_of(held, rules_of(held), at=at)
     if place not in standing.armed:
         raise NotArmed(f"place {place.public_id} is not armed")
     if place != standing.current:
         raise NotYet(f"place {place.public_id} is not the next one")
-    if held.paused_at is not None:
-        raise ReadingPaused(f"enrolment {held.public_id} is paused")
-    _check_said(held, rules)
+
+
+def _open(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at: datetime) -> Reading:
+    """Raises GuessMissing and ConfidenceMissing."""
+    _check_said(held, rules_of(held))
     reading = Reading(
         enrolment=held,
         case_id=place.case_id,

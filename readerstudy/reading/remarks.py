@@ -13,7 +13,7 @@ from annotation.models import User
 from readerstudy.design.rules import CHANCES, Rules
 from readerstudy.enums import RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
-from readerstudy.reading.armed import last_place, named_place
+from readerstudy.reading.armed import last_answered_place, last_place, named_place
 from readerstudy.reading.choosing import NoSuchOption, check_option
 from readerstudy.reading.events import opened_reading
 from readerstudy.reading.holding import check_may_read, hold_enrolment, hold_pen, rules_of
@@ -45,8 +45,8 @@ def make_remark(enrolment: Enrolment, public_id: str, said: Said, *, session: st
     """Store a remark; the same key again returns what is stored.
 
     A guess and confidence are taken for the case that was answered last until the next one opens, a slip until the
-    next answer; a fault for every case that was opened. Raises RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing,
-    NotArmed, NotOpened, ReadingRefused, NotTheReader.
+    next answer, also when the time of a case has ended since; a fault for every case that was opened. Raises
+    RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing, NotArmed, NotOpened, ReadingRefused, NotTheReader.
     """
     check_key(said.key)
     held = hold_enrolment(enrolment, actor=actor)
@@ -84,7 +84,8 @@ def _check(held: Enrolment, place: PresentedCase, reading: Reading, said: Said, 
 
 
 def _check_last(held: Enrolment, place: PresentedCase, reading: Reading, said: Said) -> None:
-    if last_place(held) != place:
+    last = last_answered_place(held) if said.kind == RemarkKind.SLIP else last_place(held)
+    if last != place:
         raise RemarkTooLate(f"place {place.public_id} is not the last one")
     response = Response.objects.filter(reading=reading, is_confirmed=True).first()
     if response is None:

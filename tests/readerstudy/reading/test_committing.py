@@ -219,6 +219,24 @@ def test_a_case_taken_up_on_another_device_is_flagged(desk: Desk) -> None:
     assert "resumed" in response.time_flags
 
 
+def test_a_case_that_another_sitting_opened_is_flagged_although_nothing_more_was_heard_of_it(desk: Desk) -> None:
+    """The browser crashed before it told its clock."""
+    place = desk.places[0]
+    desk.open(place, 1)
+    second = Desk(desk.enrolment)
+    second.begin(60)
+    second.paint(place, 61)
+    assert second.commit(place, "A", seconds=69).time_flags == ["resumed"]
+
+
+def test_an_answer_from_before_a_break_is_taken_during_it(desk: Desk) -> None:
+    """It was given without a connection, on a device that did not know of the break; its opening was refused."""
+    painted = desk.painted(desk.places[0], 1_000)
+    desk.pause(2)
+    assert desk.commit(desk.places[0], "B", seconds=5, events=(painted,)).option == "B"
+    assert desk.state(6).paused
+
+
 def test_a_voided_case_is_still_read_and_stays_stored(desk: Desk) -> None:
     from readerstudy.models import Voiding
 

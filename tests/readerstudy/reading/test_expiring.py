@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.enums import EventKind
 from annotation.jobs.sweeping import SWEEPS
 from annotation.models import AuditEvent
+from annotation.timing.parsing import SentEvent, Trace
 from readerstudy.models import Enrolment, ReaderStudy, Response
 from readerstudy.reading.expiring import close_reading, sweep_readings
 from tests.readerstudy.reading.conftest import MakeDesk
-from tests.readerstudy.reading.desk import Desk, reading_at
+from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later
 
 pytestmark = pytest.mark.django_db
@@ -138,3 +140,43 @@ def test_a_later_deadline_of_the_reader_counts(timed: Desk) -> None:
 
 def test_workers_run_the_sweep() -> None:
     assert "readerstudy.reading.expiring.sweep_readings" in SWEEPS
+
+
+def test_a_time_of_day_that_jumps_makes_no_answer_late(timed: Desk) -> None:
+    """The clock of the device is set right by an hour while the case is on screen: its monotonic clock decides."""
+    end = SentEvent(99, EventKind.SUBMITTED, 20_000, 1_763_000_000_000.0 + 3_600_000 + 20_000)
+    response = timed.commit(timed.places[0], "B", seconds=20, trace=Trace(timed.page, (end,)))
+    assert (response.option, response.state, response.delivered_late) == ("B", "answered", False)
+
+
+def test_the_time_of_day_of_another_device_makes_no_answer_late(timed: Desk) -> None:
+    """The second device is two minutes ahead; the server saw the case painted twenty seconds before the answer."""
+    second = Desk(timed.enrolment)
+    second.begin(5, take_over=True)
+    ahead = 1_763_000_000_000.0 + 120_000
+    kinds = ((EventKind.PAINTED, 8_000.0), (EventKind.SUBMITTED, 20_000.0))
+    told = tuple(SentEvent(n, kind, ms, ahead + ms) for n, (kind, ms) in enumerate(kinds))
+    response = second.commit(timed.places[0], "B", seconds=20, trace=Trace(second.page, told))
+    assert (response.state, response.delivered_late) == ("answered", False)
+
+
+def test_an_answer_after_the_limit_is_late_over_two_loads_of_the_page_as_well(timed: Desk) -> None:
+    timed.page = new_key()
+    timed.paint(timed.places[0], 20)
+    assert timed.commit(timed.places[0], "B", seconds=40).state == "late"
+
+
+def test_an_answer_that_was_made_in_time_after_a_reload_may_come_late(timed: Desk) -> None:
+    timed.page = new_key()
+    response = timed.commit(timed.places[0], "B", seconds=500, ms=25_000)
+    assert (response.state, response.delivered_late) == ("answered", True)
+
+
+def test_the_last_case_that_ran_out_is_closed_before_the_reader_is_told_that_all_is_done(desk_with: MakeDesk) -> None:
+    desk = desk_with(n_cases=1, time_limit_s=30)
+    desk.open(desk.places[0], 0)
+    desk.paint(desk.places[0], 0)
+    shown = desk.state(33)
+    assert (shown.cases, shown.finished, Enrolment.objects.get().finished_at) == ([], False, None)
+    desk.begin(34)
+    assert (desk.state(34).finished, Enrolment.objects.get().finished_at) == (True, later(34))

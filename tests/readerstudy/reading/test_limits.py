@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.enums import EventKind
+from annotation.timing.durations import ClockEvent
 from readerstudy.reading.limits import (
     Judged,
     deadline_after,
@@ -12,19 +14,20 @@ from readerstudy.reading.limits import (
     judge,
     seconds_left,
     state_without_answer,
+    taken_ms,
 )
 from tests.readerstudy.studies import later
 
 
 def judged(client_s: float | None, received_s: float, limit: int | None = 30, *, declined: bool = False) -> Judged:
     """Painted on the server at 0."""
+    at = later(received_s)
     return judge(
         declined=declined,
         time_limit_s=limit,
-        client_ms=None if client_s is None else client_s * 1000,
-        painted_at=later(0),
+        client_ms=taken_ms((), None, painted_at=later(0), at=at) if client_s is None else client_s * 1000,
         deadline_at=deadline_after(later(0), limit),
-        at=later(received_s),
+        at=at,
     )
 
 
@@ -46,6 +49,22 @@ def test_the_clock_of_the_device_decides(client_s: float | None, received_s: flo
     assert judged(client_s, received_s) == expected
 
 
+def shown(page: str, *, day_ms: float = 0.0) -> list[ClockEvent]:
+    """On screen for eight seconds of this page's own clock."""
+    ends = ((EventKind.PAINTED, 1_000.0), (EventKind.SUBMITTED, 9_000.0))
+    return [ClockEvent(page, n, kind, ms, day_ms + ms) for n, (kind, ms) in enumerate(ends)]
+
+
+def test_one_page_is_judged_by_its_monotonic_clock_whatever_its_time_of_day_says() -> None:
+    assert taken_ms(shown("a"), 3_608_000, painted_at=later(0), at=later(5)) == 8_000
+
+
+@pytest.mark.parametrize(("elapsed_ms", "received_s", "expected"), [(9_000, 500, 9_000), (130_000, 12, 12_000)])
+def test_two_pages_took_no_longer_than_the_server_knows(elapsed_ms: int, received_s: int, expected: int) -> None:
+    events = [*shown("a"), *shown("b", day_ms=120_000)]
+    assert taken_ms(events, elapsed_ms, painted_at=later(0), at=later(received_s)) == expected
+
+
 def test_without_a_limit_nothing_is_late() -> None:
     assert judged(9_000, 9_000, None) == Judged("answered")  # type: ignore[arg-type]
 
@@ -56,8 +75,7 @@ def test_cannot_tell_can_be_late_as_well() -> None:
 
 
 def test_what_was_never_painted_for_the_server_is_in_time() -> None:
-    found = judge(declined=False, time_limit_s=30, client_ms=None, painted_at=None, deadline_at=None, at=later(99))
-    assert found == Judged("answered")  # type: ignore[arg-type]
+    assert taken_ms((), None, painted_at=None, at=later(99)) == 0
 
 
 def test_the_grace_and_the_way() -> None:

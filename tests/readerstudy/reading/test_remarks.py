@@ -197,6 +197,16 @@ def test_a_slip_can_be_told_until_the_next_answer(desk: Desk) -> None:
         desk.say(desk.places[0], "slip", "D", seconds=16)
 
 
+def test_a_slip_can_be_told_after_a_case_that_ran_out(desk_with: MakeDesk) -> None:
+    """Until the next answer: the end of the time is none."""
+    desk = desk_with(time_limit_s=30)
+    desk.read(desk.places[0], "B", seconds=1)
+    desk.open(desk.places[1], 10)
+    desk.paint(desk.places[1], 10)
+    desk.open(desk.places[2], 50)
+    assert desk.say(desk.places[0], "slip", "C", seconds=51).value == "C"
+
+
 @pytest.mark.parametrize("value", ["B", "E", ""])
 def test_a_slip_means_another_option(desk: Desk, value: str) -> None:
     desk.read(desk.places[0], "B", seconds=1)
@@ -219,7 +229,7 @@ def test_nothing_slips_without_an_answer(desk_with: MakeDesk) -> None:
     desk.paint(desk.places[0], 0)
     desk.choose(desk.places[0], "A", 1, 5)
     desk.open(desk.places[1], 40)
-    with pytest.raises(RemarkRefused):
+    with pytest.raises(RemarkTooLate):
         desk.say(desk.places[0], "slip", "C", seconds=41)
 
 
