@@ -71,6 +71,11 @@ export class Outbox {
     return found && Object.fromEntries(found.fields);
   }
 
+  /** The newest thing of one of these kinds that the server does not have yet, or undefined. */
+  newest(...kinds) {
+    return this.items.findLast((item) => kinds.includes(item.kind));
+  }
+
   add(item) {
     if (item.kind === "choice" || item.kind === "commit") this.dropChoices(item.place);
     this.items.push(item);

@@ -6,9 +6,10 @@ export class Pauses {
     Object.assign(this, { sitting, urls, isAsked: false });
   }
 
-  /** What the server says: whether a pause goes on. */
+  /** Whether a pause goes on: what this device has not sent yet is newer than what the server says. */
   take({ paused }) {
-    this.isOn = paused && !this.sitting.outbox.has("resume", "");
+    const unsent = this.sitting.outbox.newest("pause", "resume");
+    this.isOn = unsent ? unsent.kind === "pause" : paused;
   }
 
   later() {

@@ -32,7 +32,7 @@ export class Saying {
   /** Pauses and breaks hide the line; who goes away there has to know that this device still has answers. */
   unsent(n) {
     const text = n ? this.words.unsent.replace("{n}", n) : "";
-    for (const place of document.querySelectorAll("[data-unsent]")) {
+    for (const place of document.querySelectorAll(".room-cover [data-unsent]")) {
       if (place.textContent !== text) place.textContent = text;
       place.hidden = !n;
     }

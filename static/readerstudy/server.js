@@ -4,11 +4,12 @@ import { bodyOf, request } from "../annotation/review/sending.js";
 
 const MOST_MS = 20_000; // an answer that has not come by then does not come
 
+/** What the server says; null where it says nothing that this page understands. */
 function read(text) {
   try {
-    return JSON.parse(text) ?? {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return null;
   }
 }
 
@@ -22,7 +23,7 @@ export class Server {
   }
 
   /**
-   * { status, said }: status 0 where nobody answered. Without `values` it is a GET. The session and the token are those
+   * { status, said }: status 0 where nobody answered, or something in between that says "200" to everything. Without `values` it is a GET. The session and the token are those
    * of the moment in which it is sent; a token that is refused is fetched anew, once.
    */
   async ask(url, values) {
@@ -47,7 +48,9 @@ export class Server {
     const body = values && bodyOf([...values, ["session", this.session]]);
     try {
       const answer = await request(url, body, { signal: AbortSignal.timeout(MOST_MS), cache: "no-store" });
-      return { status: answer.status, said: read(await answer.text()) };
+      const said = read(await answer.text());
+      const isOurs = said || !answer.ok || answer.status === 204;
+      return { status: isOurs ? answer.status : 0, said: said ?? {} };
     } catch {
       return { status: 0, said: {} };
     }

@@ -48,7 +48,7 @@ export class Sitting {
     this.remarks = new Remarks(words, (place, url, fields) => this.outbox.add({ kind: "remark", place, url, fields }));
     this.remarks.onSaid = (text) => this.saying.note(text);
     this.covers = new Covers(byId("content"), (on) => this.blank("cover", on));
-    this.limit = new Limit(byId("room-clock"), () => this.answers.timeIsOver());
+    this.limit = new Limit(byId("room-clock"), `${name} limit`, () => this.answers.timeIsOver());
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.blank("small", on));
   }
 
@@ -180,8 +180,10 @@ export class Sitting {
     this.head(one);
     screen.arrive(one.views, true, one.id);
     clock.begin(one.id, one.urls.events);
-    if (!one.opened && !outbox.has("open", one.id)) outbox.add({ kind: "open", place: one.id, url: one.urls.open, fields: [] });
-    if (one.painted && one.seconds_left !== null) limit.begin(one.seconds_left, one.heardAt);
+    const isAgain = one.opened || outbox.has("open", one.id);
+    if (!isAgain) outbox.add({ kind: "open", place: one.id, url: one.urls.open, fields: [] });
+    for (const fields of clock.takeLeft(one.id)) outbox.add({ kind: "events", place: one.id, url: one.urls.events, fields });
+    if (rules.time_limit_s && isAgain) one.painted = limit.goOn(rules.time_limit_s, one.id, one.seconds_left, one.heardAt);
     this.answers.renew();
   }
 
@@ -195,7 +197,7 @@ export class Sitting {
     const { time_limit_s } = this.state.rules;
     if (time_limit_s && !one.painted) {
       one.painted = true;
-      this.limit.begin(time_limit_s);
+      this.limit.start(time_limit_s, one.id);
       this.tellPainted(one);
     }
     this.prepare();
@@ -226,8 +228,9 @@ export class Sitting {
   async askAgain() {
     if (this.isAskingAgain) return;
     this.isAskingAgain = true;
+    const { time_limit_s } = this.state.rules;
     for (let attempt = 0; this.isWaiting && !this.isLeaving; attempt++) {
-      await this.refresh();
+      await (time_limit_s ? this.join() : this.refresh()); // who joins has the last case closed whose time has ended
       if (this.isWaiting) await patience(attempt);
     }
     this.isAskingAgain = false;
@@ -249,7 +252,10 @@ export class Sitting {
   }
 
   refused(item, status, said) {
-    if (CLOSED.includes(said.reason)) return void this.leaveFor(this.data.entryUrl);
+    if (CLOSED.includes(said.reason)) {
+      if (!this.outbox.nAnswers) this.leaveFor(this.data.entryUrl); // the server keeps what else this device has
+      return;
+    }
     this.answers.refused(item, said);
     this.refresh();
   }

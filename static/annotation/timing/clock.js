@@ -84,6 +84,14 @@ export class Clock {
     } else if (kind !== "changed" || this.isNewChange(details)) this.write(kind, details);
   }
 
+  /** What an earlier load of the page could not send of this case, as fields for POSTs that whoever asks now sends. */
+  takeLeft(assignment) {
+    const mine = this.left.filter((batch) => batch.assignment === assignment);
+    this.left = this.left.filter((batch) => !mine.includes(batch));
+    this.keep();
+    return mine.map(({ page, events }) => [["page", page], ["events", JSON.stringify(bounded(events))]]);
+  }
+
   fields() {
     if (!this.current) return [];
     this.writeTools();

@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from readerstudy.models import Reading, Response
 from readerstudy.reading.expiring import close_reading
 from tests.browser.readerstudy.conftest import MakeStudy
-from tests.browser.readerstudy.reading import Device, answers_of
+from tests.browser.readerstudy.reading import Device, answers_of, lose
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -121,3 +121,47 @@ def test_laptop_sleeps_tab_hidden(device: Device, reads: MakeStudy) -> None:
     assert answer.elapsed_ms is not None
     assert answer.active_ms < 60_000 < 20 * 60_000 < answer.elapsed_ms
     assert answers_of(enrolment) == ["B"]
+
+
+def test_refresh_of_a_case_that_the_server_has_not_heard_of(device: Device, reads: MakeStudy) -> None:
+    """Shown without a connection, then loaded again: the time that is left goes on, and all of it is told."""
+    enrolment = reads(time_limit_s=600)
+    device.enter(enrolment)
+    device.sees(1)
+    device.is_ready(enrolment)
+    device.page.route("**/read/trial/cases/**", lose)
+    device.answers("1", then=2)
+    device.page.wait_for_timeout(5_000)
+    device.page.reload()
+    device.sees(2)
+    minutes, seconds = (int(part) for part in device.page.inner_text("#room-clock").split(":"))
+    assert 500 < minutes * 60 + seconds <= 595
+    device.page.unroute_all(behavior="ignoreErrors")
+    device.says("saved")
+    device.page.reload()  # the server counts from now on, the device from before
+    device.sees(2)
+    minutes, seconds = (int(part) for part in device.page.inner_text("#room-clock").split(":"))
+    assert 500 < minutes * 60 + seconds <= 595
+    device.answers("2", then=3)
+    device.says("saved")
+    answer = Response.objects.get(reading__position=2)
+    assert answer.active_ms is not None
+    assert answer.active_ms >= 5_000
+    assert "reloaded" in answer.time_flags
+
+
+def test_the_time_of_the_last_case_ends(device: Device, reads: MakeStudy) -> None:
+    """The reader goes on to the end of the study at once; no worker runs here."""
+    enrolment = reads(n_cases=1, time_limit_s=60)
+    device.page.clock.install()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("2")
+    device.says("saved")
+    device.page.clock.run_for(61_000)
+    device.is_covered("over")
+    let_time_pass(Reading.objects.get())
+    device.press("Enter")
+    device.page.clock.resume()
+    device.page.wait_for_url("**/read/trial/done/")
+    assert Response.objects.get().state == "unconfirmed"

@@ -6,15 +6,17 @@ One test for each row of the table of faults, named after it; see docs/reading.m
 from __future__ import annotations
 
 import json
+from contextlib import suppress
+from time import sleep
 from urllib.parse import parse_qs
 
 import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
-from playwright.sync_api import Route, expect
+from playwright.sync_api import Error, Route, expect
 
 from annotation.models import User
-from readerstudy.models import Response
+from readerstudy.models import ReaderStudy, RefusedAnswer, Response
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
 
@@ -56,8 +58,12 @@ def test_offline(device: Device, reads: MakeStudy) -> None:
     device.sees(1)
     device.says("saved")
     device.is_ready(enrolment)
+    before = device.page.locator(".case-images").bounding_box()
     device.cut()
     device.answers("1", then=2)
+    device.says(KEPT)
+    assert device.page.locator(".case-images").bounding_box() == before  # nothing moves that need not
+    expect(device.page.locator("#room-words")).to_be_hidden()
     banner = device.page.locator("#room-banner")
     expect(banner).to_contain_text("after this case 1 more can be read")
     device.answers("2", then=3)
@@ -212,3 +218,66 @@ def test_csrf_token_rotated(device: Device, reads: MakeStudy) -> None:
     device.says("saved")
     assert answers_of(enrolment) == ["A", "B"]
     assert statuses == [200, 403, 200] or statuses == [200, 200]  # the choice before it may have fetched the token
+
+
+NOBODY = "**/read/trial/cases/**"
+
+
+def test_a_pause_that_only_this_device_knows_of_goes_on_after_a_reload(device: Device, reads: MakeStudy) -> None:
+    """No case shows behind it that the server would not open, and whose answer it would not take."""
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.is_ready(enrolment)
+    for address in (NOBODY, "**/read/trial/pause/"):
+        device.page.route(address, lose)
+    device.press("t", "Enter")
+    device.answers("1")
+    device.is_covered("paused")
+    device.has_kept(enrolment, "commit", "pause")
+    device.page.reload()
+    device.is_covered("paused")
+    device.page.unroute_all(behavior="ignoreErrors")
+    device.has_kept(enrolment)
+    device.is_covered("paused")
+    device.press("Enter")
+    device.sees(2)
+    device.answers("2", then=3)
+    device.says("saved")
+    assert answers_of(enrolment) == ["A", "B"]
+
+
+def test_what_another_server_says_acknowledges_nothing(device: Device, reads: MakeStudy) -> None:
+    """A page of a proxy that answers "200" to everything: the same key is sent until the answer is stored."""
+    enrolment = reads()
+    device.page.route("**/commit/", lambda route: route.fulfill(status=200, body="<p>Back soon.</p>"), times=1)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.says(KEPT)
+    device.says("saved")
+    assert answers_of(enrolment) == ["B"]
+
+
+def test_all_answers_on_the_device_are_kept_by_a_study_that_was_closed_meanwhile(
+    device: Device, reads: MakeStudy
+) -> None:
+    enrolment = reads()
+    device.enter(enrolment)
+    device.sees(1)
+    device.is_ready(enrolment)
+    device.cut()
+    device.answers("1", then=2)
+    device.answers("2", then=3)
+    ReaderStudy.objects.update(state="closed")
+
+    def take_a_second(route: Route) -> None:
+        sleep(1)
+        with suppress(Error):  # the page went away
+            route.continue_()
+
+    device.page.route("**/commit/", take_a_second)
+    device.mend()
+    device.page.wait_for_url("**/read/trial/")
+    kept = RefusedAnswer.objects.order_by("pk").values_list("presented__position", "option", "reason")
+    assert list(kept) == [(1, "A", "study_closed"), (2, "B", "study_closed")]
