@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass
+from pathlib import Path
 
 MAX_BYTES = 32 * 1024 * 1024
 COLUMNS = ("case", "reason")
@@ -22,6 +23,11 @@ class VoidingRow:
     row: int
     case: str
     reason: str
+
+
+def storable_name(path: Path) -> str:
+    """What a file is called; a question mark for each byte of its name that is no text."""
+    return path.name.encode("utf-8", "replace").decode()
 
 
 def parse_cases(data: bytes) -> list[str]:

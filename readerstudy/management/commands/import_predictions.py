@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import QuestionBank
+from readerstudy.design.parsing import storable_name
 from readerstudy.enums import PredictionForm
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
@@ -52,7 +53,7 @@ class Command(BaseCommand):
         study = find_study(options["study"]) if options["study"] else None
         target = Target.of_study(study) if study else Target(find_bank(options["bank"]))
         form = None if options["form"] == "auto" else PredictionForm(options["form"])
-        file = SentFile(path.name, read_content(path), form, options["duplicates"])
+        file = SentFile(storable_name(path), read_content(path), form, options["duplicates"])
         result = import_predictions(
             self._entry(options["model"].strip(), options["version"]),
             target,

@@ -10,6 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from readerstudy.design.parsing import storable_name
 from readerstudy.management.arguments import find_study
 from readerstudy.reading.importing import ResponsesImported, import_responses
 
@@ -38,7 +39,7 @@ class Command(BaseCommand):
         except OSError as failure:
             raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure
         result = import_responses(
-            study, name=path.name, content=content, actor=None, at=timezone.now(), dry_run=options["dry_run"]
+            study, name=storable_name(path), content=content, actor=None, at=timezone.now(), dry_run=options["dry_run"]
         )
         if options["json"]:
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from readerstudy.design.parsing import FileRefused, parse_voidings
+from readerstudy.design.parsing import FileRefused, parse_voidings, storable_name
 from readerstudy.design.studies import StudyRefused
 from readerstudy.design.voiding import VoidingsRefused, import_voidings
 from readerstudy.management.arguments import find_study, read_file
@@ -27,7 +27,9 @@ class Command(BaseCommand):
         study, path = find_study(options["study"]), options["file"]
         try:
             rows, bad = parse_voidings(read_file(path))
-            done = import_voidings(study, rows, source=path.name, actor=None, at=timezone.now(), unreadable=bad)
+            done = import_voidings(
+                study, rows, source=storable_name(path), actor=None, at=timezone.now(), unreadable=bad
+            )
         except VoidingsRefused as refusal:
             errors = [{"row": row, "message": why} for row, why in refusal.rows]
             if options["json"]:

@@ -276,7 +276,11 @@ def test_voidings_come_in_whole_or_not_at_all(tmp_path: Path) -> None:
     first = json.loads(run("import_voidings", good, "--study", "Trial", "--json"))
     again = json.loads(run("import_voidings", good, "--study", "Trial", "--json"))
     assert (first["n_stored"], again["n_stored"], again["n_there"]) == (1, 0, 1)
-    voiding = Voiding.objects.get()
+    old = good.rename(tmp_path / "t\udcfcr.csv")
+    old.write_text("case,reason\n3,faulty\n")
+    run("import_voidings", old, "--study", "Trial")
+    assert Voiding.objects.get(source="t?r.csv").reason == "faulty"
+    voiding = Voiding.objects.get(source="voidings.csv")
     assert (voiding.case.number, voiding.reason, voiding.source, voiding.before_unblinding) == (
         2,
         "two options, both right",

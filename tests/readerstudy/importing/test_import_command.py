@@ -94,6 +94,12 @@ def test_no_study_and_no_file(study: ReaderStudy, file: Path, tmp_path: Path) ->
         assert refusal.value.returncode == 2
 
 
+def test_a_file_whose_name_is_no_text(study: ReaderStudy, file: Path) -> None:
+    """A name from an old archive is bytes that no database holds."""
+    told(str(file.rename(file.with_name("t\udcfcr.csv"))))
+    assert Response.objects.earliest("pk").source.startswith("t?r.csv sha256:")
+
+
 def test_what_came_in_goes_out_again(study: ReaderStudy, file: Path, tmp_path: Path) -> None:
     told(str(file))
     path = tmp_path / "out.csv"
