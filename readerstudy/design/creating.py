@@ -29,8 +29,9 @@ def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: Reade
     Raises StudyRefused for a name that is taken, an unknown or archived bank and cases that cannot be had, and
     PlanRefused for a draw that cannot be read; then nothing is stored.
     """
-    name = check_name(plan.name)
     bank = find_bank(plan.bank)
+    QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)  # who clicks twice finds the name taken
+    name = check_name(plan.name)
     study = ReaderStudy.objects.create(
         name=name,
         slug=free_slug(name, among=ReaderStudy.objects.all(), otherwise="study"),

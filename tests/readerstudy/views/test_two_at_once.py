@@ -1,19 +1,22 @@
-"""Two coordinators who store the same page in the very same instant: the second is told, on either database."""
+"""The same page sent twice in the very same instant: one is stored and the other is told, on either database."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from threading import Barrier, BrokenBarrierError
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 from django.db import connections
 from django.test import Client
 
 from annotation.models import User
+from readerstudy.design import creating
 from readerstudy.forms.drafts import DraftForm
+from tests.readerstudy.design.made import make_questions
 from tests.readerstudy.views.drafts import make_draft
 from tests.readerstudy.views.test_cases import asked
 from tests.readerstudy.views.test_design_steps import rules_sent
@@ -21,6 +24,7 @@ from tests.readerstudy.views.test_design_steps import rules_sent
 TOGETHER = 0.5  # seconds that one waits for the other between comparing and storing
 
 Sent = dict[str, Any]
+Checked, Answer = TypeVar("Checked"), TypeVar("Answer")
 
 
 @pytest.mark.django_db(transaction=True)
@@ -40,23 +44,44 @@ def test_one_is_stored_and_the_other_is_told(
     address = f"/studies/trial/{step}/"
     people = [Client(), Client()]
     sent = [as_seen(client, cora, address, fields) for client, fields in zip(people, (first, second), strict=True)]
-    compare, meeting = DraftForm.is_overtaken, Barrier(2)
+    monkeypatch.setattr(DraftForm, "is_overtaken", together(DraftForm.is_overtaken))
+    assert sent_at_once(people, address, sent) == [302, 422]
 
-    def compare_together(form: DraftForm) -> bool:
-        found = compare(form)
+
+@pytest.mark.django_db(transaction=True)
+def test_who_clicks_twice_makes_one_study(cora: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    bank = make_questions(1)
+    people = [Client(), Client()]
+    for client in people:
+        client.force_login(cora)
+    monkeypatch.setattr(creating, "check_name", together(creating.check_name))
+    assert sent_at_once(people, "/studies/new/", [{"name": "Trial", "bank": bank.slug}] * 2) == [302, 422]
+
+
+def together(check: Callable[[Checked], Answer]) -> Callable[[Checked], Answer]:
+    """A check after which two wait for each other, as far as the other comes to it at all."""
+    meeting = Barrier(2)
+
+    def checked(what: Checked) -> Answer:
+        answer = check(what)
         with suppress(BrokenBarrierError):
             meeting.wait(TOGETHER)
-        return found
+        return answer
 
-    def store(client: Client, fields: Sent) -> int:
+    return checked
+
+
+def sent_at_once(people: list[Client], address: str, sent: list[Sent]) -> list[int]:
+    """The statuses of what is sent there by both at the same time, sorted."""
+
+    def send(client: Client, fields: Sent) -> int:
         try:
             return client.post(address, fields).status_code
         finally:
             connections.close_all()
 
-    monkeypatch.setattr(DraftForm, "is_overtaken", compare_together)
     with ThreadPoolExecutor(2) as threads:
-        assert sorted(threads.map(store, people, sent)) == [302, 422]
+        return sorted(threads.map(send, people, sent))
 
 
 def as_seen(client: Client, person: User, address: str, fields: Sent) -> Sent:
