@@ -24,7 +24,8 @@ from tests.readerstudy.views.test_design_steps import rules_sent
 TOGETHER = 0.5  # seconds that one waits for the other between comparing and storing
 
 Sent = dict[str, Any]
-Checked, Answer = TypeVar("Checked"), TypeVar("Answer")
+Checked = TypeVar("Checked")
+Answer = TypeVar("Answer")
 
 
 @pytest.mark.django_db(transaction=True)
