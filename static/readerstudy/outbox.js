@@ -1,4 +1,5 @@
 // What the reader did, on its way to the server: in order, one at a time, kept on this device until it is acknowledged.
+// A case that comes again, because its answer was not taken, goes before later ones.
 //
 //   outbox.add({ kind: "commit", place, url, fields: [["key", uuid], ["option", "B"], ...] });
 //
@@ -22,6 +23,7 @@ export class Outbox {
   constructor(keeping, server, { onStored, onRefused, onLost, onChange }) {
     Object.assign(this, { keeping, server, onStored, onRefused, onLost, onChange });
     this.items = [];
+    this.again = new Set(); // places whose answer was not taken: until there is another, the server opens no later one
     this.isHeld = true; // until this page may write
     this.cut = ""; // "line": nobody answers; "server": it cannot store anything now
     this.sending = null; // a promise while something is under way
@@ -33,8 +35,15 @@ export class Outbox {
     await Promise.all(this.items.map((item) => item.keeping));
     if (!this.keeping.isLasting) return;
     const kept = await this.keeping.all();
-    if (this.keeping.isLasting) this.items = kept.filter((item) => !item.refused);
+    if (this.keeping.isLasting) this.put(kept);
     this.onChange();
+  }
+
+  put(kept) {
+    const waiting = kept.filter((item) => !item.refused);
+    this.again = new Set(kept.filter((item) => item.refused).map((item) => item.place));
+    const isFirst = (item) => this.again.has(item.place);
+    this.items = [...waiting.filter(isFirst), ...waiting.filter((item) => !isFirst(item))];
   }
 
   get length() {
@@ -78,7 +87,8 @@ export class Outbox {
 
   add(item) {
     if (item.kind === "choice" || item.kind === "commit") this.dropChoices(item.place);
-    this.items.push(item);
+    const later = this.again.has(item.place) ? this.items.findIndex(({ place }) => !this.again.has(place)) : -1;
+    this.items.splice(later < 0 ? this.items.length : later, 0, item);
     this.keep(item);
     this.onChange();
     this.send();
@@ -152,6 +162,7 @@ export class Outbox {
   /** An answer that the server does not take is not thrown away: it stays on the device, and is not sent again. */
   async putAside(item, status) {
     this.items = this.items.filter((other) => other !== item);
+    this.again.add(item.place);
     const number = item.keeping ? await item.keeping : item.number;
     const { kind, place, url, fields } = item;
     if (number !== null) await this.keeping.put({ kind, place, url, fields, number, refused: status });

@@ -281,3 +281,23 @@ def test_all_answers_on_the_device_are_kept_by_a_study_that_was_closed_meanwhile
     device.page.wait_for_url("**/read/trial/")
     kept = RefusedAnswer.objects.order_by("pk").values_list("presented__position", "option", "reason")
     assert list(kept) == [(1, "A", "study_closed"), (2, "B", "study_closed")]
+
+
+def test_a_case_whose_answer_was_not_taken_comes_again_and_goes_out_before_later_ones(
+    device: Device, reads: MakeStudy
+) -> None:
+    """Something in between refused it: the server still waits for this case, and opens no later one."""
+    enrolment = reads()
+    device.page.route("**/commit/", lambda route: route.fulfill(status=413, body="Too large"), times=1)
+    device.enter(enrolment)
+    device.sees(1)
+    device.is_ready(enrolment)
+    with device.page.expect_response("**/state/**"):
+        device.answers("1", then=2)
+    device.is_told("kept on this device")
+    device.answers("2", then=1)
+    device.page.reload()
+    device.sees(1)
+    device.answers("3", then=3)
+    device.says("saved")
+    assert answers_of(enrolment) == ["C", "B"]
