@@ -1,8 +1,9 @@
-"""A reader in the middle of a study asks for every address of the site: no answer tells one world from the other."""
+"""In the middle of a study every address of the site is asked for: no answer tells one world from the other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from enum import StrEnum
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,11 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.models import Assignment, Image, Job, Rendition, Upload, User
 from readerstudy.exports.exporting import Table
-from readerstudy.models import Analysis, AnalysisReport, ModelEntry, PredictionRun
+from readerstudy.models import Analysis, AnalysisReport, Enrolment, ModelEntry, PredictionRun
 from readerstudy.views import access
+from tests.annotation.review.cases import NOON
+from tests.conftest import make_person
+from tests.readerstudy.blinding.recording import Recorder
 from tests.readerstudy.blinding.searching import Search
 from tests.readerstudy.blinding.session import Recording, difference, recording_of, world_of
 from tests.readerstudy.blinding.walk import NOBODY, Walk
@@ -22,9 +26,27 @@ from tests.readerstudy.studies import places_of
 
 pytestmark = pytest.mark.django_db
 ENDS = frozenset({"logout", "reading-withdraw", "reading-consent"})  # the session, or taking part
-SHOWN = {  # beside the pages of the own study
-    *("home", "profile", "password-change", "password-reset", "password-reset-sent", "password-reset-confirm"),
-    *("jobs", "reading", "readings", "rendition", "review-rounds"),
+
+PAGES = {"home", "profile", "password-change", "jobs", "review-rounds", "readings"}
+OPEN = {"password-reset", "password-reset-sent", "password-reset-confirm"}
+ENTRY = {"reading", "reading-consent-copy", "reading-state"}
+STEPS = {"reading-room", "reading-session", "reading-facts", "reading-display", "reading-instructions", "rendition"}
+
+
+class As(StrEnum):
+    """Who asks, after three cases were read."""
+
+    READER = "reader"
+    LEFT = "who left"
+    STRANGER = "stranger"
+    NOBODY = "nobody"
+
+
+SHOWN = {  # which pages answer
+    As.READER: PAGES | OPEN | ENTRY | STEPS,
+    As.LEFT: PAGES | OPEN | ENTRY,
+    As.STRANGER: PAGES | OPEN,
+    As.NOBODY: OPEN | {"login"},
 }
 
 
@@ -92,8 +114,8 @@ def meant(name: str, part: str, world: World) -> list[Any]:
     return {**anywhere, **of_page.get(closest, {})}.get(part, [NOBODY])
 
 
-def everything(truth: Truth, folder: Path, *, only: str = "") -> tuple[Recording, set[tuple[str, int]]]:
-    """Three cases are read, then every address is asked for in three ways; which page answered how."""
+def everything(truth: Truth, folder: Path, who: As, *, only: str = "") -> tuple[Recording, set[tuple[str, int]]]:
+    """Every address is asked for in three ways; which page answered how."""
     answered: set[tuple[str, int]] = set()
     with world_of(truth, folder, n_cases=9, n_practice=0) as (world, web):
         walk = Walk(world, web)
@@ -101,6 +123,7 @@ def everything(truth: Truth, folder: Path, *, only: str = "") -> tuple[Recording
         state = walk.begin()
         for _case in range(3):
             state = walk.read(state)
+        become(who, world, web)
         for name, address in addresses(world):
             if not name.startswith(only):
                 continue
@@ -109,23 +132,32 @@ def everything(truth: Truth, folder: Path, *, only: str = "") -> tuple[Recording
     return recording, answered
 
 
-def test_every_address_is_the_same_in_both_worlds_and_tells_nothing(tmp_path: Path) -> None:
-    one, answered = everything(ONE, tmp_path)
-    other, again = everything(OTHER, tmp_path)
+def become(who: As, world: World, web: Recorder) -> None:
+    if who == As.LEFT:
+        Enrolment.objects.filter(pk=world.enrolment.pk).update(withdrawn_at=NOON)
+    elif who != As.READER:
+        web.client.logout()
+    if who == As.STRANGER:
+        web.client.force_login(make_person("Stan"))
+
+
+@pytest.mark.parametrize("who", list(As))
+def test_every_address_is_the_same_in_both_worlds_and_tells_nothing(who: As, tmp_path: Path) -> None:
+    one, answered = everything(ONE, tmp_path, who)
+    other, again = everything(OTHER, tmp_path, who)
     assert difference(one, other) == ""
     assert answered == again
     assert len(one.exchanges) > 900
     for recording in (one, other):
         assert Search(recording.truth.tokens()).leaks(recording.exchanges) == []
     assert not [name for name, status in answered if status == 500]
-    shown = {name for name, status in answered if status == 200 and not name.startswith("reading-")}
-    assert shown == SHOWN
+    assert {name for name, status in answered if status == 200} == SHOWN[who]
 
 
 def test_a_page_of_coordinators_that_opens_to_the_reader_is_found(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(access, "knows_study", lambda _person, _study: True)
-    leaky, answered = everything(ONE, tmp_path, only="study-watch")
+    leaky, answered = everything(ONE, tmp_path, As.READER, only="study-watch")
     assert ("study-watch", 200) in answered
     assert Search(ONE.tokens()).leaks(leaky.exchanges)
