@@ -96,12 +96,15 @@ def set_painted(held: Enrolment, reading: Reading, trace: Trace, *, at: datetime
 
 
 def time_of(reading: Reading, told: Told, *, at: datetime) -> Durations:
-    """First painted to the commit. A clock that could not be read, and a second sitting, are flagged."""
+    """First painted to the commit. A clock that cannot be read or was set back, and a second sitting, are flagged."""
     measured = durations(told.seen.events, server_elapsed_ms=since_opening_ms(reading.opened_at, at))
     if TimeFlag.ABOVE_SERVER in measured.flags:  # opened while the network was away: ask what is known of the page
         measured = durations(told.seen.events, server_elapsed_ms=_most_elapsed_ms(reading, told, at=at))
     more = {TimeFlag.MALFORMED} if told.seen.is_damaged else set()
-    more |= {TimeFlag.RESUMED} if len(told.sessions) > 1 else set()
+    if len(told.sessions) > 1:
+        more |= {TimeFlag.RESUMED}
+    elif _is_told_after_the_answer(told.seen.events):
+        more |= {TimeFlag.CLOCK_BACKWARDS}
     flags = tuple(flag for flag in TimeFlag if flag in more or flag in measured.flags)
     if told.seen.is_damaged:
         return Durations(None, None, None, flags)
@@ -141,6 +144,18 @@ def _most_elapsed_ms(reading: Reading, told: Told, *, at: datetime) -> float | N
     earlier = [Heard(*row) for row in before.values_list("page", "client_ms", "received_at")]
     started = ReadingSession.objects.filter(pk__in=told.sessions).order_by("started_at").first()
     return most_elapsed_ms(_painted(told.seen.events), earlier, begun_at=started.started_at if started else None, at=at)
+
+
+def _is_told_after_the_answer(events: Sequence[ClockEvent]) -> bool:
+    """Whether, by the time of day, another load of the page told something after the answer: nothing can have been."""
+    answered = max(
+        (event for event in events if event.kind == EventKind.SUBMITTED),
+        key=lambda event: event.wall_ms or 0,
+        default=None,
+    )
+    if answered is None or answered.wall_ms is None:
+        return False
+    return any(event.page != answered.page and (event.wall_ms or 0) > answered.wall_ms for event in events)
 
 
 def _painted(events: Sequence[ClockEvent]) -> ClockEvent | None:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from annotation.enums import EventKind
 from annotation.timing import witnessed
+from annotation.timing.parsing import Trace
 from readerstudy.models import ReadingSession, TimingEvent
 from readerstudy.reading.events import TooManyEvents
 from readerstudy.reading.holding import NotArmed, NotOpened, ReadingRefused
-from tests.readerstudy.reading.desk import Desk, reading_at
+from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later
 
 pytestmark = pytest.mark.django_db
@@ -90,6 +93,17 @@ def test_a_clock_that_runs_backwards_is_flagged(desk: Desk) -> None:
     desk.paint(desk.places[0], 10)
     back = desk.event(EventKind.HEARTBEAT, 4_000)
     assert "clock_backwards" in desk.commit(desk.places[0], events=(back,), seconds=20).time_flags
+
+
+def test_a_time_of_day_that_was_set_back_before_a_reload_is_flagged(desk: Desk) -> None:
+    """What the first load told lies after the answer then: its seconds are missing from the time."""
+    desk.open(desk.places[0], 1)
+    desk.paint(desk.places[0], 10)
+    desk.page, hour = new_key(), 3_600_000.0
+    told = [desk.painted(desk.places[0], 1_000), desk.event(EventKind.SUBMITTED, 9_000)]
+    back = tuple(replace(event, wall_ms=(event.wall_ms or 0) + 20_000 - hour) for event in told)
+    response = desk.commit(desk.places[0], seconds=30, trace=Trace(desk.page, back))
+    assert (response.active_ms, response.time_flags) == (8_000, ["clock_backwards"])
 
 
 def test_cases_that_were_read_offline_keep_their_times(desk: Desk) -> None:
