@@ -6,19 +6,18 @@ One test for each row of the table of faults, named after it; see docs/reading.m
 from __future__ import annotations
 
 import json
-from contextlib import suppress
-from time import sleep
 from urllib.parse import parse_qs
 
 import pytest
 from django.contrib.sessions.models import Session
 from django.test import Client
-from playwright.sync_api import Error, Route, expect
+from playwright.sync_api import Route, expect
 
 from annotation.models import User
 from readerstudy.models import ReaderStudy, RefusedAnswer, Response
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import KEPT, Device, answers_of, lose
+from tests.readerstudy.studies import places_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -270,14 +269,13 @@ def test_all_answers_on_the_device_are_kept_by_a_study_that_was_closed_meanwhile
     device.answers("1", then=2)
     device.answers("2", then=3)
     ReaderStudy.objects.update(state="closed")
-
-    def take_a_second(route: Route) -> None:
-        sleep(1)
-        with suppress(Error):  # the page went away
-            route.continue_()
-
-    device.page.route("**/commit/", take_a_second)
-    device.mend()
+    second = f"**/cases/{places_of(enrolment)[1].public_id}/commit/"
+    under_way: list[Route] = []
+    device.page.route(second, lambda route: under_way.append(route))
+    with device.page.expect_request(second):
+        device.mend()
+    device.says(KEPT)  # the first one was refused, and the page stays for the second
+    under_way.pop().continue_()
     device.page.wait_for_url("**/read/trial/")
     kept = RefusedAnswer.objects.order_by("pk").values_list("presented__position", "option", "reason")
     assert list(kept) == [(1, "A", "study_closed"), (2, "B", "study_closed")]
