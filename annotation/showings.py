@@ -5,24 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
+from annotation.hooks import Hooks
+
 Rule = Callable[[int, int, datetime], bool]
-_rules: dict[str, Rule] = {}
-
-
-class RuleNameTaken(ValueError):
-    """Two rules want the same name."""
-
-
-def register(name: str, rule: Rule) -> None:
-    """Add a rule: given the ids of a person and of an exam, whether this person is shown its available images then.
-
-    Apps call this when they start. Registering the same rule again under its name changes nothing; another rule
-    under a taken name raises RuleNameTaken.
-    """
-    if _rules.get(name, rule) is not rule:
-        raise RuleNameTaken(f"a rule named {name} is there already")
-    _rules[name] = rule
+rules: Hooks[Rule] = Hooks()  # of ids of a person and an exam: whether its available images are shown to them then
 
 
 def is_shown(person_id: int, exam_id: int, at: datetime) -> bool:
-    return any(rule(person_id, exam_id, at) for rule in _rules.values())
+    return any(rule(person_id, exam_id, at) for rule in rules)

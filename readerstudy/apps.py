@@ -15,7 +15,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
         from annotation.people import barring
-        from annotation.people.waiting import register_work
+        from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
         from readerstudy.analysis.queueing import KIND
@@ -43,10 +43,10 @@ class ReaderstudyConfig(AppConfig):
         accounts.register(*ACCOUNTS)
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
-        vetoes.register("readers", readers_do_not_review)
-        barring.register("readers", readers_look_nothing_up)
-        showings.register("readings", shows_images)
-        showings.register("coordinators of studies", shows_to_coordinators)
+        vetoes.rules.register("readers", readers_do_not_review)
+        barring.rules.register("readers", readers_look_nothing_up)
+        showings.rules.register("readings", shows_images)
+        showings.rules.register("coordinators of studies", shows_to_coordinators)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.analysis.queueing.run_analysis")
@@ -54,6 +54,6 @@ class ReaderstudyConfig(AppConfig):
         register_handler(REPORT, "readerstudy.report.queueing.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.watching.reminding.sweep_reminders")
-        register_work("readerstudy.enrolling", waiting_studies)
-        register_work("studies", studies_under_way)
-        register_work("models", models_of_submitter)
+        works.register("readerstudy.enrolling", waiting_studies)
+        works.register("studies", studies_under_way)
+        works.register("models", models_of_submitter)

@@ -10,6 +10,7 @@ from django.db.models import Case, Count, Q, QuerySet, When
 from django.utils.translation import gettext
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
+from annotation.hooks import Hooks
 from annotation.models import Assignment, Image, Job, QuestionBank, ReviewRound, User
 from annotation.people.inviting import open_invitations
 from annotation.permissions import site_roles
@@ -86,26 +87,7 @@ class WorkSection:
 
 
 WorkOf = Callable[[User, datetime], WorkSection | None]
-_works: dict[str, WorkOf] = {}
-
-
-class WorkNameTaken(ValueError):
-    """Two functions want the same name."""
-
-
-def register_work(name: str, function: WorkOf) -> None:
-    """Add a section to the home page: what waits for a person at a time, or None.
-
-    Apps call this when they start. Registering the same function again under its name changes nothing; another one
-    under a taken name raises WorkNameTaken.
-    """
-    if _works.get(name, function) is not function:
-        raise WorkNameTaken(f"work named {name} is there already")
-    _works[name] = function
-
-
-def unregister_work(name: str) -> None:
-    _works.pop(name, None)
+works: Hooks[WorkOf] = Hooks()  # sections of the home page: what waits for a person at a time, or None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +122,7 @@ def what_waits(person: User, at: datetime) -> Waiting:
 
 
 def _work(person: User, at: datetime) -> list[WorkSection]:
-    found = (function(person, at) for _name, function in sorted(_works.items()))
+    found = (function(person, at) for _name, function in sorted(works.items()))
     return [section for section in found if section is not None and (section.items or section.empty)]
 
 

@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 
 from annotation.enums import RoundState
+from annotation.hooks import Hooks
 from annotation.models import QuestionBank, User
 from annotation.people import waiting
 from annotation.people.waiting import (
@@ -17,10 +18,7 @@ from annotation.people.waiting import (
     Step,
     Waiting,
     WorkItem,
-    WorkNameTaken,
     WorkSection,
-    register_work,
-    unregister_work,
     what_waits,
 )
 from annotation.views.home import next_step
@@ -40,13 +38,13 @@ ROUND = RoundWork("spring", "Spring", RoundState.OPEN, 0, 1)
 @pytest.fixture(autouse=True)
 def no_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what a test registers."""
-    monkeypatch.setattr(waiting, "_works", {})
+    monkeypatch.setattr(waiting, "works", Hooks())
 
 
 @pytest.fixture
 def registered() -> Callable[[WorkSection | None], None]:
     def register(section: WorkSection | None) -> None:
-        register_work(section.title if section else "nothing", lambda person, at: section)
+        waiting.works.register(section.title if section else "nothing", lambda person, at: section)
 
     return register
 
@@ -96,18 +94,3 @@ def test_own_cases_then_open_rounds_then_what_else_is_looked_after() -> None:
     assert url(work=[OTHER, OWN], reviews=[ROUND]) == "/review/rounds/spring/continue/"
     assert url(work=[OTHER], coordination=rounds) == "/rounds/spring/"
     assert url(work=[OTHER], coordination=Coordination([], [QuestionBank()], [])) == "/other/"
-
-
-def test_a_name_is_taken_once() -> None:
-    def none(person: User, at: datetime) -> None:
-        return None
-
-    def other(person: User, at: datetime) -> None:
-        return None
-
-    register_work("one", none)
-    register_work("one", none)
-    with pytest.raises(WorkNameTaken):
-        register_work("one", other)
-    unregister_work("one")
-    register_work("one", other)

@@ -107,9 +107,9 @@ def veto() -> Iterator[list[tuple[int, int]]]:
             if person in people and question in questions:
                 yield Veto(person, question, "Reads it in a study.")
 
-    vetoes.register("test", rule)
+    vetoes.rules.register("test", rule)
     yield pairs
-    vetoes.unregister("test")
+    vetoes.rules.unregister("test")
 
 
 def test_a_veto_is_heard(
