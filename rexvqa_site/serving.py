@@ -21,6 +21,7 @@ from rexvqa_site.lanes import WAITING_THREADS
 
 PR_SET_PDEATHSIG = 1
 SECONDS_TO_START = 60
+SECONDS_OF_A_START = 3  # what ends sooner would end again
 SECONDS_TO_STOP = 15
 
 
@@ -94,11 +95,11 @@ class Children:
         )
 
     def revive(self) -> None:
-        """Raises ServerDidNotStart when a child ends within three seconds of its start."""
+        """Raises ServerDidNotStart when a child ends within SECONDS_OF_A_START of its start."""
         for name, child in self.running.items():
             if child.poll() is None:
                 continue
-            if time.monotonic() - self.started[name] < 3:
+            if time.monotonic() - self.started[name] < SECONDS_OF_A_START:
                 raise ServerDidNotStart(f"the {name} ended at once with status {child.returncode}; see the lines above")
             self.start(name)
 

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import pytest
 
+from rexvqa_site.serving import SECONDS_OF_A_START
 from tests.processes import ROOT, environment, manage, migrated_home
 
 PATIENCE = 90
@@ -174,6 +175,7 @@ def test_a_site_from_its_first_start_to_its_second(
     server: Server, home: Path, elsewhere: Path, slow_clients: SlowClients
 ) -> None:
     server.wait_until_greeted()
+    started = time.monotonic() + SECONDS_OF_A_START  # from then on a child that ends is started again
     slow_clients.begin(server.port, SLOW_CLIENTS)  # whoever is slow to ask holds up nobody in what follows
     link = re.search(r"http://127\.0\.0\.1:\d+(/\S+)", server.output.split("works once", 1)[1])
     assert link, server.output
@@ -189,6 +191,7 @@ def test_a_site_from_its_first_start_to_its_second(
     job = queued.stdout.strip().splitlines()[-1]
     eventually(lambda: stored(home, job) == ("running", 1), "the job never started")
     (worker,) = children_named(" work", server.process.pid)
+    eventually(lambda: time.monotonic() > started, "the start never ended")
     os.kill(worker, signal.SIGKILL)
     again = (("succeeded", 2), ("succeeded", 3))  # a busy machine may take the second run for dead, too
     eventually(lambda: stored(home, job) in again, "the job was not run again")
