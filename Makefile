@@ -1,24 +1,28 @@
 # The README names these targets. Every target sets up first what it needs.
 SHELL := /bin/sh
 PYTHON ?= python3
+REQUIREMENTS ?= requirements.txt
 VENV := .venv
 BIN := $(VENV)/bin
 DEMO_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var/demo)
 SITE_HOME := $(if $(REXVQA_HOME),$(REXVQA_HOME),$(CURDIR)/var)
 # Bytecode is kept in the home, also where the environment asks for none: a start without it takes several times as long.
-RUN = PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
+RUN = umask 077; PYTHONDONTWRITEBYTECODE= PYTHONPYCACHEPREFIX=$(1)/cache/python REXVQA_HOME=$(1) $(BIN)/python manage.py
 
-.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-statistics torture services backup restore
+# A backup writes nothing into a home, not even bytecode: there may be no site.
+READ = $(subst PYTHONDONTWRITEBYTECODE=,PYTHONDONTWRITEBYTECODE=1,$(RUN))
+
+.PHONY: help setup setup-dev demo demo-reset serve test lint format bench load proof proof-reading proof-orders proof-statistics torture services backup restore
 
 help:
 	@sed -n 's/^## //p' $(MAKEFILE_LIST)
 
-## make setup        install what the program needs into .venv
+## make setup        install what the program needs into .venv (REQUIREMENTS=requirements-small.txt: without Parquet and text search)
 setup: $(VENV)/.installed
-$(VENV)/.installed: requirements.txt
+$(VENV)/.installed: $(REQUIREMENTS)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; name one with PYTHON=python3.12 make setup")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r requirements.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: -r $(REQUIREMENTS)
 	@touch $@
 
 setup-dev: $(VENV)/.installed-dev
@@ -28,7 +32,7 @@ $(VENV)/.installed-dev: requirements-dev.txt $(VENV)/.installed
 
 ## make demo         serve the demonstration on http://127.0.0.1:8000 (PORT, REXVQA_HOME)
 demo: setup
-	@[ -e "$(DEMO_HOME)/DEMONSTRATION" ] || $(call RUN,$(DEMO_HOME)) mark_demonstration
+	@[ -e "$(DEMO_HOME)/DEMONSTRATION" ] || { $(call RUN,$(DEMO_HOME)) mark_demonstration; }
 	@$(call RUN,$(DEMO_HOME)) serve
 
 ## make demo-reset   delete the demonstration, so that the next "make demo" starts over
@@ -41,7 +45,7 @@ serve: setup
 
 ## make backup       one file with database, images and keys, while people work
 backup: setup
-	@$(call RUN,$(SITE_HOME)) backup
+	@$(call READ,$(SITE_HOME)) backup
 
 ## make restore BACKUP=file   put a backup back into an empty home (REXVQA_HOME)
 restore: setup
@@ -75,16 +79,20 @@ bench: setup-dev
 load: setup-dev
 	@REXVQA_LOAD_SECONDS=$${REXVQA_LOAD_SECONDS:-300} $(BIN)/python -m tests.bench study_load
 
-## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, the statistics
-proof: proof-reading proof-statistics
+## make proof        the invariants of reading over 10,000 steps (PROOF_RUNS, of 50 steps each), 40 cases blinded in a browser, orders, the statistics
+proof: proof-reading proof-orders proof-statistics
 
 proof-reading: setup-dev
 	@PROOF_RUNS=$${PROOF_RUNS:-200} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/reading/test_invariants.py
 	@PROOF_CASES=40 $(BIN)/python -m pytest -q -n 0 tests/browser/readerstudy/test_blinding.py
 
+proof-orders: setup-dev
+	@PROOF_SEEDS=$${PROOF_SEEDS:-1000} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/design/test_neighbours.py
+
 proof-statistics: setup-dev
 	@$(BIN)/python -m tests.readerstudy.statistics.golden_table
 	@$(BIN)/python -m tests.readerstudy.statistics.coverage
+	@$(BIN)/python -m tests.readerstudy.statistics.forecast_check
 
 ## make torture      kill -9 web, worker and database under 20 readers, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS)
 torture: setup-dev

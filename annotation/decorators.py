@@ -58,6 +58,12 @@ def _guard(view: View, *, policy: str, roles: frozenset[Role] | None, refusal: s
     return cast(View, guarded)
 
 
+def asks_for_part(request: HttpRequest) -> bool:
+    """HTMX asks for the part of a page that changes; going back in the history of a browser asks for the whole one."""
+    headers = request.headers
+    return headers.get("HX-Request") == "true" and headers.get("HX-History-Restore-Request") != "true"
+
+
 def _ask_to_log_in(request: HttpRequest) -> HttpResponse:
     """A full page goes to the log-in page and back; a fragment or a script gets 401 and says so itself."""
     if request.headers.get("HX-Request") or request.headers.get("Accept", "").startswith("application/json"):

@@ -76,7 +76,7 @@ class Sex(Word):
 
 
 class ImageState(Word):
-    PENDING = "pending", _("not there yet")  # named by a question, no pixels so far
+    PENDING = "pending", _("missing")  # named by a question, no pixels so far
     CHECKING = "checking", _("being searched for text")  # pixels are there, nobody sees them
     AVAILABLE = "available", _("available")
     QUARANTINED = "quarantined", _("in quarantine")
@@ -93,6 +93,7 @@ class ImportState(Word):
     RUNNING = "running", _("running")
     PUBLISHED = "published", _("published")
     FAILED = "failed", _("failed")  # its rows are swept
+    DELETED = "deleted", _("deleted")  # published, and hidden while its bank is in the bin
 
 
 class IdentifierKind(Word):
@@ -144,7 +145,25 @@ class AssignmentState(Word):
     ANSWERED = "answered", _("answered blind")  # step 1 is final, the key is shown
     SKIPPED = "skipped", _("skipped, comes back")
     SUBMITTED = "submitted", _("submitted")
+    RETURNED = "returned", _("handed back")  # the reviewer must not judge it; it waits for another one
     WITHDRAWN = "withdrawn", _("withdrawn")  # reassigned, or the reviewer left; nothing is deleted
+
+
+class ReturnReason(Word):
+    """Why a reviewer handed a question back."""
+
+    NONE = "", ""
+    KNOWS_KEY = "knows_key", _("has seen its key")
+    KNOWS_PATIENT = "knows_patient", _("knows the patient")
+
+
+class KeySource(Word):
+    """Where a coordinator saw the key of a question."""
+
+    QUESTION_PAGE = "question", _("question page")
+    REVIEWS = "reviews", _("reviews of a round")
+    ROUND_EXPORT = "export", _("export of a round")
+    STUDY = "study", _("pages or files of a study")
 
 
 class Verdict(Word):
@@ -152,6 +171,15 @@ class Verdict(Word):
     REVISE = "revise", _("revise")
     REJECT = "reject", _("reject")
     CANNOT_JUDGE = "cannot_judge", _("cannot judge")
+
+
+class Disagreement(Word):
+    """What a reviewer says whose blind answer is not the key, once the key and its explanation are shown."""
+
+    NONE = "", ""
+    KEY_WRONG = "key_wrong", _("key wrong")
+    OWN_ERROR = "own_error", _("I was wrong")
+    BOTH = "both", _("both defensible")
 
 
 class Degree(Word):
@@ -169,7 +197,7 @@ class GradeName(Word):
 
 
 class Flag(Word):
-    SEVERAL_VALID = "several_valid", _("more than one valid")  # follows from step 1 and the key
+    SEVERAL_VALID = "several_valid", _("more than one valid")  # follows from step 1, or from what is said of it
     KEY_WRONG = "key_wrong", _("key wrong")  # follows
     NO_VALID_OPTION = "no_valid_option", _("no valid option")  # follows
     NEEDS_PRIOR = "needs_prior", _("needs a prior or other exam")
@@ -195,6 +223,8 @@ class EventKind(Word):
     FOCUSED = "focused", _("focused")
     PAUSED = "paused", _("paused")
     RESUMED = "resumed", _("resumed")
+    ASLEEP = "asleep", _("asleep")  # the page stood still from here to the next awake, as when the device sleeps
+    AWAKE = "awake", _("awake")
     HEARTBEAT = "heartbeat", _("heartbeat")
     QUIET = "quiet", _("quiet")  # no input for a minute
     TOOL = "tool", _("tool")  # how often each was used since the last heartbeat

@@ -3,17 +3,79 @@ from __future__ import annotations
 import logging
 import zoneinfo
 from collections.abc import Callable
+from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
-from annotation.storage_full import is_storage_full
-from annotation.views.errors import storage_full, too_large
+from annotation.views.errors import answer_to, bad_request, too_large
 
 log = logging.getLogger(__name__)
 
 ROOM_FOR_FIELDS = 5 * 1024 * 1024  # what a form carries beside its files
+
+
+class ClientAddressMiddleware:
+    """Behind trusted proxies the address of a request is that of whoever sent it to the first of them."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        meta = request.META
+        meta["REMOTE_ADDR"] = client_address(meta.get("REMOTE_ADDR", ""), meta.get("HTTP_X_FORWARDED_FOR", ""))
+        return self.get_response(request)
+
+
+def client_address(peer: str, forwarded: str) -> str:
+    """The last of the forwarded addresses that is no trusted proxy; the peer, unless it is one itself.
+
+    ``forwarded``: X-Forwarded-For, to which each proxy appends whom it heard. What stands in front of that is what a
+    client claims, and is never believed.
+    """
+    found = peer
+    for said in reversed(forwarded.split(",")):
+        if not _is_trusted(found) or _address(said) is None:
+            break
+        found = said.strip()
+    return found
+
+
+def _is_trusted(address: str) -> bool:
+    known = _address(address)
+    return known is not None and any(known in network for network in settings.TRUSTED_PROXIES)
+
+
+def _address(text: str) -> IPv4Address | IPv6Address | None:
+    try:
+        return ip_address(text.strip())
+    except ValueError:
+        return None
+
+
+class NoStoreMiddleware:
+    """No browser keeps an answer whose view does not say otherwise: keys, links and names of people stand on pages."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        response = self.get_response(request)
+        response.headers.setdefault("Cache-Control", "private, no-store")
+        return response
+
+
+class NulMiddleware:
+    """No address of ours holds a NUL, and PostgreSQL takes none."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
+            return bad_request(request)
+        return self.get_response(request)
 
 
 class PersonalTimeZoneMiddleware:
@@ -51,8 +113,11 @@ class BodyLimitMiddleware:
         return self.get_response(request)
 
 
-class StorageFullMiddleware:
-    """A full disk is said to be one: nothing of the request was stored, and the page that sent it keeps what it has."""
+class OutageMiddleware:
+    """A full disk or a database that is away is said to be one: the page that sent the request keeps what it has.
+
+    In one line of the log. What other middleware meets comes to the page of error 500, which says the same.
+    """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -61,10 +126,10 @@ class StorageFullMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not is_storage_full(exception):
-            return None
-        log.error("the disk is full: %s %s was not stored", request.method, request.path)
-        return storage_full(request)
+        answer = answer_to(request, exception)
+        if answer is not None:
+            log.error("%s %s: %s for %s", request.method, request.path, answer.status_code, type(exception).__name__)
+        return answer
 
 
 def zone_of(name: str) -> zoneinfo.ZoneInfo:

@@ -5,6 +5,7 @@ from django.urls import path, re_path
 from annotation.views import (
     account,
     bank,
+    bin,
     home,
     images,
     invitations,
@@ -34,6 +35,7 @@ urlpatterns = [
     path("password/new/<uidb64>/<token>/", account.password_reset_confirm, name="password-reset-confirm"),
     path("invitation/<str:token>/", invitations.invitation, name="invitation"),
     path("invitations/<int:pk>/revoke/", invitations.invitation_revoke, name="invitation-revoke"),
+    path("invitations/<int:pk>/restore/", invitations.invitation_restore, name="invitation-restore"),
     path("people/", people.people, name="people"),
     path("people/add/", people.person_add, name="person-add"),
     path("people/invite/", invitations.person_invite, name="person-invite"),
@@ -47,6 +49,11 @@ urlpatterns = [
     # bank
     path("banks/", bank.banks, name="banks"),
     path("banks/import/", question_imports.question_import_new, name="question-import-new"),
+    re_path(
+        r"^banks/import/questions\.(?P<form>json|jsonl|csv|xlsx)$",
+        question_imports.question_template,
+        name="question-template",
+    ),
     path("banks/import/<str:public_id>/", question_imports.question_import, name="question-import"),
     path("banks/import/<str:public_id>/store/", question_imports.question_import_store, name="question-import-store"),
     re_path(
@@ -55,6 +62,9 @@ urlpatterns = [
         name="question-import-report",
     ),
     path("banks/<slug:slug>/", bank.bank, name="bank"),
+    path("banks/<slug:slug>/ids.csv", bank.bank_source_ids, name="bank-source-ids"),
+    path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
+    path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),
@@ -79,6 +89,9 @@ urlpatterns = [
     path("uploads/<str:public_id>/report.csv", uploads.upload_report, name="upload-report"),
     path("uploads/<str:public_id>/archive/", uploads.upload_archive, name="upload-archive"),
     path("uploads/<str:public_id>/delete/", uploads.upload_delete, name="upload-delete"),
+    # bin
+    path("bin/", bin.bin_page, name="bin"),
+    path("bin/<str:kind>/<int:pk>/restore/", bin.bin_restore, name="bin-restore"),
     # sampling
     path("samples/", sampling.samples, name="samples"),
     path("samples/new/", sampling.sample_new, name="sample-new"),
@@ -90,6 +103,7 @@ urlpatterns = [
     path("rounds/", rounds.rounds, name="rounds"),
     path("rounds/new/", rounds.round_new, name="round-new"),
     path("rounds/<slug:slug>/", rounds.round_page, name="round"),
+    path("rounds/<slug:slug>/edit/", round_acts.round_edit, name="round-edit"),
     path("rounds/<slug:slug>/assign/", round_acts.round_assign, name="round-assign"),
     path("rounds/<slug:slug>/viewing/", round_acts.round_viewing, name="round-viewing"),
     path("rounds/<slug:slug>/open/", round_acts.round_open, name="round-open"),
@@ -104,6 +118,7 @@ urlpatterns = [
     ),
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", round_exports.round_export, name="round-export"),
+    path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", round_exports.round_figure, name="round-figure"),
     path("rounds/<slug:slug>/codebook/", round_exports.round_codebook, name="round-codebook"),
     # reviewing
     path("review/", review.review_rounds, name="review-rounds"),
@@ -116,6 +131,7 @@ urlpatterns = [
     path("review/<str:public_id>/events/", review_acts.review_events, name="review-events"),
     path("review/<str:public_id>/submit/", review_acts.review_submit, name="review-submit"),
     path("review/<str:public_id>/skip/", review_acts.review_skip, name="review-skip"),
+    path("review/<str:public_id>/return/", review_acts.review_return, name="review-return"),
     path("review/<str:public_id>/identifies/", review_acts.review_identifies, name="review-identifies"),
     path("review/<str:public_id>/categories/", review_acts.review_categories, name="review-categories"),
     # jobs

@@ -23,12 +23,13 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.diagram import study_states
         from readerstudy.design.overview import studies_under_way
-        from readerstudy.design.showing import shows_to_coordinators
+        from readerstudy.design.showing import open_studies_with, shows_to_coordinators
         from readerstudy.design.studies import use_of_bank
         from readerstudy.design.vetoing import readers_do_not_review
         from readerstudy.enrolling.refusals import readers_look_nothing_up
         from readerstudy.enrolling.waiting import waiting_studies
         from readerstudy.models import ReaderStudy
+        from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import runs_on_bank
         from readerstudy.predictions.uploads import CHECK, STORE
         from readerstudy.predictions.waiting import models_of_submitter
@@ -44,13 +45,17 @@ class ReaderstudyConfig(AppConfig):
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
         vetoes.rules.register("readers", readers_do_not_review)
+        vetoes.rules.register("submitters", submitters_review_nothing)
         barring.rules.register("readers", readers_look_nothing_up)
+        barring.rules.register("submitters", submitters_do_not_judge)
         showings.rules.register("readings", shows_images)
         showings.rules.register("coordinators of studies", shows_to_coordinators)
+        showings.uses.register("studies", open_studies_with)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.analysis.queueing.run_analysis")
         register_handler(comparing.KIND, "readerstudy.comparing.queueing.run_comparison")
+        register_handler(comparing.REPEATABILITY, "readerstudy.comparing.repeating.run_repeatability")
         register_handler(REPORT, "readerstudy.report.queueing.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.watching.reminding.sweep_reminders")

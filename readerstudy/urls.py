@@ -12,6 +12,7 @@ from readerstudy.views import (
     dry_room,
     dry_run,
     entering,
+    forecasting,
     freezing,
     indications,
     inviting,
@@ -46,6 +47,11 @@ urlpatterns: list[URLPattern] = [
         name="study-invitation-remind",
     ),
     path(
+        "studies/<slug:slug>/invitations/<int:pk>/restore/",
+        inviting.study_invitation_restore,
+        name="study-invitation-restore",
+    ),
+    path(
         "studies/<slug:slug>/invitations/<int:pk>/revoke/",
         inviting.study_invitation_revoke,
         name="study-invitation-revoke",
@@ -68,6 +74,7 @@ urlpatterns: list[URLPattern] = [
     path("studies/<slug:slug>/arms/", design_steps.study_arms, name="study-arms"),
     path("studies/<slug:slug>/rules/", design_steps.study_rules, name="study-rules"),
     path("studies/<slug:slug>/readers/", design_steps.study_readers, name="study-readers"),
+    path("studies/<slug:slug>/forecast/", forecasting.study_forecast, name="study-forecast"),
     path("studies/<slug:slug>/dry-run/", dry_run.study_dry_run, name="study-dry-run"),
     path("studies/<slug:slug>/dry-run/room/", dry_room.study_dry_room, name="study-dry-room"),
     path("studies/<slug:slug>/dry-run/session/", dry_room.study_dry_session, name="study-dry-session"),
@@ -132,6 +139,7 @@ urlpatterns: list[URLPattern] = [
     ),
     # results by a link
     path("studies/<slug:slug>/results/<str:public_id>/share/", sharing.study_share, name="study-share"),
+    path("studies/<slug:slug>/links/<int:pk>/restore/", sharing.study_share_restore, name="study-share-restore"),
     path("studies/<slug:slug>/links/<int:pk>/revoke/", sharing.study_share_revoke, name="study-share-revoke"),
     path("shared/<str:token>/", shared.shared_analysed, name="shared-analysed"),
     path("shared/<str:token>/agreement/", shared.shared_agreement, name="shared-agreement"),

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import secrets
+from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"", "0", "false", "no", "off"}
+SHORTEST_SECRET = 32
+FEWEST_SIGNS = 8  # different ones in a secret; 32 random hexadecimal digits never have fewer
 
 
 def env_str(name: str, default: str = "") -> str:
@@ -48,6 +51,24 @@ def env_path(name: str, default: Path) -> Path:
     return Path(raw).expanduser().resolve() if raw else default
 
 
+def env_networks(name: str, default: str = "") -> tuple[IPv4Network | IPv6Network, ...]:
+    """Addresses and networks, separated by commas or spaces. Raises ImproperlyConfigured for what is neither."""
+    try:
+        return tuple(ip_network(one) for one in env_str(name, default).replace(",", " ").split())
+    except ValueError as error:
+        raise ImproperlyConfigured(f"{name}: {error}") from None
+
+
+def env_secret(name: str, path: Path) -> str:
+    """The secret of this variable, else the one kept in ``path``. Raises ImproperlyConfigured for one to be guessed."""
+    value = env_str(name)
+    if not value:
+        return secret_from_file(path)
+    if len(value) < SHORTEST_SECRET or len(set(value)) < FEWEST_SIGNS:
+        raise ImproperlyConfigured(f"{name} can be guessed; give it at least {SHORTEST_SECRET} random characters")
+    return value
+
+
 def secret_from_file(path: Path) -> str:
     """The random key kept in ``path``; written with mode 600 when it is not there yet."""
     try:
@@ -71,6 +92,6 @@ def secret_from_file(path: Path) -> str:
 
 def _read_secret(path: Path) -> str:
     value = path.read_text().strip()
-    if len(value) < 32:
+    if len(value) < SHORTEST_SECRET:
         raise ImproperlyConfigured(f"{path} holds no key; restore it from a backup (deleting it logs everybody out)")
     return value

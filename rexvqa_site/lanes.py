@@ -1,14 +1,16 @@
-"""Three lanes into the program, so that nothing slow or heavy stands in front of an answer.
+"""Four lanes into the program, so that nothing slow or heavy stands in front of an answer.
 
 The web server has many threads, each of which waits for one client. Here a request is taken in whole, and only then
 given to one of the few threads that run the program: so somebody who sends slowly costs a waiting thread and nothing
 else, and each of the few keeps its own connection to the database. Images have threads of their own, since readers
-fetch hundreds of megabytes of them, and give way to answers; so has everything that is too large to be taken in first.
+fetch hundreds of megabytes of them, and give way to answers; so has everything that is too large to be taken in first,
+and so have passwords, each of which is hashed for a third of a second. A body that stops coming is given up.
 See docs/decisions/0009.
 """
 
 from __future__ import annotations
 
+import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterable
@@ -16,6 +18,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
+
+from rexvqa_site.slow_bodies import Watch
 
 WAITING_THREADS = 256  # of the web server, each with a client of its own
 IN_MEMORY = 256 * 1024  # bytes of one body; the rest of it waits in a file
@@ -31,10 +35,11 @@ class Lane(StrEnum):
     ANSWERS = "answers"
     IMAGES = "images"
     UPLOADS = "uploads"
+    PASSWORDS = "passwords"
 
 
 PATIENCE = 0.1  # seconds for which an image waits while answers are under way
-THREADS = {Lane.ANSWERS: 4, Lane.IMAGES: 2, Lane.UPLOADS: 2}
+THREADS = {Lane.ANSWERS: 4, Lane.IMAGES: 2, Lane.UPLOADS: 2, Lane.PASSWORDS: max(1, (os.cpu_count() or 1) // 2)}
 
 
 @dataclass(frozen=True)
@@ -69,31 +74,55 @@ class Traffic:
 class Lanes:
     """A WSGI application in front of another one."""
 
-    def __init__(self, application: Application, *, images: str, patience: float = PATIENCE) -> None:
-        """``images``: how the addresses of image files begin. ``patience``: seconds for which one of them gives way."""
-        self.application, self.images, self.patience = application, images, patience
+    def __init__(
+        self,
+        application: Application,
+        *,
+        images: str,
+        passwords: tuple[str, ...] = (),
+        patience: float = PATIENCE,
+        watch: Watch | None = None,
+    ) -> None:
+        """``images``, ``passwords``: how the addresses of image files begin, and of what is sent with a password.
+
+        ``patience``: seconds for which an image gives way. ``watch``: over bodies that come in.
+        """
+        self.application, self.images, self.passwords, self.patience = application, images, passwords, patience
+        self.watch = watch or Watch(lambda _late: None)
         self.traffic = Traffic()
         self.pools = {lane: ThreadPoolExecutor(n, thread_name_prefix=lane) for lane, n in THREADS.items()}
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
-        lane = lane_of(environ, self.images)
-        if lane is not Lane.UPLOADS and not take_in(environ):
+        lane = lane_of(environ, self.images, self.passwords)
+        if lane is not Lane.UPLOADS and not self._take_in(environ):
             start_response("400 Bad Request", [("Content-Length", "0"), ("Connection", "close")])
             return []
         answered = self._of(lane, environ)
         start_response(*answered.said)
         return answered.body
 
+    def _take_in(self, environ: Environ) -> bool:
+        if not announced(environ):
+            return True
+        with self.watch.over(announced(environ)):
+            return take_in(environ)
+
     def _of(self, lane: Lane, environ: Environ) -> Answered:
         if lane is Lane.IMAGES:
             return self.pools[lane].submit(self._after_answers, environ).result()
         if lane is Lane.UPLOADS:
+            return self.pools[lane].submit(self._upload, environ).result()
+        if lane is Lane.PASSWORDS:
             return self.pools[lane].submit(self._answer, environ).result()
         with self.traffic:
             return self.pools[lane].submit(self._answer, environ).result()
 
     def _after_answers(self, environ: Environ) -> Answered:
         self.traffic.give_way(self.patience)
+        return self._answer(environ)
+
+    def _upload(self, environ: Environ) -> Answered:
+        environ["wsgi.input"] = Watched(environ["wsgi.input"], self.watch)
         return self._answer(environ)
 
     def _answer(self, environ: Environ) -> Answered:
@@ -107,10 +136,31 @@ class Lanes:
             body.close()  # type: ignore[attr-defined]
 
 
-def lane_of(environ: Environ, images: str) -> Lane:
+@dataclass(frozen=True)
+class Watched:
+    """The body of an upload, which the program reads part by part."""
+
+    source: Any
+    watch: Watch
+
+    def read(self, size: int = PART) -> bytes:
+        with self.watch.over(size):
+            part: bytes = self.source.read(size)
+        return part
+
+    def readline(self, size: int = PART) -> bytes:
+        with self.watch.over(size):
+            line: bytes = self.source.readline(size)
+        return line
+
+
+def lane_of(environ: Environ, images: str, passwords: tuple[str, ...] = ()) -> Lane:
     if announced(environ) > MOST_TAKEN_IN or environ.get("HTTP_TRANSFER_ENCODING"):
         return Lane.UPLOADS
-    return Lane.IMAGES if environ.get("PATH_INFO", "").startswith(images) else Lane.ANSWERS
+    address = environ.get("PATH_INFO", "")
+    if environ.get("REQUEST_METHOD") == "POST" and address.startswith(passwords):
+        return Lane.PASSWORDS
+    return Lane.IMAGES if address.startswith(images) else Lane.ANSWERS
 
 
 def announced(environ: Environ) -> int:

@@ -1,36 +1,28 @@
-"""Start a web server and a worker as two children, watch them, and stop both together."""
+"""What serving a site needs: its home to itself, the commands of its two children, and a sign that it answers."""
 
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import fcntl
 import hashlib
-import os
 import signal
-import subprocess
 import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
+from rexvqa_site.children import Children, ServerDidNotStart
 from rexvqa_site.lanes import WAITING_THREADS
 
-PR_SET_PDEATHSIG = 1
 SECONDS_TO_START = 60
-SECONDS_OF_A_START = 3  # what ends sooner would end again
-SECONDS_TO_STOP = 15
+SECONDS_FOR_SLOW_CLIENTS = 10  # when the web server is asked to end, less than Children.stop waits
 
 
 class HomeInUse(Exception):
     """Another server, or a restore, works in this home directory."""
-
-
-class ServerDidNotStart(Exception):
-    pass
 
 
 class StopRequested(Exception):
@@ -67,53 +59,13 @@ def web_command(host: str, port: int, *, workers: int) -> list[str]:
     return [
         *(sys.executable, "-m", "granian", "--interface", "wsgi", "--no-ws", "--http", "1"),
         *("--host", host, "--port", str(port), "--workers", str(workers), "--blocking-threads", str(WAITING_THREADS)),
-        *("--respawn-failed-workers", "--log-level", "error"),
+        *("--respawn-failed-workers", "--workers-kill-timeout", str(SECONDS_FOR_SLOW_CLIENTS), "--log-level", "error"),
         "rexvqa_site.wsgi:application",
     ]
 
 
 def worker_command(manage: Path) -> list[str]:
     return [sys.executable, str(manage), "work"]
-
-
-def _die_with_parent() -> None:
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-
-
-class Children:
-    """The processes of one site. When one ends by itself, it is started again, unless it never lived long."""
-
-    def __init__(self, commands: Mapping[str, list[str]], environment: Mapping[str, str]) -> None:
-        self.commands, self.environment = dict(commands), dict(environment)
-        self.running: dict[str, subprocess.Popen[bytes]] = {}
-        self.started: dict[str, float] = {}
-
-    def start(self, name: str) -> None:
-        self.started[name] = time.monotonic()
-        self.running[name] = subprocess.Popen(  # noqa: S603
-            self.commands[name], env=self.environment, start_new_session=True, preexec_fn=_die_with_parent
-        )
-
-    def revive(self) -> None:
-        """Raises ServerDidNotStart when a child ends within SECONDS_OF_A_START of its start."""
-        for name, child in self.running.items():
-            if child.poll() is None:
-                continue
-            if time.monotonic() - self.started[name] < SECONDS_OF_A_START:
-                raise ServerDidNotStart(f"the {name} ended at once with status {child.returncode}; see the lines above")
-            self.start(name)
-
-    def stop(self) -> None:
-        for child in self.running.values():
-            if child.poll() is None:
-                child.terminate()
-        deadline = time.monotonic() + SECONDS_TO_STOP
-        for child in self.running.values():
-            try:
-                child.wait(timeout=max(0.1, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                os.killpg(child.pid, signal.SIGKILL)
-                child.wait()
 
 
 @contextlib.contextmanager

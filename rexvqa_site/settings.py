@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -10,7 +11,8 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
-from rexvqa_site.env import env_bool, env_int, env_path, env_str, secret_from_file
+from rexvqa_site.env import env_bool, env_int, env_networks, env_path, env_secret, env_str
+from rexvqa_site.privacy import UMASK
 
 # --- Places ---------------------------------------------------------------------------------------
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -19,12 +21,13 @@ MEDIA_ROOT = HOME / "media"
 TEMP_ROOT = HOME / "tmp"
 BACKUP_ROOT = env_path("REXVQA_BACKUPS", HOME / "backups")
 STATIC_ROOT = HOME / "static"
+os.umask(UMASK)
 for _folder in (HOME, MEDIA_ROOT, TEMP_ROOT):
     _folder.mkdir(parents=True, exist_ok=True, mode=0o700)
 
 # --- Keys -----------------------------------------------------------------------------------------
-SECRET_KEY = env_str("REXVQA_SECRET_KEY") or secret_from_file(HOME / "secret_key")
-PSEUDONYM_KEY = env_str("REXVQA_PSEUDONYM_KEY") or secret_from_file(HOME / "pseudonym_key")
+SECRET_KEY = env_secret("REXVQA_SECRET_KEY", HOME / "secret_key")
+PSEUDONYM_KEY = env_secret("REXVQA_PSEUDONYM_KEY", HOME / "pseudonym_key")
 
 # --- Address --------------------------------------------------------------------------------------
 DEBUG = env_bool("REXVQA_DEBUG")
@@ -55,12 +58,15 @@ INSTALLED_APPS = [
     "readerstudy",
 ]
 MIDDLEWARE = [
+    "annotation.middleware.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "annotation.middleware.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
+    "annotation.middleware.NulMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
     "annotation.middleware.PersonalTimeZoneMiddleware",
@@ -69,7 +75,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "annotation.middleware.StorageFullMiddleware",
+    "annotation.middleware.OutageMiddleware",
 ]
 ROOT_URLCONF = "rexvqa_site.urls"
 WSGI_APPLICATION = "rexvqa_site.wsgi.application"
@@ -134,7 +140,9 @@ LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "home"
 LOGOUT_REDIRECT_URL = "login"
 AXES_USERNAME_FORM_FIELD = "username"  # the field of the log-in form; it holds the e-mail address
-AXES_FAILURE_LIMIT = 8
+AXES_FAILURE_LIMIT = 8  # of one account from one network address
+FAILURES_OF_ACCOUNT = 40  # from all addresses together, within AXES_COOLOFF_TIME
+FAILURES_OF_ADDRESS = 60  # of all accounts together: a whole hospital may have one address
 AXES_COOLOFF_TIME = 0.25  # hours
 AXES_LOCKOUT_PARAMETERS = [["username", "ip_address"]]
 AXES_RESET_ON_SUCCESS = True
@@ -152,7 +160,10 @@ SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
 SECURE_HSTS_SECONDS = env_int("REXVQA_HSTS_SECONDS", 31_536_000) if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
-if env_bool("REXVQA_BEHIND_PROXY"):
+BEHIND_PROXY = env_bool("REXVQA_BEHIND_PROXY")
+# Whose X-Forwarded-For is believed; with one address for everybody, wrong passwords of one would lock out all.
+TRUSTED_PROXIES = env_networks("REXVQA_TRUSTED_PROXIES", "127.0.0.1 ::1" if BEHIND_PROXY else "")
+if BEHIND_PROXY:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
 SECURE_CONTENT_TYPE_NOSNIFF = True
 SECURE_REFERRER_POLICY = "same-origin"
@@ -180,6 +191,9 @@ IMAGE_MAX_BYTES = env_int("REXVQA_IMAGE_MAX_MB", 128, at_least=1) * 1024 * 1024
 IMAGE_MAX_PIXELS = env_int("REXVQA_IMAGE_MAX_MEGAPIXELS", 40, at_least=1) * 1_000_000
 # Folders on the server that the import and upload pages may read; none by default. Separated by ":".
 SERVER_FOLDERS = [Path(p).resolve() for p in env_str("REXVQA_SERVER_FOLDERS").split(":") if p]
+# Predictions of a submitter: runs for one bank, and files within 24 hours, checks included.
+SUBMITTER_RUNS = env_int("REXVQA_SUBMITTER_RUNS", 10, at_least=1)
+SUBMITTER_FILES = env_int("REXVQA_SUBMITTER_FILES", 20, at_least=1)
 DATA_UPLOAD_MAX_NUMBER_FILES = UPLOAD_MAX_FILES
 DATA_UPLOAD_MAX_MEMORY_SIZE = 5 * 1024 * 1024
 FILE_UPLOAD_TEMP_DIR = str(TEMP_ROOT)
@@ -194,8 +208,9 @@ JOB_STALE_SECONDS = env_int("REXVQA_JOB_STALE_SECONDS", 30, at_least=1)
 
 # --- E-mail ---------------------------------------------------------------------------------------
 EMAIL_HOST = env_str("REXVQA_EMAIL_HOST")
-EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'console'}.EmailBackend"
-EMAIL_TIMEOUT = 10  # seconds; a page waits for the letter
+# Without a server a letter goes nowhere: the console is a log, and links in it can be used by whoever reads it.
+EMAIL_BACKEND = f"django.core.mail.backends.{'smtp' if EMAIL_HOST else 'dummy'}.EmailBackend"
+EMAIL_TIMEOUT = 10  # seconds
 EMAIL_PORT = env_int("REXVQA_EMAIL_PORT", 587)
 EMAIL_HOST_USER = env_str("REXVQA_EMAIL_USER")
 EMAIL_HOST_PASSWORD = env_str("REXVQA_EMAIL_PASSWORD")
@@ -229,11 +244,18 @@ REST_FRAMEWORK = {
 }
 
 # --- Log ------------------------------------------------------------------------------------------
+LOG_LEVEL = env_str("REXVQA_LOG_LEVEL", "WARNING")
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "formatters": {
+        "plain": {"()": "rexvqa_site.logs.WithoutSecrets", "format": "%(asctime)s %(levelname)s %(name)s %(message)s"}
+    },
     "handlers": {"console": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["console"], "level": env_str("REXVQA_LOG_LEVEL", "WARNING")},
-    "loggers": {"axes": {"level": "ERROR"}, "kombu.connection": {"level": "ERROR"}},
+    "root": {"handlers": ["console"], "level": LOG_LEVEL},
+    "loggers": {
+        "django": {"handlers": [], "level": LOG_LEVEL},  # none of its own, which would write whole addresses
+        "axes": {"level": "ERROR"},
+        "kombu.connection": {"level": "ERROR"},
+    },
 }

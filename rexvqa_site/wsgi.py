@@ -1,8 +1,18 @@
 import os
 
+from django.conf import settings
 from django.core.wsgi import get_wsgi_application
 
+from rexvqa_site.children import end_with_server
 from rexvqa_site.lanes import Lanes
+from rexvqa_site.slow_bodies import Watch, cutting
 
+end_with_server()
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")
-application = Lanes(get_wsgi_application(), images="/images/")
+program = get_wsgi_application()
+application = Lanes(
+    program,
+    images="/images/",
+    passwords=("/login/", "/password/", "/invitation/", "/read/join/"),
+    watch=Watch(cutting(settings.PORT)),
+)

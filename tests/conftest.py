@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from django.contrib.contenttypes.management import create_contenttypes
+from django.core.cache import cache
 from django.db.models.signals import post_migrate
 from django.template import Context, Template
 from hypothesis import HealthCheck, settings
 
 from annotation.enums import Role
-from annotation.models import Membership, User
+from annotation.models import Assignment, Membership, User
+from annotation.review import answering, witnessing
+from annotation.review.visibility import Step
+from annotation.timing.witnessed import Witnessed
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -89,6 +93,12 @@ def shared_data() -> Path:
     return SHARED / "data"
 
 
+@pytest.fixture(autouse=True)
+def _empty_cache() -> None:
+    """What is kept by the number of a row means another row in the next test."""
+    cache.clear()
+
+
 @pytest.fixture
 def noon() -> datetime:
     return NOON
@@ -135,3 +145,13 @@ def dina(db: None) -> User:
 def stan(db: None) -> User:
     """Stan is a stranger: an account without any role."""
     return make_person("Stan")
+
+
+@pytest.fixture
+def without_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rounds whose images have not come yet can be answered blind, as if there was something to see."""
+
+    def check(held: Assignment, seen: Witnessed, unreadable: Iterable[str], *, step: str) -> None:
+        witnessing.check_seen(held, seen, unreadable, step=Step.JUDGE)
+
+    monkeypatch.setattr(answering, "check_seen", check)

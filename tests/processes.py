@@ -71,12 +71,19 @@ def migrated_template(server: str) -> str:
 @contextmanager
 def migrated_site(home: Path, server: str = "") -> Iterator[dict[str, str]]:
     """The environment of a site whose database the real migrations made: in its home, or on a server of PostgreSQL."""
-    shutil.copytree(migrated_home(), home)
+    with copied_site(home, migrated_home(), server, migrated_template(server) if server else "") as env:
+        yield env
+
+
+@contextmanager
+def copied_site(home: Path, original: Path, server: str = "", template: str = "") -> Iterator[dict[str, str]]:
+    """The environment of a copy of a site: of its home, or of its database on a server of PostgreSQL."""
+    shutil.copytree(original, home)
     if not server:
         yield environment(home)
         return
-    (home / "db.sqlite3").unlink()
-    with temporary_database(server, f"site_{os.getpid()}", template=migrated_template(server)) as url:
+    (home / "db.sqlite3").unlink(missing_ok=True)
+    with temporary_database(server, f"{template}_copy", template=template) as url:
         yield environment(home, url)
 
 
@@ -95,3 +102,11 @@ def temporary_database(server: str, name: str, *, template: str = "template1") -
     finally:
         cursor.execute(drop)
         connection.close()
+
+
+def is_running(pid: int) -> bool:
+    """A process that has ended and waits to be collected does not run."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False

@@ -6,20 +6,17 @@ Called by ``make test``; further words go to pytest: ``python -m tests.run -k qu
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+from tests import browsers
 from tests.processes import ROOT, postgres_url
 
-HEADLESS = ("chromium-headless-shell",)  # Chromium without its windows: the browser tests take half the time
-CHROMIUM = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-FIREFOX = ("firefox-esr", "firefox")
 # Folders of which once is enough: they hold no test of the database, or one that asks nothing more of another one.
 WITHOUT_DATABASE = (
     *("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics", "readerstudy/statistics"),
-    *("readerstudy/blinding", "browser", "torture"),
+    *("readerstudy/blinding", "readerstudy/figures", "browser", "torture"),
 )
 FEWER_RUNS = {"PROOF_RUNS": "5"}  # of the invariants of reading; the full number has run on SQLite
 TESTS_FAILED = 1  # pytest's status
@@ -31,15 +28,10 @@ def main(arguments: list[str]) -> int:
     # Compiled files are kept even where the machine says otherwise: hundreds of processes start from them.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     words: list[str] = []
-    chromium = (
-        find_browser("REXVQA_CHROMIUM", HEADLESS)
-        or install("chromium-headless-shell", "REXVQA_CHROMIUM", HEADLESS)
-        or find_browser("REXVQA_CHROMIUM", CHROMIUM)
-        or install("chromium", "REXVQA_CHROMIUM", CHROMIUM)
-    )
+    chromium = browsers.chromium()
     if chromium:
         environment["REXVQA_CHROMIUM"] = chromium
-        firefox = find_browser("REXVQA_FIREFOX", FIREFOX) or install("firefox-esr", "REXVQA_FIREFOX", FIREFOX)
+        firefox = browsers.firefox()
         if firefox:
             environment["REXVQA_FIREFOX"] = firefox
         else:
@@ -62,21 +54,6 @@ def main(arguments: list[str]) -> int:
         left_out.append("tests on the sample data: ../shared/data is not there")
     print("\nLeft out: " + ("; ".join(left_out) if left_out else "nothing"), flush=True)
     return status
-
-
-def find_browser(variable: str, names: tuple[str, ...]) -> str | None:
-    return os.environ.get(variable) or next((path for name in names if (path := shutil.which(name))), None)
-
-
-def install(package: str, variable: str, names: tuple[str, ...]) -> str | None:
-    """A browser from Debian's packages, where this user may install them."""
-    if os.geteuid() != 0 or not shutil.which("apt-get"):
-        return None
-    print(f"installing {package} from the system's packages", flush=True)
-    quiet = {"env": {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}, "stdout": subprocess.DEVNULL}
-    for command in (["apt-get", "update", "-qq"], ["apt-get", "install", "-y", "-qq", package, "fonts-dejavu-core"]):
-        subprocess.run(command, check=False, **quiet)  # type: ignore[call-overload]
-    return find_browser(variable, names)
 
 
 def pytest(title: str, words: list[str], environment: dict[str, str]) -> int:

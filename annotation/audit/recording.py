@@ -32,9 +32,7 @@ def record(
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("an audit event is written in the transaction of its act")
-    if connection.vendor == "postgresql":
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
+    hold_log()
     (previous,) = _NEWEST.first() or (FIRST,)
     event = AuditEvent(
         at=at,
@@ -48,6 +46,15 @@ def record(
     event.sha256 = event_sha256(event)
     _insert(event)
     return event
+
+
+def hold_log() -> None:
+    """Let nobody else write to the log until the transaction ends. An act that does this first sees, in what it asks
+    then, all that was logged before it; what is logged from now on comes after it.
+    """
+    if connection.vendor == "postgresql":
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
 
 
 def event_sha256(event: AuditEvent) -> str:

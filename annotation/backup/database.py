@@ -6,6 +6,7 @@ import contextlib
 import os
 import sqlite3
 import subprocess
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -32,33 +33,33 @@ def engine() -> str:
     return ENGINES[settings.DATABASES["default"]["ENGINE"]]
 
 
-def dump(target: Path) -> Ledger:
-    """Write a snapshot of one moment to ``target`` and return its ledger. Raises DatabaseToolFailed."""
-    return _dump_sqlite(target) if engine() == "sqlite" else _dump_postgres(target)
+def dump(target: Path, tables: Iterable[str]) -> Ledger:
+    """Write a snapshot of one moment to ``target`` and return its ledger of these tables. Raises DatabaseToolFailed."""
+    return _dump_sqlite(target, tables) if engine() == "sqlite" else _dump_postgres(target, tables)
 
 
-def _dump_sqlite(target: Path) -> Ledger:
+def _dump_sqlite(target: Path, tables: Iterable[str]) -> Ledger:
     _copy_sqlite(Path(_settings()["NAME"]), target)
     with contextlib.closing(sqlite3.connect(target)) as copy:
-        return ledger(lambda sql: next(iter(copy.execute(sql)), (None,))[0])
+        return ledger(lambda sql: next(iter(copy.execute(sql)), (None,))[0], tables)
 
 
-def _dump_postgres(target: Path) -> Ledger:
+def _dump_postgres(target: Path, tables: Iterable[str]) -> Ledger:
     """pg_dump sees exactly the transaction in which the rows are counted."""
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         scalar = _scalar(cursor)
         snapshot = scalar("SELECT pg_export_snapshot()")
         _run_postgres("pg_dump", "--format=custom", "--no-owner", f"--snapshot={snapshot}", f"--file={target}")
-        return ledger(scalar)
+        return ledger(scalar, tables)
 
 
-def current_ledger() -> Ledger:
-    """Raises NoTables where the database is still empty."""
+def current_ledger(tables: Iterable[str]) -> Ledger:
+    """Of these tables. Raises NoTables where the database is still empty."""
     if not connection.introspection.table_names():
         raise NoTables("the database has no tables yet")
     with connection.cursor() as cursor:
-        return ledger(_scalar(cursor))
+        return ledger(_scalar(cursor), tables)
 
 
 def _scalar(cursor: CursorWrapper) -> Scalar:
@@ -82,6 +83,11 @@ def load(source: Path) -> None:
         _run_postgres("pg_restore", "--clean", "--if-exists", "--no-owner", "--single-transaction", str(source))
 
 
+def check_dump(source: Path) -> None:
+    """Read the list of what a dump of PostgreSQL holds. Raises DatabaseToolFailed."""
+    _run("pg_restore", "--list", str(source), environment=dict(os.environ))
+
+
 def _settings() -> dict[str, Any]:
     return dict(connections["default"].settings_dict)
 
@@ -103,8 +109,12 @@ def _run_postgres(tool: str, *arguments: str) -> None:
     for option, value in (("--host", config["HOST"]), ("--port", config["PORT"]), ("--username", config["USER"])):
         if value:
             place += [option, str(value)]
+    _run(tool, *place, *arguments, environment=environment)
+
+
+def _run(tool: str, *arguments: str, environment: dict[str, str]) -> None:
     try:
-        done = subprocess.run([tool, *place, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
+        done = subprocess.run([tool, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     except FileNotFoundError:
         message = f"{tool} is not installed here; it comes with the PostgreSQL client of your system"
         raise DatabaseToolFailed(message) from None

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import shutil
-import tarfile
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -14,13 +13,12 @@ from typing import Any
 from django.conf import settings
 
 from annotation.backup import database
-from annotation.backup.taking import FORMAT, KEYS, media_files
+from annotation.backup.checking import unpack_checked
+from annotation.backup.taking import KEYS, media_files
+from annotation.models import User
 
 Report = Callable[[str], None]
-
-
-class NotABackup(Exception):
-    pass
+PEOPLE = User._meta.db_table
 
 
 class HomeNotEmpty(Exception):
@@ -40,17 +38,19 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
     with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder:
         unpacked = Path(folder)
         report("unpacking")
-        manifest = _unpack(source, unpacked)
-        if _has_content():
-            if not replace:
-                raise HomeNotEmpty(
-                    f"{settings.HOME} holds a site already. Restore into an empty place (REXVQA_HOME=/new/folder), "
-                    "or add --replace: what is there now is then kept in a folder beside it"
-                )
-            _set_aside(at)
+        manifest = unpack_checked(source, unpacked)
+        has_content = _has_content()
+        if has_content and not replace:
+            raise HomeNotEmpty(
+                f"{settings.HOME} holds a site already. Restore into an empty place (REXVQA_HOME=/new/folder), "
+                "or add --replace: what is there now is then kept in a folder beside it"
+            )
+        aside = _set_database_aside(at) if has_content else None
         report("restoring the database")
         database.load(unpacked / database.FILE_NAMES[database.engine()])
         report("restoring the files")
+        if aside:
+            _set_files_aside(aside)
         _move_media(unpacked / "media")
         for key in KEYS:
             if (unpacked / key).exists():
@@ -59,37 +59,26 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
     return manifest
 
 
-def _unpack(source: Path, folder: Path) -> dict[str, Any]:
-    try:
-        with tarfile.open(source) as archive:
-            archive.extractall(folder, filter="data")
-        manifest: dict[str, Any] = json.loads((folder / "manifest.json").read_text())
-    except (tarfile.TarError, OSError, ValueError) as error:
-        raise NotABackup(f"{source} is not a whole backup of this program ({type(error).__name__})") from error
-    if manifest.get("format") != FORMAT:
-        raise NotABackup(f"{source} has the format {manifest.get('format')!r}; this program reads {FORMAT}")
-    if manifest["database"] != database.engine():
-        raise NotABackup(
-            f"{source} is of a {manifest['database']} database and this site uses {database.engine()}; "
-            "set DATABASE_URL to a database of the same kind"
-        )
-    return manifest
-
-
 def _has_content() -> bool:
     if any(media_files()):
         return True
     try:
-        return bool(database.current_ledger()["rows"]["annotation_user"])
+        return bool(database.current_ledger([PEOPLE])["rows"][PEOPLE])
     except database.NoTables:
         return False
 
 
-def _set_aside(at: datetime) -> None:
-    """Keep what is there now. A PostgreSQL database is dumped, since its tables are replaced in place."""
+def _set_database_aside(at: datetime) -> Path:
+    """Keep a copy of the database in a new folder; files follow when the other one is in its place."""
     aside = settings.HOME / f"replaced-{at:%Y%m%d-%H%M%S}"
     aside.mkdir(mode=0o700)
-    database.dump(aside / database.FILE_NAMES[database.engine()])
+    with suppress(database.NoTables):  # only files are there
+        database.current_ledger([])
+        database.dump(aside / database.FILE_NAMES[database.engine()], [])
+    return aside
+
+
+def _set_files_aside(aside: Path) -> None:
     shutil.move(settings.MEDIA_ROOT, aside / "media")
     for key in KEYS:
         if (settings.HOME / key).exists():
@@ -105,7 +94,7 @@ def _move_media(unpacked: Path) -> None:
 
 
 def _compare(manifest: dict[str, Any]) -> None:
-    restored = database.current_ledger()
+    restored = database.current_ledger(manifest["rows"])
     files = list(media_files())
     found = {**restored, "n_files": len(files), "n_bytes": sum(path.stat().st_size for path in files)}
     different = [name for name, value in found.items() if manifest[name] != value]

@@ -15,6 +15,7 @@ from typing import Any, BinaryIO
 from django.conf import settings
 
 from annotation.backup import database
+from annotation.backup.ledger import own_tables
 
 FORMAT = 1
 KEYS = ("secret_key", "pseudonym_key", "DEMONSTRATION")
@@ -29,7 +30,8 @@ def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]
     """Write a backup to ``target`` while people work, and return its manifest.
 
     The database comes first, as of one moment; media files never change and are written before their rows, so
-    every file that the snapshot names is there to be copied. The file appears under its name when it is whole.
+    every file that the snapshot names is there to be copied, but for one that a person removes meanwhile. The file
+    appears under its name when it is whole.
     Raises NoRoomForBackup, DatabaseToolFailed.
     """
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -38,7 +40,7 @@ def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]
         with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder, draft.open("wb") as raw:
             draft.chmod(0o600)
             snapshot = Path(folder) / database.FILE_NAMES[database.engine()]
-            ledger = database.dump(snapshot)
+            ledger = database.dump(snapshot, own_tables())
             manifest = _write(raw, snapshot, ledger, at=at, report=report)
             raw.flush()
             os.fsync(raw.fileno())
@@ -55,6 +57,19 @@ def media_files() -> Iterator[Path]:
     return (path for path in sorted(settings.MEDIA_ROOT.rglob("*")) if path.is_file())
 
 
+def _add(archive: tarfile.TarFile, path: Path) -> int | None:
+    """Bytes of a stored file; None for one that was removed while the backup was written, as people may ask."""
+    try:
+        with path.open("rb") as file:
+            entry = archive.gettarinfo(
+                arcname=f"media/{path.relative_to(settings.MEDIA_ROOT).as_posix()}", fileobj=file
+            )
+            archive.addfile(entry, file)
+    except FileNotFoundError:
+        return None
+    return entry.size
+
+
 def _write(raw: BinaryIO, snapshot: Path, ledger: database.Ledger, *, at: datetime, report: Report) -> dict[str, Any]:
     with tarfile.open(fileobj=raw, mode="w") as archive:
         archive.add(snapshot, arcname=snapshot.name)
@@ -62,16 +77,16 @@ def _write(raw: BinaryIO, snapshot: Path, ledger: database.Ledger, *, at: dateti
             if (settings.HOME / key).exists():
                 archive.add(settings.HOME / key, arcname=key)
         files = list(media_files())
-        n_bytes = 0
+        n_files, n_bytes = 0, 0
         for number, path in enumerate(files, start=1):
-            archive.add(path, arcname=f"media/{path.relative_to(settings.MEDIA_ROOT).as_posix()}")
-            n_bytes += path.stat().st_size
+            if (size := _add(archive, path)) is not None:
+                n_files, n_bytes = n_files + 1, n_bytes + size
             report(number, len(files))
         manifest = {
             "format": FORMAT,
             "taken_at": at.isoformat(),
             "database": database.engine(),
-            "n_files": len(files),
+            "n_files": n_files,
             "n_bytes": n_bytes,
             **ledger,
         }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from annotation.demonstration.questions import DemonstrationQuestion
-from annotation.enums import Degree, Flag, GradeName, Verdict
+from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict
 from annotation.review.form import Blind, Judgement, make_blind
 
 LETTERS = "ABCD"
@@ -29,7 +29,7 @@ def blind_answer(question: DemonstrationQuestion, rng: np.random.Generator) -> B
 
 
 def judgement(question: DemonstrationQuestion, blind: Blind, rng: np.random.Generator) -> Judgement:
-    """Every planned fault is seen; a reviewer who answered otherwise takes the flag back after reading why."""
+    """Every planned fault is seen; a reviewer who answered otherwise sees their error after reading why."""
     if question.fault is not None:
         return _of_faulty(question, question.fault, rng)
     if blind.best != LETTERS[question.answer]:
@@ -37,7 +37,7 @@ def judgement(question: DemonstrationQuestion, blind: Blind, rng: np.random.Gene
             grades=_grades(rng, 4),
             needs_image=Degree.YES,
             relevant=Degree.YES,
-            withdrawn_flags=(Flag.KEY_WRONG,),
+            disagreement=Disagreement.OWN_ERROR,
             verdict=Verdict.ACCEPT,
             reasoning="I took another option at first; with the explanation the sign is plain and the key is right.",
             comment="My own error, not the question's.",

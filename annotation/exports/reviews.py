@@ -11,14 +11,28 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
 
 from annotation.audit.recording import record
-from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Task, Verdict, ViewerTool
+from annotation.enums import (
+    Degree,
+    Difficulty,
+    Disagreement,
+    Flag,
+    GradeName,
+    KeySource,
+    OptionLetter,
+    RoundState,
+    Task,
+    Verdict,
+    ViewerTool,
+)
 from annotation.exports.files import Written, write_digested
+from annotation.exports.source_ids import SOURCE_ID, SourceIdsHidden, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Kind
 from annotation.imaging.deidentification import keyed_pseudonym
-from annotation.models import AnswerKey, ReviewRound, SampledQuestion, User
+from annotation.models import AnswerKey, Question, ReviewRound, SampledQuestion, User
+from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
 from annotation.review.viewing import viewing_of
-from annotation.timing.durations import EXCLUDING, TimeFlag
+from annotation.timing.durations import DOUBT, EXACT_MS, EXCLUDING, PARTS, TimeFlag, part_cells
 
 TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
 LETTERS = "A, B, C, D"
@@ -35,7 +49,7 @@ def _time_columns(prefix: str, what: str) -> tuple[Column, ...]:
             f"{prefix}active_ms",
             WHOLE,
             f"Active time of {what} in ms, by time_rule: from the first frame with all images at full depth to the "
-            "commit, minus hidden, paused and absent spans (nothing heard for over 15 s). Missing: time_flags say why.",
+            "commit, minus what the columns beside it took off. Missing: time_flags say why.",
         ),
         Column(
             f"{prefix}elapsed_ms", WHOLE, f"Time from the same frame to the commit of {what} in ms, nothing taken off."
@@ -49,11 +63,21 @@ def _time_columns(prefix: str, what: str) -> tuple[Column, ...]:
             f"{', '.join(sorted(EXCLUDING))}.",
             ", ".join(f"{flag.value} ({flag.label})" for flag in TimeFlag),
         ),
+        *part_columns(prefix),
         Column(f"{prefix}unreadable", TEXT, "Random ids of images that the reviewer could not read, joined by |."),
     )
 
 
-_TIMES = ("active_ms", "elapsed_ms", "n_sittings", "time_rule", "time_flags", "unreadable")
+def part_columns(prefix: str = "") -> Iterator[Column]:
+    """What was taken off a time, by its cause."""
+    unknown = "Missing: no time, or one by active-1, which did not say."
+    for name, label in PARTS.items():
+        yield Column(f"{prefix}{name}_ms", WHOLE, f"Taken off elapsed_ms, in ms: {label}. {unknown}")
+    doubt = f"By how much active_ms may be off, in ms; above {EXACT_MS} flagged as doubtful."
+    yield Column(f"{prefix}{DOUBT}_ms", WHOLE, f"{doubt} {unknown}")
+
+
+_TIMES = ("active_ms", "elapsed_ms", "n_sittings", "time_rule", "time_flags", "time_parts", "unreadable")
 COLUMNS: tuple[Column, ...] = (
     Column("round", TEXT, "Address of the review round."),
     Column("bank", TEXT, "Address of the question bank."),
@@ -95,6 +119,13 @@ COLUMNS: tuple[Column, ...] = (
     Column("needs_image", TEXT, "Whether the question needs the image.", _words(Degree)),
     Column("relevant", TEXT, "Whether the question is clinically relevant.", _words(Degree)),
     *(Column(f"flag_{flag.value}", YES_NO, f"Flag: {flag.label}.") for flag in Flag),
+    Column(
+        "disagreement",
+        TEXT,
+        "What the reviewer says of a blind answer that is not the key; empty where it is, and in reviews from before "
+        "this was asked.",
+        _words(Disagreement).replace("(empty: unknown)", "(empty)"),
+    ),
     Column("withdrawn_flags", TEXT, "Flags that followed from the blind answer and were taken back, joined by |."),
     Column("verdict", TEXT, "The verdict.", _words(Verdict)),
     Column("verdict_reason", TEXT, "Why the reviewer cannot judge."),
@@ -132,6 +163,7 @@ _OWN = (
     "needs_image",
     "relevant",
     "flags",
+    "disagreement",
     "withdrawn_flags",
     "verdict",
     "verdict_reason",
@@ -206,6 +238,7 @@ def _times(row: dict[str, Any], stored: str, prefix: str) -> dict[str, Cell]:
         f"{prefix}sittings": row[f"{stored}n_sittings"],
         f"{prefix}time_rule": row[f"{stored}time_rule"] or "",
         **{f"{prefix}{name}": "|".join(row[f"{stored}{name}"] or []) for name in ("time_flags", "unreadable")},
+        **{f"{prefix}{name}": ms for name, ms in part_cells(row[f"{stored}time_parts"]).items()},
     }
 
 
@@ -213,15 +246,39 @@ def _number(grade: object) -> int | None:
     return grade if isinstance(grade, int) else None
 
 
+def may_take_source_ids(review_round: ReviewRound) -> bool:
+    return review_round.state == RoundState.CLOSED
+
+
+def columns_of_reviews(*, source_ids: bool) -> tuple[Column, ...]:
+    return (*COLUMNS, SOURCE_ID) if source_ids else COLUMNS
+
+
 def export_reviews(
-    review_round: ReviewRound, form: Format, to: IO[bytes], *, actor: User | None, at: datetime
+    review_round: ReviewRound,
+    form: Format,
+    to: IO[bytes],
+    *,
+    actor: User | None,
+    at: datetime,
+    source_ids: bool = False,
 ) -> Written:
     """Write the reviews to ``to`` (seekable) and note in the audit log who took which bytes.
 
-    The same reviews give the same bytes.
+    The same reviews give the same bytes. ``source_ids`` adds the ids of the imported file; raises SourceIdsHidden
+    until the round is closed.
     """
-    written = write_digested(to, COLUMNS, review_rows(review_round), form)
+    if source_ids and not may_take_source_ids(review_round):
+        raise SourceIdsHidden(f"round {review_round.slug} is not closed")
+    rows: Iterator[list[Cell]] = review_rows(review_round)
+    if source_ids:
+        rows = with_source_ids(review_round.plan.bank, COLUMNS, rows, number_column="question")
+    written = write_digested(to, columns_of_reviews(source_ids=source_ids), rows, form)
     with transaction.atomic():
+        if actor is not None:
+            read = Question.objects.filter(revisions__in=newest_reviews(review_round).values("assignment__revision"))
+            note_seen_keys(actor, read, source=KeySource.ROUND_EXPORT, subject=review_round, at=at)
         facts = {"format": form.value, "rows": written.n_rows, "sha256": written.sha256}
+        facts |= {"source_ids": True} if source_ids else {}
         record("round.exported", actor=actor, at=at, subject=review_round, facts=facts)
     return written

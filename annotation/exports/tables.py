@@ -13,6 +13,7 @@ from itertools import islice
 from typing import IO
 
 from annotation.enums import Word, _
+from annotation.extras import INSTALL, has_parquet
 
 Cell = str | int | float | bool | datetime | None
 ROWS_PER_GROUP = 5000
@@ -42,6 +43,21 @@ class Format(Word):
     PARQUET = "parquet", "Parquet"
 
 
+class FormatOff(Exception):
+    """What this format needs is not installed; the sentence says what."""
+
+
+def formats_here() -> tuple[Format, ...]:
+    """The formats that this installation can write."""
+    return tuple(form for form in Format if form != Format.PARQUET or has_parquet())
+
+
+def check_format(form: Format) -> None:
+    """Raises FormatOff."""
+    if form not in formats_here():
+        raise FormatOff(f"{form.label} is off here, since pyarrow is not installed; {INSTALL}")
+
+
 CONTENT_TYPES = {
     Format.CSV: "text/csv; charset=utf-8",
     Format.JSONL: "application/x-ndjson; charset=utf-8",
@@ -66,7 +82,8 @@ def restored(cell: str) -> str:
 
 
 def write_table(to: IO[bytes], columns: Sequence[Column], rows: Iterable[Sequence[Cell]], form: Format) -> int:
-    """Write all rows and return how many there were; memory does not grow with them."""
+    """Write all rows and return how many there were; memory does not grow with them. Raises FormatOff."""
+    check_format(form)
     write = {Format.CSV: _write_csv, Format.JSONL: _write_jsonl, Format.PARQUET: _write_parquet}[form]
     return write(to, columns, iter(rows))
 

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import zoneinfo
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
 from django import forms
 from django.contrib.auth import password_validation
-from django.contrib.auth.forms import AuthenticationForm, PasswordResetForm
+from django.contrib.auth.forms import AuthenticationForm
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
@@ -147,13 +146,10 @@ class PasswordChangeForm(NewPasswordForm):
         return present
 
 
-class PasswordLinkForm(PasswordResetForm):
+class PasswordLinkForm(forms.Form):
     """An address to send a password link to. Accounts that never had a password may ask for one, too."""
 
     email = EmailField(widget=forms.EmailInput(attrs={"autocomplete": "email", "autofocus": True}))
-
-    def get_users(self, email: str) -> Iterator[User]:
-        return iter(User.objects.filter(email=email, is_active=True))
 
 
 class ProfileForm(forms.Form):

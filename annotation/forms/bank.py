@@ -60,7 +60,7 @@ class SearchForm(forms.Form):
 class ImportForm(forms.Form):
     """A question file, sent or named on the server, and the bank it goes into."""
 
-    file = forms.FileField(label=_("Question file (JSON)"), required=False, allow_empty_file=True)
+    file = forms.FileField(label=_("Question file"), required=False, allow_empty_file=True)
     path = forms.CharField(label=_("Or a path on the server"), max_length=1000, required=False)
     difficulty = forms.FileField(
         label=_("Difficulties (CSV, optional)"),
@@ -71,17 +71,13 @@ class ImportForm(forms.Form):
         label=_("Bank"),
         max_length=200,
         required=False,
-        help_text=_("A bank that is there gets new and changed questions. Empty: named after the file."),
-    )
-    skip_refused = forms.BooleanField(
-        label=_("Store the rest when some questions are refused"),
-        required=False,
-        help_text=_("Otherwise one refused question stores nothing."),
+        help_text=_("Existing bank: questions are added or updated. Leave empty to name it after the file."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["file"].help_text = _("At most %(size)s.") % {"size": filesizeformat(settings.UPLOAD_MAX_BYTES)}
+        most = filesizeformat(settings.UPLOAD_MAX_BYTES)
+        self.fields["file"].help_text = _("JSON, JSON Lines, CSV or XLSX, at most %(size)s.") % {"size": most}
         self.fields["bank"].widget.attrs["list"] = "banks"
         if not settings.SERVER_FOLDERS:
             del self.fields["path"]

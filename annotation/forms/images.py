@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ImageState, ViewPosition
 from annotation.imaging.masking import Box
-from annotation.ingest.uploading import SentFile
-from annotation.models import QuestionBank
+from annotation.ingest.uploading import PURPOSE, SentFile
+from annotation.models import QuestionBank, Upload
 
 MOST_BOXES = 50
 SIDES = [("", _("not given")), ("L", _("left")), ("R", _("right")), ("B", _("both")), ("U", _("unpaired"))]
@@ -25,6 +25,12 @@ class ImageFilterForm(forms.Form):
     )
     state = forms.ChoiceField(
         choices=[("", _("any state")), *((s.value, _(s.label)) for s in ImageState)], required=False, label=_("State")
+    )
+    upload = forms.ModelChoiceField(
+        Upload.objects.filter(purpose=PURPOSE),
+        to_field_name="public_id",
+        required=False,
+        widget=forms.HiddenInput,
     )
 
 

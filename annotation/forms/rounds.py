@@ -12,8 +12,9 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import Role, RoundSteps, ViewerTool
 from annotation.models import ReviewRound, SamplingPlan, User
 from annotation.review.rounds import MOST_PER_QUESTION
-from annotation.review.viewing import LEAST_WINDOW, MOST_WINDOW, Viewing, viewing_of
+from annotation.review.viewing import Viewing, viewing_of
 from annotation.sampling.drawing import SEED_MAX
+from annotation.windows import LEAST_WINDOW, MOST_WINDOW
 
 if TYPE_CHECKING:
     OnePerson = forms.ModelChoiceField[User]
@@ -88,8 +89,8 @@ class ViewingForm(forms.Form):
         return cls(initial=viewing_of(review_round).as_columns())
 
 
-class RoundForm(ViewingForm):
-    """A new round on a stored sample."""
+class RoundTextForm(forms.Form):
+    """What a draft is called, what it works through, and what its reviewers are told."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
     sample = forms.ModelChoiceField(
@@ -98,6 +99,35 @@ class RoundForm(ViewingForm):
         to_field_name="slug",
         empty_label=None,
     )
+    steps = forms.ChoiceField(label=_("Steps"), widget=forms.RadioSelect)
+    instructions = forms.CharField(
+        label=_("Instructions to the reviewers"),
+        required=False,
+        max_length=5000,
+        widget=forms.Textarea(attrs={"rows": 4}),
+        help_text=_("Reviewers see them before their first question."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        steps = self.fields["steps"]
+        assert isinstance(steps, forms.ChoiceField)
+        steps.choices = [(step.value, gettext(step.label)) for step in RoundSteps]
+        steps.initial = RoundSteps.FULL.value
+
+    def clean_steps(self) -> RoundSteps:
+        return RoundSteps(self.cleaned_data["steps"])
+
+    @classmethod
+    def of_draft(cls, review_round: ReviewRound, data: Any = None) -> RoundTextForm:
+        words = {name: getattr(review_round, name) for name in ("name", "steps", "instructions")}
+        return cls(data, initial={**words, "sample": review_round.plan.slug})
+
+
+class RoundForm(RoundTextForm, ViewingForm):
+    """A new round on a stored sample."""
+
     reviewers = PeopleChoice(
         label=_("Reviewers"),
         queryset=User.objects.none(),
@@ -112,13 +142,6 @@ class RoundForm(ViewingForm):
         initial=2,
         help_text=_("So many different reviewers get each question."),
     )
-    steps = forms.ChoiceField(label=_("Steps"), widget=forms.RadioSelect)
-    instructions = forms.CharField(
-        label=_("Instructions to the reviewers"),
-        required=False,
-        max_length=5000,
-        widget=forms.Textarea(attrs={"rows": 4}),
-    )
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
@@ -132,13 +155,6 @@ class RoundForm(ViewingForm):
         reviewers = self.fields["reviewers"]
         assert isinstance(reviewers, PeopleChoice)
         reviewers.queryset = possible_reviewers()
-        steps = self.fields["steps"]
-        assert isinstance(steps, forms.ChoiceField)
-        steps.choices = [(step.value, gettext(step.label)) for step in RoundSteps]
-        steps.initial = RoundSteps.FULL.value
-
-    def clean_steps(self) -> RoundSteps:
-        return RoundSteps(self.cleaned_data["steps"])
 
 
 class ReviewersForm(forms.Form):

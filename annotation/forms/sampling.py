@@ -54,4 +54,4 @@ class StoreForm(DrawForm):
     """The same, with what a person agreed to: the name, and the frame that they looked at."""
 
     name = forms.CharField(label=_("Name"), max_length=200, required=False)
-    frame_sha256 = forms.CharField(max_length=64)
+    frame_sha256 = forms.CharField(max_length=64, widget=forms.HiddenInput)

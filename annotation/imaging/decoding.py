@@ -9,8 +9,10 @@ pixel, the scan was not complete.
 from __future__ import annotations
 
 import itertools
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import imagecodecs
@@ -32,6 +34,7 @@ Pixels = NDArray[np.uint8] | NDArray[np.uint16] | NDArray[np.int8] | NDArray[np.
 
 NATIVE = frozenset({IMPLICIT_LE, EXPLICIT_LE, DEFLATED_LE})
 RLE = "1.2.840.10008.1.2.5"
+RLE_HEADER = 64  # bytes: how many segments, and where each begins
 JPEG_BASELINE, JPEG_EXTENDED = "1.2.840.10008.1.2.4.50", "1.2.840.10008.1.2.4.51"
 JPEG_LOSSLESS, JPEG_LOSSLESS_SV1 = "1.2.840.10008.1.2.4.57", "1.2.840.10008.1.2.4.70"
 JPEG_LS_LOSSLESS, JPEG_LS_LOSSY = "1.2.840.10008.1.2.4.80", "1.2.840.10008.1.2.4.81"
@@ -147,11 +150,40 @@ def _native(frame: bytes, geometry: Geometry) -> NDArray[Any]:
 def _decode_rle(frame: bytes, geometry: Geometry) -> NDArray[Any]:
     from pydicom.pixels.decoders.rle import _rle_decode_frame  # seldom needed, and half the start of a decoding child
 
+    _check_rle_length(frame, geometry)
+
     def decode(data: bytes) -> NDArray[Any]:
         raw = _rle_decode_frame(data, geometry.rows, geometry.columns, 1, geometry.bits_allocated)
         return np.frombuffer(raw, geometry.dtype).reshape(geometry.rows, geometry.columns)
 
     return _attempt(decode, frame)
+
+
+def _check_rle_length(frame: bytes, geometry: Geometry) -> None:
+    """Each segment grows to one byte for each pixel (PS3.5 annex G); what grows further hides something."""
+    if len(frame) < RLE_HEADER:
+        raise ImageRefused("truncated")
+    n_segments, *offsets = struct.unpack_from("<16L", frame)
+    if not 0 < n_segments < len(offsets) + 1:
+        raise ImageRefused("codestream")
+    bounds = [*offsets[:n_segments], len(frame)]
+    for start, end in pairwise(bounds):
+        if _rle_length(frame[start:end]) > geometry.rows * geometry.columns:
+            raise ImageRefused("pixel_length")
+
+
+def _rle_length(segment: bytes) -> int:
+    """How many bytes a segment grows to; a padding byte at its end is none."""
+    n, position, last = 0, 0, len(segment) - 1
+    while position < last:
+        head = segment[position]
+        if head < 128:
+            n += min(head + 1, last - position)
+            position += head + 2
+        else:
+            n += 257 - head if head > 128 else 0
+            position += 2 if head > 128 else 1
+    return n
 
 
 def _decode_jpeg(frame: bytes, geometry: Geometry) -> NDArray[Any]:

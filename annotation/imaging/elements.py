@@ -164,7 +164,7 @@ def _walk_level(walk: _Walk, position: int, end: int, *, depth: int, keep: dict[
             raise ImageRefused("duplicate_element")
         seen.add(tag)
         if tag == PIXEL_DATA and not depth:
-            _take_pixel_data(walk, position, length, end)
+            _check_rest(walk, _take_pixel_data(walk, position, length, end), end, seen)
             return end
         if length != _UNDEFINED and position + length > end:
             raise ImageRefused("truncated")
@@ -215,12 +215,31 @@ def _ends_with(data: bytes, start: int, position: int, tag: int) -> bool:
     return position - 8 >= start and data[position - 8 : position - 4] == struct.pack("<HH", tag >> 16, tag & 0xFFFF)
 
 
-def _take_pixel_data(walk: _Walk, position: int, length: int, end: int) -> None:
+def _check_rest(walk: _Walk, position: int, end: int, seen: set[int]) -> None:
+    """Elements after the pixel data are not read, and none may say again what stands before them, pixels least of all.
+
+    What is no element ends the data set: bytes behind it are left behind like all that is not copied.
+    """
+    while position < end:
+        try:
+            tag, vr, length, position = _element_head(walk, position, end)
+            is_known = tag in seen
+            if not is_known and (vr == b"SQ" or length == _UNDEFINED):
+                position, length = _sequence(walk, tag, vr, position, length, end, 1), 0
+        except ImageRefused:
+            return
+        if is_known:
+            raise ImageRefused("duplicate_element")
+        position += length
+
+
+def _take_pixel_data(walk: _Walk, position: int, length: int, end: int) -> int:
+    """Keep the pixel data; returns where it ends."""
     if length != _UNDEFINED:
         if position + length > end:
             raise ImageRefused("truncated")
         walk.native = walk.data[position : position + length]
-        return
+        return position + length
     fragments: list[bytes] = []
     while True:
         tag, _vr, size, position = _element_head(walk, position, end)
@@ -233,3 +252,4 @@ def _take_pixel_data(walk: _Walk, position: int, length: int, end: int) -> None:
         fragments.append(walk.data[position : position + size])
         position += size
     walk.fragments = tuple(fragments)
+    return position

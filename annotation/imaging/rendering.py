@@ -19,7 +19,7 @@ from PIL import Image
 
 from annotation.imaging.attributes import Attributes, LookupTable, Window
 from annotation.imaging.reading import SourceImage
-from annotation.imaging.windowing import grey_table, histogram, presets, window_of
+from annotation.imaging.windowing import full_range, grey_table, histogram, window_of
 
 PREVIEW_SIDE = 1024
 PREVIEW_QUALITY = 80
@@ -102,13 +102,13 @@ def prepare(source: SourceImage) -> tuple[Payload, Display]:
     """
     attributes = source.attributes
     payload, bits, slope, intercept, padding = _payload(source)
-    bounds = presets(histogram(payload, bits, padding), slope=slope, intercept=intercept, invert=attributes.is_inverted)
+    full = full_range(histogram(payload, bits, padding), slope=slope, intercept=intercept)
     windows = attributes.windows
     function = attributes.voi_function
     if not windows and not attributes.voi_luts:
         function = "LINEAR"
         as_it_is = bits <= 8 and (slope, intercept) == (1.0, 0.0)
-        windows = (Window(2.0 ** (bits - 1), 2.0**bits) if as_it_is else window_of(bounds["full"]),)
+        windows = (Window(2.0 ** (bits - 1), 2.0**bits) if as_it_is else window_of(full),)
     rows, columns = payload.shape
     display = Display(
         width=columns,
@@ -124,7 +124,7 @@ def prepare(source: SourceImage) -> tuple[Payload, Display]:
         spacing=attributes.spacing,
         spacing_calibrated=attributes.spacing_calibrated,
         aspect=attributes.aspect,
-        presets=bounds,
+        presets={"full": full},
         eight_bit=bits <= 8,
         scanner_window=bool(attributes.windows or attributes.voi_luts),
     )

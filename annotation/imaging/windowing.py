@@ -6,7 +6,6 @@ Source: DICOM PS3.3 C.11.1 and C.11.2. A payload value is an unsigned 16-bit num
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,13 +15,7 @@ from annotation.imaging.attributes import LookupTable, Window
 
 Greys = NDArray[np.float64]
 
-# Percentiles in the order of brightness on the screen: 0 is the darkest pixel, 100 the brightest.
-PRESETS: Mapping[str, tuple[float, float]] = {
-    "full": (0.1, 99.9),
-    "lungs": (1.0, 65.0),
-    "mediastinum": (30.0, 99.7),
-    "contrast": (10.0, 90.0),
-}
+_FULL = (0.1, 99.9)  # percentiles of the full range
 _MAX_SAMPLE = 1_000_000
 
 
@@ -90,21 +83,14 @@ def histogram(payload: NDArray[np.uint16], bits: int, padding: tuple[int, int] |
     return counts
 
 
-def presets(counts: NDArray[Any], *, slope: float, intercept: float, invert: bool) -> dict[str, tuple[float, float]]:
-    """Lowest and highest modality value of each preset of PRESETS; never equal, also in a flat image.
-
-    Where small values are bright (MONOCHROME1, or a negative slope with MONOCHROME2), percentiles run from the top.
-    """
-    bounds = {}
+def full_range(counts: NDArray[Any], *, slope: float, intercept: float) -> tuple[float, float]:
+    """Lowest and highest modality value of what is there but for a thousandth at either end; never equal."""
     total = np.cumsum(counts)
     if not total[-1]:
         total = np.arange(1, len(counts) + 1)
-    for name, (dark, bright) in PRESETS.items():
-        low, high = (100 - bright, 100 - dark) if invert != (slope < 0) else (dark, bright)
-        ends = np.searchsorted(total, np.array([low, high]) / 100.0 * total[-1]) * slope + intercept
-        lowest, highest = float(min(ends)), float(max(ends))
-        bounds[name] = (lowest, max(highest, lowest + abs(slope)))
-    return bounds
+    ends = np.searchsorted(total, np.array(_FULL) / 100.0 * total[-1]) * slope + intercept
+    lowest, highest = float(min(ends)), float(max(ends))
+    return lowest, max(highest, lowest + abs(slope))
 
 
 def window_of(bounds: tuple[float, float]) -> Window:

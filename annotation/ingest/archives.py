@@ -12,7 +12,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from annotation.imaging.refusals import ImageRefused
@@ -21,6 +21,10 @@ ZIP_MAGIC = b"PK\x03\x04"
 MAX_MEMBERS = 20_000
 MAX_RATIO = 100
 SMALL = 4 * 1024 * 1024  # a flat image may well deflate by more than the ratio
+# Of a whole archive, so that many small or flat members do not do together what one of them may not: what its members
+# inflate to, and what their images decode to, as so many times its own size, or this much if it is small.
+WHOLE_RATIO, WHOLE_SMALL = 25, 64 * 1024 * 1024
+DECODED_RATIO, DECODED_SMALL = 100, 256 * 1024 * 1024
 _DRIVE = ":"
 
 
@@ -38,16 +42,19 @@ def open_archive(path: Path, limits: ArchiveLimits) -> Iterator[Archive]:
         archive = zipfile.ZipFile(path)
     except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
         raise ImageRefused("archive") from None
+    n_bytes = path.stat().st_size
+    total = min(limits.total_bytes, max(WHOLE_SMALL, WHOLE_RATIO * n_bytes))
     with archive:
-        yield Archive(archive, limits)
+        yield Archive(archive, replace(limits, total_bytes=total), max(DECODED_SMALL, DECODED_RATIO * n_bytes))
 
 
 class Archive:
     """An open ZIP whose directory has been checked."""
 
-    def __init__(self, archive: zipfile.ZipFile, limits: ArchiveLimits) -> None:
+    def __init__(self, archive: zipfile.ZipFile, limits: ArchiveLimits, most_decoded: int) -> None:
         self._archive = archive
         self._limits = limits
+        self._most_decoded = most_decoded
         self._members = check_directory(archive.infolist(), limits)
         self._n_bytes = 0
 
@@ -69,6 +76,11 @@ class Archive:
         if len(data) != member.file_size:
             raise ImageRefused("archive")
         return data
+
+    def check_decoded(self, n_bytes: int) -> None:
+        """``n_bytes``: of the pixels of all its images so far. Raises ImageRefused."""
+        if n_bytes > self._most_decoded:
+            raise ImageRefused("archive_size")
 
 
 def check_directory(members: list[zipfile.ZipInfo], limits: ArchiveLimits) -> dict[str, zipfile.ZipInfo]:

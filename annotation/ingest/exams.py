@@ -24,7 +24,7 @@ from annotation.imaging.refusals import SENTENCES, ImageRefused
 from annotation.ingest import storage
 from annotation.ingest.archives import ArchiveLimits, open_archive
 from annotation.ingest.finding import Found, find_units, is_companion, read_file
-from annotation.ingest.matching import has_come_in, pending_images, roots_of
+from annotation.ingest.matching import has_come_in, missing_images, pending_images, roots_of
 from annotation.ingest.preparing import Prepared, Source, prepare_image
 from annotation.ingest.sandbox import Decoder
 from annotation.ingest.storing import Stored, store_rows
@@ -51,9 +51,16 @@ class IngestResult:
 
     n_files: int = 0
     n_duplicates: int = 0
+    n_waiting: int = 0  # images that questions waited for before
     image_ids: list[int] = field(default_factory=list)
+    unmet_ids: list[int] = field(default_factory=list)  # of images that no question waited for
     exam_ids: set[int] = field(default_factory=set)
     refusals: list[Refusal] = field(default_factory=list)
+
+    @property
+    def n_met(self) -> int:
+        """Images of this run that questions waited for."""
+        return len(self.image_ids) - len(self.unmet_ids)
 
     @property
     def n_quarantined(self) -> int:
@@ -70,6 +77,7 @@ class IngestResult:
             "duplicates": self.n_duplicates,
             "quarantined": self.n_quarantined,
             "refused": [refusal.as_json() for refusal in self.refusals],
+            **({"waiting": self.n_waiting, "met": self.n_met} if self.n_waiting else {}),
         }
 
 
@@ -92,7 +100,7 @@ def ingest_paths(
     somebody else searches them.
     """
     units = find_units([path.absolute() if uploaded_from else path.resolve() for path in paths])
-    result = IngestResult()
+    result = IngestResult(n_waiting=missing_images(bank).count())
     with Decoder(Path(settings.TEMP_ROOT)) as decoder:
         run = _Run(decoder, result, bank, roots_of(bank), actor, at, uploaded_from, simulated)
         for done, unit in enumerate(units):
@@ -152,6 +160,7 @@ class _Run:
                 except ImageRefused as refusal:
                     refused = True
                     self._refuse(f"{self._name(unit)}: {name}", refusal.code)
+                archive.check_decoded(sum(prepared.n_pixel_bytes for prepared in written))
             if refused:
                 self.result.n_files += len(members)
                 raise ImageRefused("archive_member")
@@ -192,6 +201,7 @@ class _Run:
         )
         storage.remove(stored.unused)
         self.result.n_duplicates += stored.n_duplicates
+        self.result.unmet_ids += stored.unmet_ids
         self.result.image_ids += [image.pk for image in stored.images]
         self.result.exam_ids |= {image.exam_id for image in stored.images}
         return stored.images

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from django.db.models import QuerySet
+
 from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImageState
 from annotation.imaging.attributes import Identifiers
@@ -24,7 +26,14 @@ def pending_images(source: Source, bank: QuestionBank | None, roots: Iterable[st
     if bank is not None:
         named = [row for row in named if row.bank_id == bank.pk]
     ids = [row.image_id for row in named if row.image_id is not None]
-    return list(Image.objects.filter(pk__in=ids, state=ImageState.PENDING).select_related("exam").order_by("pk"))
+    waiting = Image.objects.filter(pk__in=ids, state=ImageState.PENDING, exam__bank__deleted_at__isnull=True)
+    return list(waiting.select_related("exam").order_by("pk"))
+
+
+def missing_images(bank: QuestionBank | None) -> QuerySet[Image]:
+    """Images of the bank, or of all banks, that wait for their file."""
+    waiting = Image.objects.filter(state=ImageState.PENDING)
+    return waiting if bank is None else waiting.filter(exam__bank=bank)
 
 
 def roots_of(bank: QuestionBank | None) -> list[str]:

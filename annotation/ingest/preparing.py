@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 from django.conf import settings
 
 from annotation.enums import RenditionKind
@@ -42,7 +43,9 @@ class Prepared:
     """An image whose files are written and whose rows are not."""
 
     source: Source
-    image: SourceImage
+    image: SourceImage  # without its pixels: an archive may hold thousands of images
+    shape: tuple[int, ...]  # rows, columns
+    n_pixel_bytes: int
     pixels_sha256: str
     object_name: str
     display: dict[str, Any]
@@ -80,7 +83,9 @@ def prepare_image(image: SourceImage, source: Source) -> Prepared:
     except BaseException:
         storage.remove(written)
         raise
-    return Prepared(source, image, pixels_sha256, written[0], display.as_json(), renditions)
+    kept = replace(image, pixels=np.empty((0, 0), dtype=image.pixels.dtype))
+    shape, n_bytes = image.pixels.shape, image.pixels.nbytes
+    return Prepared(source, kept, shape, n_bytes, pixels_sha256, written[0], display.as_json(), renditions)
 
 
 def hash_pixels(image: SourceImage) -> str:

@@ -8,7 +8,9 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
+from annotation import showings
 from annotation.audit.recording import record
 from annotation.enums import ImageState, RenditionKind
 from annotation.imaging.masking import Box, blackened, boxes_within, is_covered
@@ -26,6 +28,10 @@ class NotInQuarantine(Exception):
 
 class NotToBeQuarantined(Exception):
     """Only an image that has pixels and is not removed can go into quarantine."""
+
+
+class BeingRead(Exception):
+    """People read with this image as it was frozen; the text says where, and what to do."""
 
 
 class NoReasonGiven(Exception):
@@ -65,9 +71,10 @@ def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: da
     """Black out boxes in the stored pixels and make the object and its renditions anew, under new names.
 
     The image stays in quarantine, so that the result is looked at before it is released. The old files are deleted.
-    Raises NotInQuarantine, NothingToBlackOut and NoReasonGiven.
+    Raises NotInQuarantine, NothingToBlackOut, BeingRead and NoReasonGiven.
     """
     reason = _given(reason)
+    _check_not_read(image)
     if image.state != ImageState.QUARANTINED:
         raise NotInQuarantine(f"the image is {image.state}")
     inside = boxes_within(boxes, columns=image.columns or 0, rows=image.rows or 0)
@@ -96,8 +103,12 @@ def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: da
 
 @transaction.atomic
 def remove(image: Image, *, reason: str, actor: User, at: datetime) -> None:
-    """Decide against an image: its files are deleted, its row stays. Raises NotInQuarantine, NoReasonGiven."""
+    """Decide against an image: its files are deleted, its row stays. Raises NotInQuarantine, BeingRead, NoReasonGiven.
+
+    Where people read with it, the image stays in quarantine until they are done: nobody sees it, and nothing is lost.
+    """
     reason = _given(reason)
+    _check_not_read(image)
     held = _hold(image)
     names = _file_names(held)
     held.renditions.all().delete()
@@ -163,6 +174,17 @@ def _hold(image: Image) -> Image:
     if held.state != ImageState.QUARANTINED:
         raise NotInQuarantine(f"the image is {held.state}")
     return held
+
+
+def _check_not_read(image: Image) -> None:
+    if names := showings.read_in(image.pk):
+        raise BeingRead(
+            _(
+                "This image is being read in “%(names)s”, with the pixels that were frozen. In quarantine nobody sees "
+                "it; it can be changed or removed when the study is closed."
+            )
+            % {"names": "”, “".join(names)}
+        )
 
 
 def _move(image: Image, state: ImageState, reason: str) -> None:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState, JobState, RenditionKind
+from annotation.extras import has_text_search
 from annotation.imaging.rendering import payload_of
 from annotation.ingest import storage
 from annotation.jobs.handlers import Params, Progress, Result
@@ -27,7 +28,10 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
 
     An image that is in quarantine for another reason stays there and only gets its boxes. Safe to run twice: an
     image that is past being searched is not changed. What was read is not kept. Returns the state that it has now.
+    Where the search is not installed every image waits in quarantine for a person.
     """
+    if not has_text_search():
+        return _hold_unsearched(image, at=at)
     rendition = image.renditions.get(kind=RenditionKind.FULL)
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     from annotation.imaging.text import RULE, find_text, is_suspicious, whole_range  # loads OpenCV: not at every start
@@ -45,6 +49,17 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
             record("image.searched", actor=None, at=at, subject=held, facts=facts)
         held.save(update_fields=["text_findings", "state", "state_reason"])
         return ImageState(held.state)
+
+
+@transaction.atomic
+def _hold_unsearched(image: Image, *, at: datetime) -> ImageState:
+    held = Image.objects.select_for_update().get(pk=image.pk)
+    if held.state == ImageState.CHECKING:
+        held.state = ImageState.QUARANTINED
+        held.state_reason = _("Not searched for text: the search is not installed here.")
+        record("image.searched", actor=None, at=at, subject=held, facts={"rule": "none", "state": held.state})
+        held.save(update_fields=["state", "state_reason"])
+    return ImageState(held.state)
 
 
 def search_waiting(progress: Progress, params: Params) -> Result:

@@ -64,7 +64,7 @@ def may_see(person: User, image: Image, *, at: datetime) -> bool:
     exam = image.exam_id
     return (
         bool(_REVIEWED(person.pk, exam))
-        or showings.is_shown(person.pk, exam, at)
+        or showings.is_shown(person.pk, image, at)
         or is_coordinator(person)
         or _coordinates_exam(person, exam)
     )
@@ -73,7 +73,8 @@ def may_see(person: User, image: Image, *, at: datetime) -> bool:
 def _reviewed(person: int, exam: int) -> QuerySet[Assignment, tuple[int]]:
     mine = Assignment.objects.filter(reviewer=person, revision__question__exam_id=exam)
     shown = Q(round__state=RoundState.OPEN) | Q(round__state=RoundState.CLOSED, state=AssignmentState.SUBMITTED)
-    return mine.exclude(state=AssignmentState.WITHDRAWN).filter(shown).order_by().values_list("pk")[:1]
+    gone = (AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
+    return mine.exclude(state__in=gone).filter(shown).order_by().values_list("pk")[:1]
 
 
 _REVIEWED = KeptQuery(_reviewed, int, int)

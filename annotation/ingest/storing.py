@@ -32,6 +32,7 @@ class Stored:
     """What became of the images of one unit."""
 
     images: list[Image] = field(default_factory=list)
+    unmet_ids: list[int] = field(default_factory=list)  # of those for which no question was waiting
     n_duplicates: int = 0
     unused: list[str] = field(default_factory=list)  # files that no row names after all
 
@@ -58,6 +59,7 @@ def store_rows(
             continue
         image = waiting[0] if waiting else Image(exam=_exam_for(prepared, bank))
         stored.images.append(_fill(image, prepared, actor=actor, at=at, simulated=simulated))
+        stored.unmet_ids += [] if waiting else [image.pk]
     return stored
 
 
@@ -103,7 +105,7 @@ def _fill(image: Image, prepared: Prepared, *, actor: User | None, at: datetime,
         image.view_position = attributes.view_position
     image.laterality = attributes.laterality
     image.modality = prepared.modality
-    image.rows, image.columns = prepared.image.pixels.shape
+    image.rows, image.columns = prepared.shape
     image.bits_stored = attributes.bits_stored
     image.photometric_interpretation = "MONOCHROME1" if attributes.is_inverted else "MONOCHROME2"
     image.display = prepared.display

@@ -17,6 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
+from annotation.bin import BinRefused, note_purged
 from annotation.enums import JobState
 from annotation.ingest.crediting import CreditsUnmatched, credit_images
 from annotation.ingest.credits import CreditsRefused, parse_credits
@@ -31,6 +32,7 @@ JOB_KIND = "ingest_upload"
 PURPOSE = "images"
 CREDITS_FILE = "credits.csv"
 MOST_PARTS = 32
+MOST_UNMET = 500  # images that no question waited for, kept to tell which names came near
 
 
 class UploadRefused(Exception):
@@ -126,10 +128,16 @@ def ingest_upload(progress: Progress, params: Params) -> Result:
         watch=lambda done, total: progress.report(done, total, _("reading and searching for text")),
     )
     _search_flagged(result.image_ids)
-    answer = result.as_json()
+    answer = result.as_json() | {"image_ids": result.image_ids, "unmet_ids": result.unmet_ids[:MOST_UNMET]}
     answer |= _credit(folder / CREDITS_FILE, upload)
     shutil.rmtree(folder, ignore_errors=True)
     return answer
+
+
+def images_of_upload(upload: Upload) -> list[int]:
+    """The images that came in with an upload."""
+    result = (upload.job.result if upload.job else None) or {}
+    return list(result.get("image_ids", []))
 
 
 def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
@@ -141,14 +149,28 @@ def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
     shutil.rmtree(folder_of(upload.public_id), ignore_errors=True)
 
 
-def delete_upload(upload: Upload, *, actor: User, at: datetime) -> None:
-    """Delete the row and the files of an upload; images that came in stay. Raises UploadInUse."""
+def hide_upload(upload: Upload) -> None:
+    """Images that came in stay. Raises BinRefused while its job waits or runs."""
+    try:
+        _check_not_in_use(upload)
+    except UploadInUse as refusal:
+        raise BinRefused(_("Cancel the job of this upload first.")) from refusal
+
+
+def show_upload(upload: Upload) -> None:
+    """Raises BinRefused while its bank is in the bin."""
+    if upload.bank is not None and upload.bank.deleted_at is not None:
+        raise BinRefused(_("Restore its bank “%(name)s” first.") % {"name": upload.bank.name})
+
+
+def purge_upload(upload: Upload, at: datetime) -> bool:
+    """The row and what is kept of its files."""
     name = upload.public_id
     with transaction.atomic():
-        _check_not_in_use(upload)
-        record("upload.deleted", actor=actor, at=at, subject=upload, facts={"files": upload.n_files})
+        note_purged(upload, at=at)
         upload.delete()
     shutil.rmtree(folder_of(name), ignore_errors=True)
+    return True
 
 
 def _check_not_in_use(upload: Upload) -> None:

@@ -29,6 +29,8 @@ HANDLERS: dict[str, str] = {
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
     "text_search": "annotation.ingest.searching.search_waiting",
     "ingest_upload": "annotation.ingest.uploading.ingest_upload",
+    "send_letter": "annotation.people.mailing.send_kept_letter",
+    "send_password_link": "annotation.people.mailing.send_asked_password_link",
 }
 
 

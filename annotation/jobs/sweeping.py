@@ -23,6 +23,8 @@ SECONDS_UNTIL_NEXT_NUDGE = 15
 SWEEPS: list[str] = [
     "annotation.questionbank.sweeping.sweep_imports",
     "annotation.ingest.searching.begin_search",
+    "annotation.bin.empty_bin",
+    "annotation.leftovers.sweep_leftovers",
 ]
 
 

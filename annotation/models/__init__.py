@@ -3,7 +3,7 @@ from annotation.models.identifiers import SourceIdentifier
 from annotation.models.imaging import Exam, Image, Rendition, Upload
 from annotation.models.jobs import Job, WorkerBeat
 from annotation.models.people import Invitation, Membership, User
-from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision
+from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision, SeenKey
 from annotation.models.review import Assignment, BlindAnswer, Review, ReviewDraft, ReviewRound
 from annotation.models.sampling import SampledQuestion, SamplingPlan
 from annotation.models.timing import ReviewEvent
@@ -30,6 +30,7 @@ __all__ = [
     "Revision",
     "SampledQuestion",
     "SamplingPlan",
+    "SeenKey",
     "SourceIdentifier",
     "Upload",
     "User",

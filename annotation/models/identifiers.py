@@ -10,8 +10,9 @@ from annotation.models.fields import WordField
 class SourceIdentifier(models.Model):
     """What a thing is called at its source: paths, patient, accession and study numbers, question keys.
 
-    Restricted: read only by matching (import, ingest) and by the export of a bank; never by a page. Looked up by
-    ``digest`` (annotation/digests.py), then compared by ``value``.
+    Restricted: read by matching (import, ingest), and for coordinators only, who brought the file: the ids of
+    questions (annotation/exports/source_ids.py) and the names of missing images (annotation/exports/missing.py).
+    Looked up by ``digest`` (annotation/digests.py), then compared by ``value``.
     """
 
     digest = models.BigIntegerField()
@@ -32,7 +33,12 @@ class SourceIdentifier(models.Model):
     image_id = models.BigIntegerField(null=True)
 
     class Meta:
-        indexes = (models.Index(fields=["digest"], name="identifier_digest"),)
+        indexes = (
+            models.Index(fields=["digest"], name="identifier_digest"),
+            models.Index(
+                fields=["question_id"], name="identifier_question", condition=models.Q(question_id__isnull=False)
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.kind} of the source"  # never the value: it could reach a log

@@ -6,6 +6,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ImageState, RenditionKind, Sex, ViewPosition
+from annotation.models.deleting import Deletable, KeptWithBank
 from annotation.models.fields import PublicIdField, WordField
 
 
@@ -92,7 +93,7 @@ class Rendition(models.Model):
         return f"{self.kind} of {self.image_id}"
 
 
-class Upload(models.Model):
+class Upload(Deletable):
     """Files that a person sent through the browser, kept until their job has read them."""
 
     public_id = PublicIdField()
@@ -106,6 +107,9 @@ class Upload(models.Model):
     n_bytes = models.PositiveBigIntegerField(default=0)
     job = models.ForeignKey("annotation.Job", on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     archived_at = models.DateTimeField(null=True, blank=True)
+
+    objects: KeptWithBank[Upload] = KeptWithBank()
+    everywhere = models.Manager["Upload"]()
 
     class Meta:
         ordering = ("-created_at",)

@@ -12,6 +12,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Role
+from annotation.models.deleting import KeptWithRound
 from annotation.models.fields import WordField
 
 
@@ -69,6 +70,8 @@ class Membership(models.Model):
     granted_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     granted_at = models.DateTimeField()
 
+    objects: KeptWithRound[Membership] = KeptWithRound()
+
     class Meta:
         constraints = (
             models.UniqueConstraint(fields=["user", "role", "round"], name="membership_once_per_round"),
@@ -99,6 +102,8 @@ class Invitation(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
     used_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
     revoked_at = models.DateTimeField(null=True, blank=True)
+
+    objects: KeptWithRound[Invitation] = KeptWithRound()
 
     class Meta:
         ordering = ("-created_at",)

@@ -5,13 +5,14 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Difficulty, ImportState, OptionLetter, Task
+from annotation.enums import Difficulty, ImportState, KeySource, OptionLetter, Task
+from annotation.models.deleting import Deletable, KeptManager, named_once
 from annotation.models.fields import PublicIdField, WordField
 
 
-class QuestionBank(models.Model):
-    name = models.CharField(_("name"), max_length=200, unique=True)
-    slug = models.SlugField(max_length=80, unique=True)
+class QuestionBank(Deletable):
+    name = models.CharField(_("name"), max_length=200)
+    slug = models.SlugField(max_length=80)
     simulated = models.BooleanField(default=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
@@ -19,8 +20,12 @@ class QuestionBank(models.Model):
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
 
+    objects: KeptManager[QuestionBank] = KeptManager()
+    everywhere = models.Manager["QuestionBank"]()
+
     class Meta:
         ordering = ("name",)
+        constraints = named_once("bank")
 
     def __str__(self) -> str:
         return self.name
@@ -145,3 +150,18 @@ class AnswerKey(models.Model):
 
     def __str__(self) -> str:
         return f"key of revision {self.revision_id}"  # never the letter
+
+
+class SeenKey(models.Model):
+    """Somebody read the key of a question as a coordinator, for the first time: they cannot judge it blind any more."""
+
+    person = models.ForeignKey("annotation.User", on_delete=models.PROTECT, related_name="+", db_index=False)
+    question = models.ForeignKey(Question, on_delete=models.PROTECT, related_name="+")
+    source = WordField(KeySource, max_length=16)
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["person", "question"], name="seen_key_once"),)
+
+    def __str__(self) -> str:
+        return f"key of question {self.question_id}, seen by {self.person_id}"

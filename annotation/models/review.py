@@ -5,16 +5,26 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import AssignmentState, Difficulty, OptionLetter, RoundState, RoundSteps, Verdict
+from annotation.enums import (
+    AssignmentState,
+    Difficulty,
+    Disagreement,
+    OptionLetter,
+    ReturnReason,
+    RoundState,
+    RoundSteps,
+    Verdict,
+)
+from annotation.models.deleting import Deletable, KeptManager, named_once
 from annotation.models.fields import PublicIdField, WordField
 from annotation.models.timing import Timed
 
 
-class ReviewRound(models.Model):
+class ReviewRound(Deletable):
     """A closed set of questions, each reviewed by ``reviewers_per_question`` people."""
 
-    name = models.CharField(_("name"), max_length=200, unique=True)
-    slug = models.SlugField(max_length=80, unique=True)
+    name = models.CharField(_("name"), max_length=200)
+    slug = models.SlugField(max_length=80)
     plan = models.ForeignKey("annotation.SamplingPlan", on_delete=models.PROTECT, related_name="rounds")
     state = WordField(RoundState, max_length=8, default=RoundState.DRAFT)
     steps = WordField(RoundSteps, max_length=8, default=RoundSteps.FULL)
@@ -33,9 +43,13 @@ class ReviewRound(models.Model):
     closed_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
 
+    objects: KeptManager[ReviewRound] = KeptManager()
+    everywhere = models.Manager["ReviewRound"]()
+
     class Meta:
         ordering = ("-created_at",)
         constraints = (
+            *named_once("round"),
             models.CheckConstraint(
                 condition=Q(least_width__isnull=True, least_height__isnull=True)
                 | Q(least_width__isnull=False, least_height__isnull=False),
@@ -57,6 +71,7 @@ class Assignment(models.Model):
     position = models.PositiveIntegerField()  # in this reviewer's own order
     state = WordField(AssignmentState, max_length=10, default=AssignmentState.WAITING)
     skip_reason = models.CharField(max_length=300, blank=True)
+    returned_because = WordField(ReturnReason, max_length=16, blank=True, default=ReturnReason.NONE)
     skipped_at = models.DateTimeField(null=True, blank=True)
     opened_at = models.DateTimeField(null=True, blank=True)
     report_opened_at = models.DateTimeField(null=True, blank=True)  # the moment of step 3
@@ -112,6 +127,7 @@ class Review(Timed):
     relevant = models.CharField(max_length=12, blank=True)  # Degree
     flags = models.JSONField(default=list)  # Flag values that stand
     withdrawn_flags = models.JSONField(default=list)  # flags that followed from step 1 and were taken back
+    disagreement = WordField(Disagreement, max_length=16, blank=True, default=Disagreement.NONE)
     verdict = WordField(Verdict, max_length=12)
     verdict_reason = models.TextField(blank=True)  # required for "cannot judge"
     reasoning = models.TextField(blank=True)

@@ -4,12 +4,14 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from annotation.models.deleting import Deletable, KeptManager, named_once
 
-class SamplingPlan(models.Model):
+
+class SamplingPlan(Deletable):
     """How a sample was drawn: the frame, the strata, the allocation and the seed; enough to draw it again."""
 
-    name = models.CharField(_("name"), max_length=200, unique=True)
-    slug = models.SlugField(max_length=80, unique=True)
+    name = models.CharField(_("name"), max_length=200)
+    slug = models.SlugField(max_length=80)
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="plans")
     rule = models.CharField(max_length=32)  # version of the drawing rule: old samples keep theirs
     stratify_by = models.CharField(max_length=16)  # difficulty, task, category, none
@@ -24,8 +26,12 @@ class SamplingPlan(models.Model):
     created_at = models.DateTimeField()
     archived_at = models.DateTimeField(null=True, blank=True)
 
+    objects: KeptManager[SamplingPlan] = KeptManager()
+    everywhere = models.Manager["SamplingPlan"]()
+
     class Meta:
         ordering = ("-created_at",)
+        constraints = named_once("sample")
 
     def __str__(self) -> str:
         return self.name

@@ -2,24 +2,39 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.utils.translation import gettext
 
 from annotation.audit.recording import record
 from annotation.enums import Role
-from annotation.models import Membership, ReviewRound, User
-from annotation.people.barring import reasons_against
+from annotation.models import AuditEvent, Membership, ReviewRound, User
+from annotation.people.barring import check_not_barred
 from annotation.people.inviting import revoke_issued_by
 from annotation.people.scope import check_scope
+
+WITHDRAWN = "role.withdrawn"
+UNDO_FOR = timedelta(days=30)  # so long a role that was removed is offered to be given back
+
+
+@dataclass(frozen=True)
+class RemovedRole:
+    """A role that a person held until lately."""
+
+    role: Role
+    review_round: ReviewRound | None
+    removed_at: datetime
+    removed_by: User | None
+
+    @property
+    def label(self) -> str:
+        return gettext(self.role.label)
 
 
 class OwnRoles(Exception):
     """Nobody changes their own roles: somebody else has to agree."""
-
-
-class RoleBarred(Exception):
-    """The person must not hold this role now; the sentence says why."""
 
 
 class LastAdministrator(Exception):
@@ -51,7 +66,7 @@ def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_roun
     forget_roles(person)
     if role in (Role.ADMINISTRATOR, Role.COORDINATOR):
         revoke_issued_by(person, actor=actor, at=at)
-    record("role.withdrawn", actor=actor, at=at, subject=person, facts=_facts(role, review_round))
+    record(WITHDRAWN, actor=actor, at=at, subject=person, facts=_facts(role, review_round))
 
 
 def add_role(
@@ -62,11 +77,25 @@ def add_role(
         user=person, role=role, round=review_round, defaults={"granted_by": granted_by, "granted_at": at}
     )
     if is_new:
-        if reasons := reasons_against(person, role, review_round):
-            raise RoleBarred(" ".join(reasons))
+        check_not_barred(person, role, review_round)
         forget_roles(person)
         record("role.granted", actor=actor, at=at, subject=person, facts=_facts(role, review_round))
     return membership
+
+
+def removed_roles(person: User, at: datetime) -> list[RemovedRole]:
+    """The roles that were removed lately and are not held again, the last one first."""
+    events = AuditEvent.objects.filter(act=WITHDRAWN, subject_type="user", subject_id=str(person.pk))
+    events = events.filter(at__gt=at - UNDO_FOR).select_related("actor").order_by("-pk")
+    rounds = {one.slug: one for one in ReviewRound.objects.filter(slug__in=[e.facts["round"] for e in events])}
+    held = {(role, slug) for role, slug in person.memberships.values_list("role", "round__slug")}
+    found: dict[tuple[str, str | None], RemovedRole] = {}
+    for event in events:
+        role, slug = event.facts["role"], event.facts["round"]
+        if (role, slug) not in held and (slug is None or slug in rounds):
+            removed = RemovedRole(Role(role), rounds.get(slug or ""), event.at, event.actor)
+            found.setdefault((role, slug), removed)
+    return list(found.values())
 
 
 def check_is_not_last_administrator(person: User) -> None:

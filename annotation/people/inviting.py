@@ -15,6 +15,7 @@ from django.db.models import QuerySet
 from annotation.audit.recording import record
 from annotation.enums import Role, RoundState
 from annotation.models import Invitation, Membership, ReviewRound, User
+from annotation.people.barring import check_not_barred
 from annotation.people.scope import check_scope
 
 
@@ -60,7 +61,7 @@ def invite(
     """Issue a link for a role on the site or in one round. An open link for the same address and role is replaced.
 
     ``email`` empty: whoever opens the link gives theirs. ``actor`` None: the program (the first administrator).
-    Raises RoleNotThere, HasRoleAlready, PersonIsDeactivated.
+    Raises RoleNotThere, HasRoleAlready, PersonIsDeactivated, RoleBarred.
     """
     check_scope(role, review_round)
     email = email.strip().lower()
@@ -98,6 +99,24 @@ def revoke(invitation: Invitation, *, actor: User, at: datetime) -> None:
     """Make a link useless. One that is used, revoked or expired stays as it is."""
     _revoke(_open(Invitation.objects.filter(pk=invitation.pk), at), actor=actor, at=at)
     invitation.refresh_from_db()
+
+
+@transaction.atomic
+def restore(invitation: Invitation, *, actor: User, at: datetime) -> bool:
+    """Let a revoked link work again until its day; False where it is used, expired or not revoked."""
+    held = revoked_invitations(at).select_for_update(of=("self",)).filter(pk=invitation.pk).first()
+    if held is None:
+        return False
+    held.revoked_at = None
+    held.save(update_fields=["revoked_at"])
+    record("invitation.restored", actor=actor, at=at, subject=held)
+    return True
+
+
+def revoked_invitations(at: datetime) -> QuerySet[Invitation]:
+    """Links that were revoked and would still work, newest first."""
+    rows = Invitation.objects.select_related("round", "created_by")
+    return rows.filter(revoked_at__isnull=False, used_at__isnull=True, expires_at__gt=at)
 
 
 def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -> None:
@@ -149,3 +168,4 @@ def _check_is_useful(email: str, role: Role, review_round: ReviewRound | None) -
         raise PersonIsDeactivated
     if Membership.objects.filter(user=person, role=role, round=review_round).exists():
         raise HasRoleAlready
+    check_not_barred(person, role, review_round)

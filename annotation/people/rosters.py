@@ -25,7 +25,8 @@ def people_matching(search: str) -> QuerySet[User]:
 def n_open_assignments(person: User) -> int:
     """Questions in open rounds that wait for this person."""
     rows = Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN)
-    return rows.exclude(state__in=[AssignmentState.SUBMITTED, AssignmentState.WITHDRAWN]).count()
+    over = (AssignmentState.SUBMITTED, AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
+    return rows.exclude(state__in=over).count()
 
 
 def has_account(email: str) -> bool:

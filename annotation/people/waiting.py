@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from django.db.models import Case, Count, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.hooks import Hooks
-from annotation.models import Assignment, Image, Job, QuestionBank, ReviewRound, User
+from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
 from annotation.people.inviting import open_invitations
 from annotation.permissions import site_roles
 
@@ -44,6 +44,8 @@ class Coordination:
     rounds: list[RoundWork]
     banks: list[QuestionBank]
     jobs: list[Job]
+    n_missing: int = 0  # images of questions of these banks that have not come in; counted until there is a round
+    n_arrived: int = 0  # and those that have
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +98,7 @@ class Waiting:
     coordination: Coordination | None = None
     administration: Administration | None = None
     n_quarantined: int | None = None  # None: not for this person to know
+    decides_quarantine: bool = False
     work: list[WorkSection] = field(default_factory=list)  # of other apps
 
     @property
@@ -117,6 +120,7 @@ def what_waits(person: User, at: datetime) -> Waiting:
         coordination=_coordination(person, own_rounds) if coordinates or own_rounds else None,
         administration=_administration(at) if Role.ADMINISTRATOR in roles else None,
         n_quarantined=_n_quarantined() if coordinates or Role.DEIDENTIFIER in roles else None,
+        decides_quarantine=Role.DEIDENTIFIER in roles,
         work=_work(person, at),
     )
 
@@ -130,7 +134,7 @@ def _own_reviews(person: User) -> list[RoundWork]:
     """Open rounds of this reviewer: those with something left first, the longest open first."""
     rows = (
         Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN, round__archived_at__isnull=True)
-        .exclude(state=AssignmentState.WITHDRAWN)
+        .exclude(state__in=(AssignmentState.RETURNED, AssignmentState.WITHDRAWN))
         .values("round__slug", "round__name", "round__opened_at")
         .annotate(n_total=Count("pk"), n_done=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)))
         .order_by("round__opened_at", "round__slug")
@@ -151,7 +155,15 @@ def _coordination(person: User, only_rounds: list[int] | None) -> Coordination:
         return Coordination(_rounds(rounds.filter(pk__in=only_rounds)), [], [])
     banks = QuestionBank.objects.filter(archived_at__isnull=True).order_by("-created_at")[:SHOWN]
     jobs = Job.objects.filter(state__in=[JobState.QUEUED, JobState.RUNNING]).order_by("created_at")[:SHOWN]
-    return Coordination(_rounds(rounds), list(banks), list(jobs))
+    coordination = Coordination(_rounds(rounds), list(banks), list(jobs))
+    if coordination.rounds or not coordination.banks:
+        return coordination
+    named = Image.objects.filter(Exists(Question.objects.filter(exam=OuterRef("exam"), bank__in=coordination.banks)))
+    counts = named.aggregate(
+        n_missing=Count("pk", filter=Q(state=ImageState.PENDING)),
+        n_arrived=Count("pk", filter=~Q(state=ImageState.PENDING)),
+    )
+    return replace(coordination, **counts)
 
 
 def _rounds(rows: QuerySet[ReviewRound]) -> list[RoundWork]:

@@ -1,17 +1,70 @@
-"""What coordinators may see of a question's truth. Reviewers have their own way, after their own final answer."""
+"""Keys as coordinators read them: whom they are shown, and who has read which.
+
+Reviewers have their own way, after their own final answer. Whoever has read a key cannot judge its question blind.
+"""
 
 from __future__ import annotations
 
-from annotation.models import AnswerKey, Revision, User
+from datetime import datetime
+
+from django.db import models, transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import AssignmentState, KeySource, RoundState, RoundSteps
+from annotation.models import AnswerKey, Assignment, Question, Revision, SeenKey, User
 from annotation.permissions import is_coordinator
+
+BATCH = 2000
 
 
 class TruthHidden(Exception):
-    """This person must not see key, explanation and report."""
+    """This person must not see key, explanation and report; the sentence says why."""
 
 
-def truth_of(revision: Revision, *, person: User) -> AnswerKey:
-    """Key, explanation and report, for coordinators of the site only. Raises TruthHidden."""
+def read_truth(revision: Revision, *, person: User, at: datetime) -> AnswerKey:
+    """Key, explanation and report, for coordinators of the site; the first time is noted.
+
+    Raises TruthHidden for everybody else, and for a coordinator who is still to answer the question blind.
+    """
     if not is_coordinator(person):
-        raise TruthHidden("key, explanation and report are for coordinators")
+        raise TruthHidden(_("Key, explanation, report and images are for coordinators."))
+    if awaits_blind_answer(person, revision.question_id):
+        raise TruthHidden(
+            _("You review this question yourself: key, explanation and report are hidden until you have answered it.")
+        )
+    question = Question.objects.filter(pk=revision.question_id)
+    note_seen_keys(person, question, source=KeySource.QUESTION_PAGE, subject=revision.question, at=at)
     return AnswerKey.objects.select_related("report").defer("extra").get(pk=revision.pk)
+
+
+def awaits_blind_answer(person: User, question_id: int) -> bool:
+    """Whether a round that is not closed has the person down for a blind answer that is not stored yet."""
+    return blind_assignments(person).filter(revision__question=question_id).exists()
+
+
+def blind_assignments(person: User) -> models.QuerySet[Assignment]:
+    """What the person is still to answer blind, in rounds that are not closed."""
+    waiting = Assignment.objects.filter(reviewer=person, blind_answer=None, round__steps=RoundSteps.FULL)
+    waiting = waiting.exclude(round__state=RoundState.CLOSED)
+    return waiting.exclude(state__in=(AssignmentState.RETURNED, AssignmentState.WITHDRAWN))
+
+
+def note_seen_keys(
+    person: User,
+    questions: models.QuerySet[Question],
+    *,
+    source: KeySource,
+    subject: models.Model,
+    at: datetime,
+) -> None:
+    """Store which of these keys the person sees for the first time, with an audit event; nothing when all are known."""
+    known = SeenKey.objects.filter(person=person).values("question")
+    fresh = list(questions.exclude(pk__in=known).order_by().values_list("pk", flat=True).distinct())
+    if not fresh:
+        return
+    rows = (SeenKey(person=person, question_id=pk, source=source, seen_at=at) for pk in fresh)
+    with transaction.atomic():
+        SeenKey.objects.bulk_create(rows, batch_size=BATCH, ignore_conflicts=True)
+        facts = {"source": source.value, "questions": len(fresh)}
+        record("key.seen", actor=person, at=at, subject=subject, facts=facts)

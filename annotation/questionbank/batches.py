@@ -11,9 +11,10 @@ from json.encoder import encode_basestring
 from typing import BinaryIO, NamedTuple
 
 from annotation.digests import identifier_digest, image_path_digest
+from annotation.questionbank.entries import EntryReader
 from annotation.questionbank.records import ExamRecord, Problem, QuestionRecord, RecordRules
 from annotation.questionbank.rexvqa import RecordReader
-from annotation.questionbank.strictjson import FileUnreadable, ObjectReader
+from annotation.questionbank.strictjson import FileUnreadable
 
 BATCH = 2_000
 
@@ -73,7 +74,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, root: str, *, size: int =
     The ids read so far are remembered by their 64-bit hashes: 50 MB for 600,000 questions.
     """
     records = RecordReader(rules)
-    reader = ObjectReader(stream, quick=records.read_plain)
+    reader = EntryReader(stream, quick=records.read_plain)
     entries = iter(reader)
     seen: set[int] = set()
     ended = False

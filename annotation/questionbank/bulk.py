@@ -21,7 +21,7 @@ COPY_BYTES = 1 << 18  # handed to PostgreSQL at once
 def insert_rows(model: type[models.Model], columns: Sequence[str], rows: list[Row]) -> None:
     """Insert rows given in ``columns``; other columns take the default of their field. No signal, no save().
 
-    Values are texts, whole numbers and None; a JSON column takes its text.
+    Values are texts, numbers and None; a JSON column takes its text.
     """
     if not rows:
         return

@@ -69,6 +69,7 @@ def _told(said: tuple[Any, ...]) -> bytes:
 def _read_exam(value: dict[str, Any], folder: str) -> tuple[ExamRecord | None, list[Fault]]:
     check = FieldCheck()
     get = value.get
+    folder = folder or _folder_in_release(get("ImagePath"))
     patient, accession, study_uid = (_number(check, name, get(name)) for name in NUMBER_FIELDS)
     key = _exam_key(check, value, study_uid)
     indication, comparison, findings, impression = (
@@ -135,6 +136,15 @@ def _images(check: FieldCheck, value: dict[str, Any], folder: str) -> tuple[Imag
         check.refuse("ImagePath", "format", "'ImagePath' names an image twice.")
     views = _views(check, value.get("ImageViewPosition"), len(placed))
     return tuple([ImageReference(path, reading.read_view(view)) for path, view in zip(placed, views, strict=True)])
+
+
+def _folder_in_release(paths: object) -> str:
+    """ "metadata" where the paths go up one folder, as those of the release do; "" where they do not.
+
+    A file that lies anywhere else is read as if it lay there: "../" is the root, which no path may leave.
+    """
+    listed = paths if isinstance(paths, list) else [paths]
+    return "metadata" if any(type(path) is str and path.startswith("../") for path in listed) else ""
 
 
 def _path(check: FieldCheck, path: object, folder: str) -> str:

@@ -9,7 +9,6 @@ the importer asked to skip what is refused.
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -39,6 +38,7 @@ FREE_BETWEEN = {"sqlite": 0.01, "postgresql": 0.0}  # seconds, at least; reading
 HELD_AT_MOST = {"sqlite": 0.15, "postgresql": 60.0}  # seconds that a transaction aims at: on a busy machine it is split
 SMALLEST = 250  # questions of one transaction
 MAX_ERRORS = 10_000  # more are counted, not listed
+RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 
 
@@ -107,23 +107,17 @@ class ImportResult:
 def locate(path: Path, *, images_folder: Path | None = None, difficulties: Path | None = None) -> QuestionFile:
     """A question file with the root of its images: the folder given, else its own, or its parent for ``metadata``.
 
-    With a folder given, paths start at the question file's place in it; a file that lies elsewhere is read as if
-    it lay in a folder of its own beside the images, as in the release, where paths start with ``../``.
+    A file in any other folder beside the images of the release has their parent as its root, too. Image paths start
+    at the file's place in the root; those of a file that lies elsewhere may go up one folder, as in the release.
     """
     path = path.resolve()
     root, folder = images_root(path.parent.as_posix())
     if images_folder is not None:
         root = images_folder.resolve().as_posix()
-        inside = path.is_relative_to(root)
-        folder = path.parent.relative_to(root).as_posix() if inside else folder_beside_images(path)
-        folder = "" if folder == "." else folder
-    return QuestionFile(path, path.name, root, folder, difficulties)
-
-
-def folder_beside_images(path: Path) -> str:
-    """Where a file that came alone starts its paths: in ``metadata`` where its first paths go up one folder."""
-    with path.open("rb") as stream:
-        return "metadata" if re.search(rb'"\.\./[^./]', stream.read(1 << 16)) else ""
+        folder = path.parent.relative_to(root).as_posix() if path.is_relative_to(root) else ""
+    elif not folder and (path.parent.parent / RELEASE_IMAGES).is_dir() and not (path.parent / RELEASE_IMAGES).exists():
+        root, folder = path.parent.parent.as_posix(), path.parent.name
+    return QuestionFile(path, path.name, root, "" if folder == "." else folder, difficulties)
 
 
 def import_questions(

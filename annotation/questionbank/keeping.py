@@ -1,15 +1,15 @@
-"""An administrator deletes a bank while nothing refers to it."""
+"""A bank is deleted while nothing refers to it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.audit.recording import record
+from annotation.bin import BinRefused, note_purged
 from annotation.enums import ImageState, ImportState
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
@@ -19,13 +19,12 @@ from annotation.models import (
     Image,
     Job,
     QuestionBank,
-    SampledQuestion,
     SamplingPlan,
     Upload,
-    User,
 )
 from annotation.questionbank.sweeping import sweep_import
 
+DELETION = "delete_bank"  # the kind of its job
 Use = Callable[[QuestionBank], str]
 _uses: dict[str, Use] = {}
 
@@ -44,10 +43,8 @@ def check_unused(bank: QuestionBank) -> None:
     """Raises BankInUse while samples, assignments, images with pixels, a running import or another app refer to it."""
     if SamplingPlan.objects.filter(bank=bank).exists():
         raise BankInUse(_("A sample was drawn from this bank: archive the bank instead."))
-    if (
-        SampledQuestion.objects.filter(revision__bank=bank).exists()
-        or Assignment.objects.filter(revision__bank=bank).exists()
-    ):
+    kept = {"revision__bank": bank, "round__deleted_at": None}
+    if Assignment.objects.filter(**kept).exists():
         raise BankInUse(_("A round uses questions of this bank: archive the bank instead."))
     if BankImport.objects.filter(bank=bank, state=ImportState.RUNNING).exists():
         raise BankInUse(_("An import into this bank is running. Wait for its end, or cancel it."))
@@ -58,31 +55,56 @@ def check_unused(bank: QuestionBank) -> None:
             raise BankInUse(sentence)
 
 
-def delete_bank(bank: QuestionBank, *, actor: User, at: datetime) -> None:
-    """Raises BankInUse. Safe to run again after it was stopped: the bank goes last.
+def hide_bank(bank: QuestionBank) -> None:
+    """Nobody finds the questions of imports that are not published. Raises BinRefused while anything refers to it."""
+    try:
+        check_unused(bank)
+    except BankInUse as refusal:
+        raise BinRefused(str(refusal)) from refusal
+    BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).update(state=ImportState.DELETED)
+
+
+def show_bank(bank: QuestionBank) -> None:
+    BankImport.objects.filter(bank=bank, state=ImportState.DELETED).update(state=ImportState.PUBLISHED)
+
+
+def purge_bank(bank: QuestionBank, at: datetime) -> bool:
+    """Begin its deletion in the background, once a day until it is gone."""
+    begun = Job.objects.filter(kind=DELETION, params__bank=bank.pk, created_at__gt=at - timedelta(days=1))
+    if not _is_purgeable(bank) or begun.exists():
+        return False
+    enqueue(DELETION, _("Delete the bank %s") % bank.name, {"bank": bank.pk}, actor=None, at=at)
+    return False
+
+
+def _is_purgeable(bank: QuestionBank) -> bool:
+    if SamplingPlan.everywhere.filter(bank=bank).exists():
+        return False
+    try:
+        check_unused(bank)
+    except BankInUse:
+        return False
+    return True
+
+
+def delete_bank_job(progress: Progress, params: Params) -> Result:
+    """Delete for good what has been in the bin long enough. Safe to run twice: a bank that is gone is deleted."""
+    bank = QuestionBank.everywhere.filter(pk=params["bank"], deleted_at__isnull=False).first()
+    if bank is None or not _is_purgeable(bank):
+        return {"deleted": ""}
+    _delete(bank, at=timezone.now())
+    return {"deleted": bank.name}
+
+
+def _delete(bank: QuestionBank, *, at: datetime) -> None:
+    """Safe to run again after it was stopped: the bank goes last.
 
     Imports are taken back newest first, in chunks, as the sweep does with one that failed.
     """
-    check_unused(bank)
     for bank_import in BankImport.objects.filter(bank=bank).order_by("-pk"):
         BankImport.objects.filter(pk=bank_import.pk).update(state=ImportState.FAILED, result={})
         sweep_import(bank_import)
     with transaction.atomic():
-        Upload.objects.filter(bank=bank).update(bank=None)
-        record("bank.deleted", actor=actor, at=at, subject=bank, facts={"name": bank.name})
-        QuestionBank.objects.filter(pk=bank.pk).delete()
-
-
-def begin_deletion(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
-    """Delete the bank in the background. Raises BankInUse."""
-    check_unused(bank)
-    params = {"bank": bank.pk, "actor": actor.pk}
-    return enqueue("delete_bank", _("Delete the bank %s") % bank.name, params, actor=actor, at=at)
-
-
-def delete_bank_job(progress: Progress, params: Params) -> Result:
-    """Safe to run twice: a bank that is gone is deleted."""
-    bank = QuestionBank.objects.filter(pk=params["bank"]).first()
-    if bank is not None:
-        delete_bank(bank, actor=User.objects.get(pk=params["actor"]), at=timezone.now())
-    return {"deleted": bank.name if bank is not None else ""}
+        Upload.everywhere.filter(bank=bank).update(bank=None)
+        note_purged(bank, at=at)
+        QuestionBank.everywhere.filter(pk=bank.pk).delete()

@@ -79,13 +79,14 @@ def questions_with_keys(bank_id: int, keys: Collection[str]) -> dict[str, int]:
 
 
 def keys_of_questions(bank_id: int, question_ids: Collection[int]) -> dict[int, str]:
-    """What these questions are called at their source, for a report on a file that uses these names.
-
-    One walk over the identifiers of the bank: no index leads from a question to its key.
-    """
-    rows = SourceIdentifier.objects.filter(kind=IdentifierKind.QUESTION_KEY, bank=bank_id).order_by()
-    named = rows.values_list("question_id", "value").iterator(chunk_size=10_000)
-    return {pk: key for pk, key in named if pk is not None and pk in question_ids}
+    """What these questions are called at their source: their ids in the imported file."""
+    listed = sorted(question_ids)
+    found: dict[int, str] = {}
+    for start in range(0, len(listed), AT_ONCE):
+        rows = SourceIdentifier.objects.filter(question_id__in=listed[start : start + AT_ONCE], bank=bank_id)
+        named = rows.filter(kind=IdentifierKind.QUESTION_KEY).values_list("question_id", "value")
+        found.update((pk, key) for pk, key in named if pk is not None)
+    return found
 
 
 def known_questions(bank_id: int, questions: list[QuestionRow]) -> dict[str, KnownQuestion]:

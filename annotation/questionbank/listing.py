@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from django.core.cache import cache
 from django.db.models import F, Max, Min, Prefetch, Q, QuerySet
 
-from annotation.enums import ImportState
+from annotation.enums import ImageState, ImportState
 from annotation.models import BankImport, Image, Question, QuestionBank, Revision
 
 PER_PAGE = 50
@@ -164,3 +164,16 @@ def published_imports(bank: QuestionBank) -> QuerySet[BankImport]:
 def n_questions(bank: QuestionBank) -> int:
     """How many questions the published imports brought; counting the rows would take longer with every import."""
     return sum(row.result.get("created", 0) for row in published_imports(bank))
+
+
+def n_missing_images(bank: QuestionBank) -> int:
+    """Images that questions name and whose files have not come in; of a large bank as of some minutes ago."""
+    missing = Image.objects.filter(exam__bank=bank, state=ImageState.PENDING)
+    if n_questions(bank) <= WINDOW:
+        return missing.count()
+    name = f"missing:{bank.pk}"
+    known: int | None = cache.get(name)
+    if known is None:
+        known = missing.count()
+        cache.set(name, known, 300)
+    return known

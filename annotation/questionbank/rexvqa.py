@@ -65,8 +65,9 @@ class RecordReader:
         """The record of one entry, or None and every problem that it has."""
         key, value, faults = entry
         if type(value) is not dict:
-            fault = Fault("", "schema", "A question must be an object of fields, in braces.")
-            return None, [Problem(key, *each) for each in (*faults, fault)]
+            found = kind_of(value)
+            fault = Fault("", "schema", f"A question must be an object of fields, in braces, not {found}.")
+            return None, [Problem(key, *each) for each in faults or (fault,)]
         check = _QuestionCheck(faults)
         record = check.read(key, value, self._rules, self._exams)
         if check.problems:

@@ -48,17 +48,16 @@ class Entry(NamedTuple):
 
 
 class FileUnreadable(ValueError):
-    """The file cannot be read on from ``line`` and ``column`` (both from 1); ``code`` names the kind of fault."""
+    """The file cannot be read on from ``line`` and ``column`` (both from 1, 0: no place); ``code`` names the fault."""
 
-    def __init__(self, code: str, sentence: str, *, line: int = 1, column: int = 1, after: str = "") -> None:
+    def __init__(self, code: str, sentence: str, *, line: int = 0, column: int = 0, after: str = "") -> None:
         self.code = code
+        self.sentence = sentence
         self.line = line
         self.column = column
         self.after = after
-        where = f"line {line}, column {column}"
-        if after:
-            where += f", after {after!r}"
-        super().__init__(f"{sentence} ({where}).")
+        where = f" (line {line}, column {column}{f', after {after!r}' if after else ''})" if line else ""
+        super().__init__(f"{sentence}{where}.")
 
 
 class _Rejected:

@@ -23,6 +23,7 @@ from annotation.models import (
     QuestionBank,
     Report,
     Revision,
+    SeenKey,
     SourceIdentifier,
 )
 
@@ -91,6 +92,7 @@ def _sweep_questions(bank_import: BankImport) -> None:
         with transaction.atomic():
             AnswerKey.objects.filter(pk__in=revision_ids)._raw_delete("default")
             Revision.objects.filter(pk__in=revision_ids)._raw_delete("default")
+            SeenKey.objects.filter(question__in=first_of)._raw_delete("default")
             Question.objects.filter(pk__in=first_of)._raw_delete("default")
 
 
@@ -114,7 +116,7 @@ def _sweep_exams(bank_import: BankImport) -> None:
 @transaction.atomic
 def _sweep_import_row(bank_import: BankImport) -> None:
     BankImport.objects.filter(pk=bank_import.pk).delete()
-    bank = QuestionBank.objects.filter(pk=bank_import.bank_id)
+    bank = QuestionBank.everywhere.filter(pk=bank_import.bank_id)
     if not is_bank_used(bank_import.bank_id) and bank.filter(created_at=bank_import.started_at).exists():
         bank.delete()
 
@@ -123,7 +125,7 @@ def is_bank_used(bank_id: int) -> bool:
     """Whether anything at all refers to the bank."""
     for relation in QuestionBank._meta.related_objects:
         model: type[models.Model] = relation.related_model
-        if model._default_manager.filter(**{relation.field.name: bank_id}).exists():
+        if model._base_manager.filter(**{relation.field.name: bank_id}).exists():
             return True
     return False
 

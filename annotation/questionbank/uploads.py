@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,6 @@ from annotation.models import Job, Upload, User
 from annotation.questionbank.importing import (
     ImportResult,
     QuestionFile,
-    folder_beside_images,
     import_questions,
     locate,
 )
@@ -41,14 +39,6 @@ class NotChecked(Exception):
     """Only a file whose check found it acceptable is stored."""
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What a person asked for, beside the file itself."""
-
-    bank_name: str
-    skip_refused: bool = False
-
-
 def allowed_path(text: str) -> Path:
     """A question file in one of the folders of REXVQA_SERVER_FOLDERS. Raises PathNotAllowed."""
     path = Path(text.strip()).resolve()
@@ -65,7 +55,7 @@ def receive_file(
     name: str,
     difficulties: Iterable[bytes] | None,
     *,
-    asked: Asked,
+    bank_name: str,
     actor: User,
     at: datetime,
 ) -> Upload:
@@ -77,43 +67,59 @@ def receive_file(
         n_bytes = _write(folder / "questions.json", content)
         if difficulties is not None:
             n_bytes += _write(folder / "difficulty.csv", difficulties)
-        return _begin(upload, {"name": Path(name).name[:200]}, n_bytes, asked=asked, actor=actor, at=at)
+        return _begin(upload, {"name": Path(name).name[:200]}, n_bytes, bank_name=bank_name, actor=actor, at=at)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
 
 
-def receive_path(path: Path, *, asked: Asked, actor: User, at: datetime) -> Upload:
+def receive_path(path: Path, *, bank_name: str, actor: User, at: datetime) -> Upload:
     """Start the check of a file that lies on the server."""
     upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE)
     return _begin(
-        upload, {"name": path.name[:200], "path": str(path)}, path.stat().st_size, asked=asked, actor=actor, at=at
+        upload,
+        {"name": path.name[:200], "path": str(path)},
+        path.stat().st_size,
+        bank_name=bank_name,
+        actor=actor,
+        at=at,
     )
 
 
 @transaction.atomic
-def _begin(upload: Upload, params: Params, n_bytes: int, *, asked: Asked, actor: User, at: datetime) -> Upload:
-    params |= {"upload": upload.public_id, "bank": asked.bank_name, "skip_refused": asked.skip_refused}
-    title = _("Check %(file)s for the bank %(bank)s") % {"file": params["name"], "bank": asked.bank_name}
+def _begin(upload: Upload, params: Params, n_bytes: int, *, bank_name: str, actor: User, at: datetime) -> Upload:
+    params |= {"upload": upload.public_id, "bank": bank_name}
+    title = _("Check %(file)s for the bank %(bank)s") % {"file": params["name"], "bank": bank_name}
     upload.job = enqueue(CHECK, title[:200], params, actor=actor, at=at)
     upload.n_files, upload.n_bytes = 1, n_bytes
     upload.save(force_insert=True)
-    record("questions.received", actor=actor, at=at, subject=upload, facts={"bank": asked.bank_name, "bytes": n_bytes})
+    record("questions.received", actor=actor, at=at, subject=upload, facts={"bank": bank_name, "bytes": n_bytes})
     return upload
 
 
 @transaction.atomic
-def store_checked(upload: Upload, *, actor: User, at: datetime) -> Job:
-    """Start the import of a file whose check was good; asking twice gives the same job. Raises NotChecked."""
+def store_checked(upload: Upload, *, skip_refused: bool = False, actor: User, at: datetime) -> Job:
+    """Start the import of a file whose check was good; asking twice gives the same job.
+
+    A file of which some records were refused is stored without them, if ``skip_refused``. Raises NotChecked.
+    """
     stored = store_job(upload)
     if stored is not None and stored.state not in (JobState.FAILED, JobState.CANCELLED):
         return stored
     check = upload.job
-    if check is None or check.state != JobState.SUCCEEDED or not (check.result or {}).get("acceptable"):
+    if check is None or not may_store(check, skip_refused=skip_refused):
         raise NotChecked(_("The file must be checked and found good before it can be stored."))
     names = {"file": check.params["name"], "bank": check.params["bank"]}
     title = _("Import %(file)s into the bank %(bank)s") % names
-    return enqueue(STORE, title[:200], check.params, actor=actor, at=at)
+    return enqueue(STORE, title[:200], check.params | {"skip_refused": skip_refused}, actor=actor, at=at)
+
+
+def may_store(check: Job, *, skip_refused: bool) -> bool:
+    """Whether the file that this job checked can be stored, whole or without what was refused."""
+    if check.kind != CHECK or check.state != JobState.SUCCEEDED:
+        return False
+    result = check.result or {}
+    return bool(result["n_errors"] and result.get("rest_acceptable") if skip_refused else not result["n_errors"])
 
 
 def store_job(upload: Upload) -> Job | None:
@@ -128,7 +134,8 @@ def check_questions(progress: Progress, params: Params) -> Result:
     """Dry run: read, check and compare everything, store nothing."""
     result = _run(progress, params, dry_run=True)
     rows = [{"key": key, "act": act} for key, act in result.rows[:SHOWN_ROWS]]
-    return {**_shown(result), "acceptable": result.is_acceptable(bool(params["skip_refused"])), "rows": rows}
+    rest = result.is_acceptable(skip_refused=True) and result.read > result.rejected
+    return {**_shown(result), "rest_acceptable": rest, "rows": rows}
 
 
 def store_questions(progress: Progress, params: Params) -> Result:
@@ -146,7 +153,7 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
         actor=upload.created_by,
         clock=timezone.now,
         dry_run=dry_run,
-        skip_refused=bool(params["skip_refused"]),
+        skip_refused=bool(params.get("skip_refused")),
         job=job,
         watch=lambda done, total: progress.report(min(done, total), total),
     )
@@ -157,13 +164,8 @@ def _source(upload: Upload, params: Params) -> QuestionFile:
         return locate(allowed_path(params["path"]))
     folder = _folder_of(upload)
     path, side_file = folder / "questions.json", folder / "difficulty.csv"
-    return QuestionFile(
-        path,
-        params["name"],
-        root=f"/uploaded/{params['bank']}",
-        folder=folder_beside_images(path),
-        difficulties=side_file if side_file.exists() else None,
-    )
+    root = f"/uploaded/{params['bank']}"
+    return QuestionFile(path, params["name"], root, difficulties=side_file if side_file.exists() else None)
 
 
 def _shown(result: ImportResult) -> dict[str, Any]:

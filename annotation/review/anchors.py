@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from annotation.enums import Degree, GradeName
+from annotation.enums import Degree, Disagreement, GradeName
 
 
 def _(text: str) -> str:
@@ -62,6 +62,12 @@ RELEVANT_ANCHORS: Mapping[Degree, str] = {
     Degree.YES: _("changes report or management"),
     Degree.PARTLY: _("I would mention it"),
     Degree.NO: _("neither"),
+}
+
+DISAGREEMENT_ANCHORS: Mapping[Disagreement, str] = {
+    Disagreement.KEY_WRONG: _("the key is not defensible"),
+    Disagreement.OWN_ERROR: _("my answer is not defensible"),
+    Disagreement.BOTH: _("more than one is valid"),
 }
 
 # Of ten second-year residents, how many are right.

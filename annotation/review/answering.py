@@ -12,10 +12,17 @@ from annotation.enums import RoundSteps
 from annotation.kept_queries import KeptInsert
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.form import Blind, Problem, check_blind, make_blind
-from annotation.review.holding import drop_draft, hold_assignment
+from annotation.review.holding import drop_draft, hold_assignment, knows_key
 from annotation.review.transitions import Act, state_after
 from annotation.review.visibility import Step
-from annotation.review.witnessing import check_seen, keep_events, note_opening, simulated_time, time_of, witness
+from annotation.review.witnessing import (
+    check_seen,
+    keep_events,
+    note_opening,
+    simulated_time,
+    time_of,
+    witness,
+)
 from annotation.timing.parsing import NO_TRACE, Trace
 
 _insert = KeptInsert(BlindAnswer)
@@ -39,6 +46,10 @@ class BlindAnswerIsFinal(Exception):
 
 class StepNotAsked(Exception):
     """The round asks for the judgement only."""
+
+
+class KeyKnown(Exception):
+    """The reviewer has read the key elsewhere and cannot answer blind any more."""
 
 
 class KeyNotShownYet(Exception):
@@ -70,7 +81,8 @@ def answer_blind(
 
     ``best`` is a letter, or empty when no option is defensible. The same answer again returns the stored one; another
     raises BlindAnswerIsFinal. A ``simulated`` answer has no time, and no images need be seen for it. Raises
-    BlindAnswerRefused, StepNotAsked, NotSeen, NoSuchImage, NotTheReviewer, RoundNotOpen, TransitionRefused.
+    BlindAnswerRefused, StepNotAsked, KeyKnown, NoImages, NotSeen, NoSuchImage, NotTheReviewer, RoundNotOpen,
+    TransitionRefused.
     """
     blind = make_blind(best, defensible, difficulty)
     if problems := check_blind(blind):
@@ -84,9 +96,11 @@ def answer_blind(
             raise BlindAnswerIsFinal(stored)
         keep_events(held, trace, at=at)
         return stored
+    if knows_key(held):
+        raise KeyKnown(f"the reviewer of assignment {held.public_id} has read its key")
     seen = witness(held, trace, at=at)
     if not simulated:
-        check_seen(held, seen, trace.unreadable)
+        check_seen(held, seen, trace.unreadable, step=Step.BLIND)
     time = simulated_time() if simulated else time_of(held, seen, step=Step.BLIND, at=at)
     held.state = state_after(held.state, Act.ANSWER, steps=held.round.steps)
     held.opened_at = held.opened_at or at

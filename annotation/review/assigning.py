@@ -13,18 +13,27 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, Role, RoundState
+from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, Membership, ReviewRound, SampledQuestion, User
+from annotation.people.barring import RoleBarred
 from annotation.people.granting import add_role
 from annotation.review.allotment import Item, TooFewReviewers, allot
+from annotation.review.eligibility import who_knows_keys
 from annotation.review.transitions import UNFINISHED
 from annotation.vetoes import vetoes
 
 BATCH = 2000
 
 
+Barred = dict[tuple[int, int], set[str]]  # (index of the person, question number) -> sentences for a coordinator
+
+
 class RoundRefused(ValueError):
     """Something cannot be done with a round; the text says why and what to do. Nothing was stored."""
+
+    def __init__(self, words: str, field: str | None = None) -> None:
+        super().__init__(words)
+        self.field = field  # of a form that the refusal is about
 
 
 @dataclass(frozen=True)
@@ -56,21 +65,37 @@ def assign_round(review_round: ReviewRound, reviewers: Sequence[User], *, actor:
     Each question goes to as many different reviewers as the round wants, equally many to each, by the seed of the
     round; everybody has an own order. Raises RoundRefused for a round that is not a draft, and as plan_assignments.
     """
-    planned = plan_assignments(review_round.plan_id, reviewers, review_round.reviewers_per_question, review_round.seed)
+    planned = plan_assignments(
+        review_round.plan_id,
+        reviewers,
+        review_round.reviewers_per_question,
+        review_round.seed,
+        steps=review_round.steps,
+        review_round=review_round,
+    )
     return store_assignments(review_round, planned, actor=actor, at=at)
 
 
-def plan_assignments(plan_id: int, reviewers: Sequence[User], per_question: int, seed: int) -> Planned:
+def plan_assignments(
+    plan_id: int,
+    reviewers: Sequence[User],
+    per_question: int,
+    seed: int,
+    *,
+    steps: str = RoundSteps.FULL,
+    review_round: ReviewRound | None = None,
+) -> Planned:
     """Share the questions of a sample among people. Reads only, so it can be done before a transaction begins.
 
-    Raises RoundRefused when there are fewer reviewers than a question needs, when one cannot log in, and when vetoes
-    leave too few for a question.
+    ``review_round``: the one that is assigned, where there is one already. Raises RoundRefused when there are fewer
+    reviewers than a question needs, when one cannot log in, and when too few are eligible for a question.
     """
     people = sorted({person.pk: person for person in reviewers}.values(), key=lambda person: person.email)
     _check_reviewers(people, per_question)
     questions = drawn_questions(plan_id)
     revision_of = {one.number: one.revision_id for one in questions}
-    orders = _allotted(questions, people, per_question, seed)
+    barred = ineligible(people, questions, steps, review_round)
+    orders = _allotted(questions, len(people), per_question, seed, barred)
     return Planned(people, [[revision_of[number] for number in order] for order in orders])
 
 
@@ -91,10 +116,18 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
     )
     n_made = len(Assignment.objects.bulk_create(rows, batch_size=BATCH))
     for person in planned.people:
-        add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+        make_reviewer(review_round, person, actor=actor, at=at)
     facts = {"reviewers": len(planned.people), "assignments": n_made, "seed": review_round.seed}
     record("round.assigned", actor=actor, at=at, subject=review_round, facts=facts)
     return n_made
+
+
+def make_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: datetime) -> None:
+    """Give the role in the round. Raises RoundRefused for somebody who must not hold it."""
+    try:
+        add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+    except RoleBarred as barred:
+        raise RoundRefused(str(barred)) from barred
 
 
 def _check_reviewers(people: Sequence[User], per_question: int) -> None:
@@ -125,11 +158,16 @@ def drawn_questions(plan_id: int) -> list[Drawn]:
     return sorted((Drawn(*row) for row in rows), key=lambda one: one.number)
 
 
-def _allotted(questions: Sequence[Drawn], people: Sequence[User], per_question: int, seed: int) -> list[list[int]]:
+def _allotted(
+    questions: Sequence[Drawn],
+    n_people: int,
+    per_question: int,
+    seed: int,
+    barred: Barred,
+) -> list[list[int]]:
     items = [Item(one.number, one.exam_id) for one in questions]
-    banned, reasons = vetoed(people, questions)
     try:
-        return allot(items, len(people), per_question, seed, banned)
+        return allot(items, n_people, per_question, seed, set(barred))
     except TooFewReviewers as short:
         raise RoundRefused(
             _("Question %(number)s can be given to only %(n)s of these reviewers, and needs %(k)s. %(reasons)s")
@@ -137,22 +175,59 @@ def _allotted(questions: Sequence[Drawn], people: Sequence[User], per_question: 
                 "number": short.number,
                 "n": short.n_possible,
                 "k": short.wanted,
-                "reasons": " ".join(sorted(reasons[short.number])),
+                "reasons": sentences(why for (_index, number), why in barred.items() if number == short.number),
             }
         ) from short
 
 
-def vetoed(people: Sequence[User], questions: Iterable[Drawn]) -> tuple[set[tuple[int, int]], dict[int, set[str]]]:
-    """(index of the person, question number) that must not meet, and the reasons by question number."""
+def ineligible(
+    people: Sequence[User], questions: Iterable[Drawn], steps: str, review_round: ReviewRound | None
+) -> Barred:
+    """Who must not meet which question, and why.
+
+    Whoever knows a key may still judge its question in a round that asks for no blind answer.
+    """
     index_of = {person.pk: index for index, person in enumerate(people)}
     number_of = {one.question_id: one.number for one in questions}
-    banned: set[tuple[int, int]] = set()
-    reasons: dict[int, set[str]] = defaultdict(set)
-    for veto in vetoes(list(index_of), list(number_of)):
-        number = number_of[veto.question_id]
-        banned.add((index_of[veto.person_id], number))
-        reasons[number].add(veto.reason)
-    return banned, reasons
+    asked = (list(index_of), list(number_of))
+    knowing = who_knows_keys(*asked, review_round) if steps == RoundSteps.FULL else ()
+    barred: Barred = defaultdict(set)
+    for veto in (*vetoes(*asked), *knowing):
+        barred[index_of[veto.person_id], number_of[veto.question_id]].add(veto.reason)
+    return barred
+
+
+def sentences(reasons: Iterable[set[str]]) -> str:
+    return " ".join(sorted(set().union(*reasons)))
+
+
+@dataclass(frozen=True)
+class Ineligible:
+    """Questions of a round that one of its reviewers must not judge, and the sentences that say why."""
+
+    person: User
+    numbers: list[int]
+    reasons: str
+
+    @property
+    def shown(self) -> str:
+        return listed(self.numbers)
+
+
+def ineligible_reviewers(review_round: ReviewRound, people: Sequence[User]) -> list[Ineligible]:
+    """For the page of a round, whose assignments leave these questions out."""
+    barred = ineligible(people, drawn_questions(review_round.plan_id), review_round.steps, review_round)
+    found = []
+    for index, person in enumerate(people):
+        theirs = {number: why for (one, number), why in barred.items() if one == index}
+        if theirs:
+            found.append(Ineligible(person, sorted(theirs), sentences(theirs.values())))
+    return found
+
+
+def listed(numbers: Sequence[int]) -> str:
+    """The first ten numbers; a long list ends in dots."""
+    return ", ".join(str(number) for number in numbers[:10]) + (" …" if len(numbers) > 10 else "")
 
 
 def reviewers_of(review_round: ReviewRound) -> list[User]:

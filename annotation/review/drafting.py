@@ -20,7 +20,7 @@ STEP_ONE_FIELDS = frozenset({"best", "defensible", "difficulty"})
 STEP_TWO_FIELDS = frozenset(
     {
         *GradeName.values(),
-        *("needs_image", "relevant", "flags", "withdrawn_flags", "verdict"),
+        *("needs_image", "relevant", "flags", "withdrawn_flags", "disagreement", "verdict"),
         *("verdict_reason", "reasoning", "comment", "category"),
     }
 )

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
+from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict
 
 CANNOT_JUDGE = "cannot_judge"
 GRADE_NEEDS_WORDS = 3  # a grade of this or less needs a flag or a comment
 TEXT_LIMIT = 5000
 CATEGORY_LIMIT = 200
 FOLLOWING = (Flag.SEVERAL_VALID, Flag.KEY_WRONG, Flag.NO_VALID_OPTION)  # these follow from step 1 and the key
+AGAINST_KEY = frozenset({Flag.KEY_WRONG, Flag.NO_VALID_OPTION})  # no question is accepted with one of these
 CHOSEN = tuple(flag for flag in Flag if flag not in FOLLOWING)
 
 
@@ -51,6 +52,7 @@ class Judgement:
     relevant: str = ""
     flags: tuple[str, ...] = ()
     withdrawn_flags: tuple[str, ...] = ()  # flags that follow and were taken back
+    disagreement: str = ""  # why the blind answer is not the key; empty where it is
     verdict: str = ""
     verdict_reason: str = ""
     reasoning: str = ""
@@ -101,31 +103,53 @@ def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[Problem]
 
 
 # --- what follows from step 1 and the key -----------------------------------------------------------
-def following_flags(blind: Blind | None, key: str) -> tuple[Flag, ...]:
-    """Flags that need no judgement: several options defensible, the key not among them, or none at all."""
-    if blind is None:
+def differs(blind: Blind | None, key: str) -> bool:
+    """Whether a blind answer is not the key: then the reviewer says which of the two is wrong, or neither."""
+    return blind is not None and blind.best != key
+
+
+def following_flags(blind: Blind | None, key: str, disagreement: str = "") -> tuple[Flag, ...]:
+    """What follows from the blind answer; where it is not the key, from what the reviewer says of that."""
+    if blind is None or disagreement == Disagreement.OWN_ERROR:
+        return ()
+    if differs(blind, key) and not disagreement:
         return ()
     if not blind.defensible:
         return (Flag.NO_VALID_OPTION,)
     flags = []
-    if len(blind.defensible) > 1:
+    if len(blind.defensible) > 1 or disagreement == Disagreement.BOTH:
         flags.append(Flag.SEVERAL_VALID)
-    if key not in blind.defensible:
+    if disagreement == Disagreement.KEY_WRONG:
         flags.append(Flag.KEY_WRONG)
     return tuple(flags)
 
 
+def stored_disagreement(stored: str, flags: Iterable[str], withdrawn: Iterable[str]) -> str:
+    """What an older version says that was not asked: its flags followed by themselves, or were taken back."""
+    if stored:
+        return stored
+    if AGAINST_KEY.intersection(flags):
+        return Disagreement.KEY_WRONG.value
+    if AGAINST_KEY.intersection(withdrawn):
+        return Disagreement.OWN_ERROR.value
+    return Disagreement.BOTH.value if Flag.SEVERAL_VALID in set(flags) else ""
+
+
+def is_accepting(verdict: str, flags: Iterable[str]) -> bool:
+    """An older version can say accept beside a wrong key: that accepts nothing."""
+    return verdict == Verdict.ACCEPT and not AGAINST_KEY.intersection(flags)
+
+
 def standing_flags(judgement: Judgement, ground: Ground) -> list[str]:
     """The flags that stand, in the order of the vocabulary: chosen ones, and those that follow unless withdrawn."""
-    follow = set(following_flags(ground.blind, ground.key)) - set(judgement.withdrawn_flags)
+    follow = set(following_flags(ground.blind, ground.key, judgement.disagreement)) - set(judgement.withdrawn_flags)
     stand = {str(flag) for flag in follow} | set(judgement.flags)
     return [flag.value for flag in Flag if flag.value in stand]
 
 
 def needs_reasoning(judgement: Judgement, ground: Ground) -> bool:
     """Clinical reasoning is due when the blind answer is not the key, or the verdict is not accept."""
-    differs = ground.blind is not None and ground.blind.best != ground.key
-    return differs or judgement.verdict != Verdict.ACCEPT
+    return differs(ground.blind, ground.key) or judgement.verdict != Verdict.ACCEPT
 
 
 def low_grades(judgement: Judgement) -> list[str]:
@@ -146,6 +170,7 @@ def parse_judgement(sent: Mapping[str, Sequence[str]]) -> Judgement:
         relevant=_one(sent, "relevant"),
         flags=tuple(dict.fromkeys(sent.get("flags", ()))),
         withdrawn_flags=tuple(dict.fromkeys(sent.get("withdrawn_flags", ()))),
+        disagreement=_one(sent, "disagreement"),
         verdict=_one(sent, "verdict"),
         verdict_reason=_text(sent, "verdict_reason"),
         reasoning=_text(sent, "reasoning"),
@@ -157,12 +182,25 @@ def parse_judgement(sent: Mapping[str, Sequence[str]]) -> Judgement:
 def check_judgement(judgement: Judgement, ground: Ground) -> list[Problem]:
     """Everything that is missing or does not fit, in the order of the form; empty when the review may be stored."""
     return [
+        *_check_disagreement(judgement, ground),
         *_check_grades(judgement),
         *_check_degrees(judgement),
         *_check_flags(judgement, ground),
-        *_check_verdict(judgement),
+        *_check_verdict(judgement, ground),
         *_check_texts(judgement, ground),
     ]
+
+
+def _check_disagreement(judgement: Judgement, ground: Ground) -> list[Problem]:
+    if not differs(ground.blind, ground.key):
+        sentence = _("Your blind answer is the key: there is nothing to explain.")
+        return [Problem("disagreement", "does_not_follow", sentence)] if judgement.disagreement else []
+    none = ground.blind is not None and not ground.blind.defensible
+    possible = set(Disagreement.values()) - {""} - ({Disagreement.BOTH} if none else set())
+    if judgement.disagreement in possible:
+        return []
+    sentence = _("Your blind answer is not the key: say if it is wrong, you were, or both are defensible.")
+    return [Problem("disagreement", "unknown_choice" if judgement.disagreement else "missing", sentence)]
 
 
 def _check_grades(judgement: Judgement) -> list[Problem]:
@@ -193,7 +231,7 @@ def _check_degrees(judgement: Judgement) -> list[Problem]:
 def _check_flags(judgement: Judgement, ground: Ground) -> list[Problem]:
     problems = []
     may_choose = set(CHOSEN) if ground.blind is not None else set(Flag)
-    follow = set(following_flags(ground.blind, ground.key))
+    follow = set() if judgement.disagreement else set(following_flags(ground.blind, ground.key))
     if set(judgement.flags) - set(Flag.values()):
         problems.append(Problem("flags", "unknown_flag", _("This form does not know that flag.")))
     elif set(judgement.flags) - may_choose:
@@ -211,9 +249,13 @@ def _check_flags(judgement: Judgement, ground: Ground) -> list[Problem]:
     return problems
 
 
-def _check_verdict(judgement: Judgement) -> list[Problem]:
+def _check_verdict(judgement: Judgement, ground: Ground) -> list[Problem]:
     if judgement.verdict not in Verdict.values():
         return [Problem("verdict", "missing", _("Give a verdict: accept, revise, reject or cannot judge."))]
+    flags = standing_flags(judgement, ground)
+    if judgement.verdict == Verdict.ACCEPT and not is_accepting(judgement.verdict, flags):
+        sentence = _("A question with a wrong key cannot be accepted: choose revise or reject.")
+        return [Problem("verdict", "key_wrong", sentence)]
     if judgement.verdict == Verdict.CANNOT_JUDGE and not judgement.verdict_reason:
         return [Problem("verdict_reason", "missing", _("Say why you cannot judge this question."))]
     return []

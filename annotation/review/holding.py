@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from django.db import connection
+from django.db.models import Exists, OuterRef
 
-from annotation.enums import AssignmentState, RoundState
+from annotation.enums import RoundState, RoundSteps
 from annotation.kept_queries import KeptQuery
-from annotation.models import Assignment, ReviewDraft, User
+from annotation.models import Assignment, ReviewDraft, SeenKey, User
+from annotation.review.eligibility import shown_keys
+from annotation.review.transitions import GONE
 
 # What acts and the case page need of an assignment, in one row. Built once: building costs more than asking.
 _COLUMNS = (
@@ -19,7 +22,14 @@ _COLUMNS = (
     "blind_answer__time_flags",
     *("draft__data", "draft__sequence"),
 )
-CASES = Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft").only(*_COLUMNS)
+_QUESTION = OuterRef("revision__question")
+_SEEN = SeenKey.objects.filter(person=OuterRef("reviewer"), question=_QUESTION)
+_JUDGED = shown_keys().filter(reviewer=OuterRef("reviewer"), revision__question=_QUESTION).exclude(pk=OuterRef("pk"))
+CASES = (
+    Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft")
+    .only(*_COLUMNS)
+    .annotate(is_key_known=Exists(_SEEN) | Exists(_JUDGED))
+)
 _HELD = KeptQuery(lambda pk: CASES.filter(pk=pk).select_for_update(of=("self",)), int)
 
 _DROP = f"DELETE FROM {ReviewDraft._meta.db_table} WHERE assignment_id = %s"  # noqa: S608 - a table of ours
@@ -42,11 +52,17 @@ def hold_assignment(assignment: Assignment, *, actor: User) -> Assignment:
     held = _HELD.first(assignment.pk)
     if held is None:
         raise Assignment.DoesNotExist(f"assignment {assignment.pk} is gone")
-    if held.reviewer_id != actor.pk or held.state == AssignmentState.WITHDRAWN:
+    if held.reviewer_id != actor.pk or held.state in GONE:
         raise NotTheReviewer(f"assignment {held.public_id} is not with this person")
     if held.round.state != RoundState.OPEN:
         raise RoundNotOpen(f"round {held.round.slug} is {held.round.state}")
     return held
+
+
+def knows_key(assignment: Assignment) -> bool:
+    """Whether the reviewer has seen the key elsewhere and cannot answer blind. The assignment is one of CASES."""
+    is_blind = assignment.round.steps == RoundSteps.FULL and getattr(assignment, "blind_answer", None) is None
+    return is_blind and bool(getattr(assignment, "is_key_known", False))
 
 
 def drop_draft(held: Assignment) -> None:

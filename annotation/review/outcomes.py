@@ -6,11 +6,13 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from annotation.enums import Degree, Flag, GradeName, RoundSteps, Verdict, Word
+from annotation.enums import AssignmentState, Degree, Flag, GradeName, RoundSteps, Verdict, Word
 from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion
+from annotation.review.form import is_accepting
 from annotation.statistics.estimate import Estimate
 from annotation.statistics.intervals import ClusteredShare, clustered_share, share
 from annotation.statistics.issues import PAPER_FLAGS, CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
@@ -90,6 +92,13 @@ def newest_reviews(review_round: ReviewRound) -> QuerySet[Review]:
     return Review.objects.filter(~Exists(later), assignment__round=review_round)
 
 
+def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
+    """Of every submitted review with a blind answer to these wordings, whatever its round: what the ceiling counts."""
+    return Assignment.objects.filter(
+        revision__in=revisions, state=AssignmentState.SUBMITTED, blind_answer__isnull=False
+    ).order_by()
+
+
 def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.ANY) -> Outcomes:
     """The outcomes so far, from the newest version of each submitted review; three queries whatever the size."""
     strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
@@ -115,7 +124,7 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
         ceiling=share(sum(row.best == row.key for row in ceiling), len(ceiling)),
         ceiling_clustered=_clustered_ceiling(ceiling),
         verdicts=_tally("verdict", Verdict, [row.verdict for row in rows]),
-        accepted=_share_of_questions(rows, lambda said: all(one.verdict == Verdict.ACCEPT for one in said)),
+        accepted=_share_of_questions(rows, lambda said: all(is_accepting(one.verdict, one.flags) for one in said)),
         settled=_share_of_questions(rows, lambda said: all(is_settling(one, review_round.steps) for one in said)),
         grades=[_grades(name, [row.grades.get(name) for row in rows]) for name in GradeName],
         degrees=[

@@ -13,7 +13,6 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, ReviewRound, User
-from annotation.people.granting import add_role
 from annotation.review.allotment import hand_out, share_for_newcomer
 from annotation.review.assigning import (
     BATCH,
@@ -23,10 +22,13 @@ from annotation.review.assigning import (
     check_may_log_in,
     drawn_questions,
     hold_round,
+    ineligible,
+    listed,
+    make_reviewer,
     reviewers_of,
-    vetoed,
+    sentences,
 )
-from annotation.review.transitions import UNFINISHED, Act, state_after
+from annotation.review.transitions import UNREVIEWED, Act, state_after
 
 
 @transaction.atomic
@@ -45,13 +47,14 @@ def add_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: da
     if review_round.state == RoundState.DRAFT:
         assign_round(review_round, [*present, person], actor=actor, at=at)
         return Assignment.objects.filter(round=review_round, reviewer=person).count()
-    add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+    make_reviewer(review_round, person, actor=actor, at=at)
     waiting = list(
         _open_rows(review_round).filter(state=AssignmentState.WAITING, opened_at__isnull=True).order_by("pk")
     )
     places = {pk: index for index, pk in enumerate(sorted({row.reviewer_id for row in waiting}))}
     pairs = [(places[row.reviewer_id], row.revision.question.number) for row in waiting]
-    moving = [waiting[index] for index in share_for_newcomer(pairs, _barred(review_round, person), review_round.seed)]
+    barred = _barred(review_round, person)
+    moving = [waiting[index] for index in share_for_newcomer(pairs, barred, review_round.seed)]
     _hand_over(review_round, [(row, person) for row in moving])
     record("round.reviewer_added", actor=actor, at=at, subject=review_round, facts=_moved(person, moving))
     return len(moving)
@@ -83,7 +86,7 @@ def remove_reviewer(
     else:
         takers = _spread(review_round, rows, [one for one in others if one.is_active])
     for one in {taker.pk: taker for taker in takers.values()}.values():
-        add_role(one, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+        make_reviewer(review_round, one, actor=actor, at=at)
     _hand_over(review_round, [(row, takers[row.pk]) for row in rows])
     Membership.objects.filter(user=person, round=review_round, role=Role.REVIEWER).delete()
     record("round.reviewer_removed", actor=actor, at=at, subject=review_round, facts=_moved(person, rows))
@@ -103,7 +106,7 @@ def reassign(review_round: ReviewRound, assignments: Collection[str], *, to: Use
     if len(rows) != len(set(assignments)):
         raise RoundRefused(_("Some of these questions are no longer open; look at the list again."))
     _check_takes(review_round, to, rows)
-    add_role(to, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
+    make_reviewer(review_round, to, actor=actor, at=at)
     _hand_over(review_round, [(row, to) for row in rows])
     record("round.reassigned", actor=actor, at=at, subject=review_round, facts=_moved(to, rows))
     return len(rows)
@@ -118,7 +121,7 @@ def _open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
     return (
         Assignment.objects.select_for_update(of=("self",))
         .select_related("revision__question")
-        .filter(round=review_round, state__in=UNFINISHED)
+        .filter(round=review_round, state__in=UNREVIEWED)
         .order_by("position")
     )
 
@@ -130,23 +133,27 @@ def _held(review_round: ReviewRound, person: User) -> set[int]:
     return set(rows.values_list("revision__question__number", flat=True))
 
 
-def _barred(review_round: ReviewRound, person: User) -> set[int]:
-    """Numbers of the questions that the person cannot be given."""
-    banned, _reasons = vetoed([person], drawn_questions(review_round.plan_id))
-    return _held(review_round, person) | {number for _index, number in banned}
+def _barred(review_round: ReviewRound, person: User) -> dict[int, set[str]]:
+    """Numbers of the questions that the person cannot be given, with the reasons."""
+    drawn = drawn_questions(review_round.plan_id)
+    found = ineligible([person], drawn, review_round.steps, review_round)
+    barred = {number: why for (_index, number), why in found.items()}
+    held = _("%(name)s has it, or had it, in this round.") % {"name": person}
+    return barred | {number: {held} for number in _held(review_round, person)}
 
 
 def _check_takes(review_round: ReviewRound, to: User, rows: Sequence[Assignment]) -> None:
     check_may_log_in(to)
-    numbers = sorted({row.revision.question.number for row in rows} & _barred(review_round, to))
+    barred = _barred(review_round, to)
+    numbers = sorted({row.revision.question.number for row in rows} & set(barred))
     if numbers:
         raise RoundRefused(
             ngettext(
-                "%(name)s has question %(numbers)s already or must not see it: name somebody else for it.",
-                "%(name)s has questions %(numbers)s already or must not see them: name somebody else for them.",
+                "Question %(numbers)s cannot go to %(name)s: name somebody else for it. %(reasons)s",
+                "Questions %(numbers)s cannot go to %(name)s: name somebody else for them. %(reasons)s",
                 len(numbers),
             )
-            % {"name": to, "numbers": _listed(numbers)}
+            % {"name": to, "numbers": listed(numbers), "reasons": sentences(barred[number] for number in numbers)}
         )
 
 
@@ -159,11 +166,14 @@ def _spread(review_round: ReviewRound, rows: Sequence[Assignment], others: Seque
     if stuck := sorted(n for n in numbers if not possible[n]):
         raise RoundRefused(
             ngettext(
-                "Question %(numbers)s cannot go to any of the other reviewers: add a reviewer first.",
-                "Questions %(numbers)s cannot go to any of the other reviewers: add a reviewer first.",
+                "Question %(numbers)s cannot go to any of the other reviewers: add a reviewer first. %(reasons)s",
+                "Questions %(numbers)s cannot go to any of the other reviewers: add a reviewer first. %(reasons)s",
                 len(stuck),
             )
-            % {"numbers": _listed(stuck)}
+            % {
+                "numbers": listed(stuck),
+                "reasons": sentences(held.get(number, set()) for held in barred for number in stuck),
+            }
         )
     given = hand_out(numbers, possible, loads, review_round.seed)
     return {row.pk: others[given[row.revision.question.number]] for row in rows}
@@ -194,8 +204,3 @@ def _hand_over(review_round: ReviewRound, moves: Sequence[tuple[Assignment, User
 
 def _moved(person: User, rows: Sequence[Assignment]) -> dict[str, int]:
     return {"person": person.pk, "assignments": len(rows)}
-
-
-def _listed(numbers: Sequence[int]) -> str:
-    """The first ten numbers; a long list ends in dots."""
-    return ", ".join(str(number) for number in numbers[:10]) + (" …" if len(numbers) > 10 else "")

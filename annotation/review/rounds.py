@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -11,8 +13,10 @@ from django.utils.translation import ngettext
 
 from annotation.archiving import archive
 from annotation.audit.recording import record
+from annotation.bin import BinRefused, note_purged
 from annotation.enums import RoundState, RoundSteps
-from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SamplingPlan, User
+from annotation.ingest.completeness import images_of_exams
+from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SampledQuestion, SamplingPlan, User
 from annotation.review.assigning import (
     RoundRefused,
     assigned_now,
@@ -21,10 +25,10 @@ from annotation.review.assigning import (
     plan_assignments,
     store_assignments,
 )
-from annotation.review.transitions import UNFINISHED
+from annotation.review.transitions import UNREVIEWED
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.drawing import SEED_MAX
-from annotation.slugs import free_slug
+from annotation.slugs import free_slug, listed
 
 # Where a round may go; a closed one stays closed, because its reviewers may have seen each other's answers.
 ROUND_TRANSITIONS: dict[str, tuple[str, ...]] = {
@@ -71,7 +75,7 @@ def create_round(
     name = name.strip()
     check_round(plan, name, reviewers_per_question, seed)
     check_viewing(viewing)
-    planned = plan_assignments(plan.pk, reviewers, reviewers_per_question, seed) if reviewers else None
+    planned = plan_assignments(plan.pk, reviewers, reviewers_per_question, seed, steps=steps) if reviewers else None
     with transaction.atomic():
         review_round = ReviewRound.objects.create(
             name=name,
@@ -93,15 +97,60 @@ def create_round(
     return review_round
 
 
-def check_round(plan: SamplingPlan, name: str, reviewers_per_question: int, seed: int) -> None:
+@transaction.atomic
+def change_draft(
+    review_round: ReviewRound,
+    *,
+    name: str,
+    plan: SamplingPlan,
+    steps: RoundSteps,
+    instructions: str,
+    actor: User,
+    at: datetime,
+) -> bool:
+    """Change what a draft is called, works through and says; False where nothing is new.
+
+    Another sample or other steps take the assignments away, since they were made for those. Raises RoundRefused for a
+    round that is not a draft, and as create_round does.
+    """
+    hold_round(review_round)
+    if review_round.state != RoundState.DRAFT:
+        raise RoundRefused(_("The round is open or closed: it stays as it is. Make another round."))
+    values: dict[str, Any] = {"name": name.strip(), "plan": plan, "steps": steps, "instructions": instructions.strip()}
+    changed = [field for field, value in values.items() if getattr(review_round, field) != value]
+    if not changed:
+        return False
+    if "name" in changed:
+        check_name(values["name"])
+    check_sample(plan)
+    if {"plan", "steps"} & set(changed):
+        clear_assignments(review_round)
+    for field in changed:
+        setattr(review_round, field, values[field])
+    review_round.simulated = plan.bank.simulated
+    review_round.save(update_fields=[*changed, "simulated"])
+    record("round.changed", actor=actor, at=at, subject=review_round, facts={"fields": sorted(changed)})
+    return True
+
+
+def check_name(name: str) -> None:
     if not name:
-        raise RoundRefused(_("Give the round a name."))
+        raise RoundRefused(_("Give the round a name."), "name")
     if len(name) > 200:
-        raise RoundRefused(_("The name is longer than 200 characters."))
+        raise RoundRefused(_("The name is longer than 200 characters."), "name")
     if ReviewRound.objects.filter(name=name).exists():
-        raise RoundRefused(_("A round named “%(name)s” exists already: give this one another name.") % {"name": name})
+        words = _("A round named “%(name)s” exists already: give this one another name.") % {"name": name}
+        raise RoundRefused(words, "name")
+
+
+def check_sample(plan: SamplingPlan) -> None:
     if plan.archived_at is not None:
         raise RoundRefused(_("The sample “%(name)s” is archived: bring it back first.") % {"name": plan.name})
+
+
+def check_round(plan: SamplingPlan, name: str, reviewers_per_question: int, seed: int) -> None:
+    check_name(name)
+    check_sample(plan)
     if not 1 <= reviewers_per_question <= MOST_PER_QUESTION:
         raise RoundRefused(_("Each question can have 1 to %(max)s reviewers.") % {"max": MOST_PER_QUESTION})
     if not 0 <= seed <= SEED_MAX:
@@ -109,10 +158,12 @@ def check_round(plan: SamplingPlan, name: str, reviewers_per_question: int, seed
 
 
 @transaction.atomic
-def open_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
+def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_images: str = "") -> None:
     """Reviewers see their questions from now on. Opening an open round changes nothing.
 
-    Raises RoundRefused for a closed round, without assignments, and when a reviewer can no longer log in.
+    ``without_images`` is why it opens although some questions wait for images. Raises RoundRefused for a closed round,
+    without assignments, when a reviewer can no longer log in, and while images are missing: of all questions whatever
+    the reason.
     """
     hold_round(review_round)
     if review_round.state == RoundState.OPEN:
@@ -124,10 +175,45 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
     gone = User.objects.filter(pk__in=active.values("reviewer"), is_active=False).values_list("name", flat=True)
     if gone:
         raise RoundRefused(_("%(names)s cannot log in any more: choose other reviewers.") % {"names": ", ".join(gone)})
+    missing = missing_images(review_round)
+    if missing.sentence and (missing.is_all or not without_images.strip()):
+        raise RoundRefused(missing.sentence)
     review_round.state = RoundState.OPEN
     review_round.opened_at = at
     review_round.save(update_fields=["state", "opened_at"])
-    record("round.opened", actor=actor, at=at, subject=review_round)
+    facts = {"n_without_images": len(missing.numbers), "reason": without_images.strip()} if missing.numbers else None
+    record("round.opened", actor=actor, at=at, subject=review_round, facts=facts)
+
+
+@dataclass(frozen=True)
+class MissingImages:
+    """The questions of a round that wait for images, by number."""
+
+    numbers: list[int]
+    n_questions: int
+
+    @property
+    def is_all(self) -> bool:
+        return len(self.numbers) == self.n_questions
+
+    @property
+    def sentence(self) -> str:
+        """Empty where all images are there."""
+        if not self.numbers:
+            return ""
+        return _("Images are missing, or nobody may see them yet, of %(n)s of %(all)s questions: %(names)s.") % {
+            "n": len(self.numbers),
+            "all": self.n_questions,
+            "names": listed([str(number) for number in self.numbers]),
+        }
+
+
+def missing_images(review_round: ReviewRound) -> MissingImages:
+    """Of the questions in its sample. An image that was removed is not missed: reviewers see a placeholder."""
+    rows = SampledQuestion.objects.filter(plan=review_round.plan_id).order_by("revision__question__number")
+    exams = list(rows.values_list("revision__question__number", "revision__question__exam"))
+    images = images_of_exams([exam for _number, exam in exams])
+    return MissingImages([number for number, exam in exams if images[exam].is_waiting], len(exams))
 
 
 @transaction.atomic
@@ -152,7 +238,7 @@ def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirm
 
 def count_open(review_round: ReviewRound) -> int:
     """Assignments that are neither submitted nor withdrawn."""
-    return Assignment.objects.filter(round=review_round, state__in=UNFINISHED).count()
+    return Assignment.objects.filter(round=review_round, state__in=UNREVIEWED).count()
 
 
 def _check_transition(review_round: ReviewRound, to: RoundState) -> None:
@@ -172,15 +258,27 @@ def archive_round(review_round: ReviewRound, *, actor: User, at: datetime) -> No
     archive(review_round, actor=actor, at=at)
 
 
-@transaction.atomic
-def delete_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
-    """With its assignments and roles. Raises RoundRefused as soon as anybody has answered a question in it."""
-    hold_round(review_round)
+def hide_round(review_round: ReviewRound) -> None:
+    """Nobody sees the questions of a draft. Raises BinRefused as soon as anybody has answered a question in it."""
     if has_work(review_round):
-        raise RoundRefused(_("Questions have been answered in this round: archive it instead."))
-    record("round.deleted", actor=actor, at=at, subject=review_round, facts={"name": review_round.name})
+        raise BinRefused(_("Questions have been answered in this round: archive it instead."))
+    review_round.state, review_round.opened_at, review_round.closed_at = RoundState.DRAFT, None, None
+    review_round.save(update_fields=["state", "opened_at", "closed_at"])
+
+
+def show_round(review_round: ReviewRound) -> None:
+    """As a draft with its reviewers. Raises BinRefused while its sample is in the bin."""
+    if review_round.plan.deleted_at is not None:
+        raise BinRefused(_("Restore its sample “%(name)s” first.") % {"name": review_round.plan.name})
+
+
+@transaction.atomic
+def purge_round(review_round: ReviewRound, at: datetime) -> bool:
+    """With its assignments and roles."""
+    note_purged(review_round, at=at)
     clear_assignments(review_round)
     review_round.delete()
+    return True
 
 
 def has_work(review_round: ReviewRound) -> bool:

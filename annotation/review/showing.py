@@ -17,13 +17,15 @@ from annotation.enums import (
     Task,
     ViewPosition,
 )
+from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import Names, image_descriptors
 from annotation.kept_queries import KeptQuery
 from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
 from annotation.review.answering import stored_answer, stored_blind
-from annotation.review.form import Blind, following_flags
-from annotation.review.holding import CASES
+from annotation.review.form import Blind, following_flags, stored_disagreement
+from annotation.review.holding import CASES, knows_key
 from annotation.review.submitting import newest_review
+from annotation.review.transitions import GONE
 from annotation.review.viewing import viewing_of
 from annotation.review.visibility import Part, Standing, Step, current_step, visible_parts
 from annotation.review.worklist import N_AHEAD, Progress, next_exams, progress_at
@@ -34,14 +36,13 @@ MOST_AGE = 90  # 90 stands for 90 or older
 _NAMES = Assignment.objects.select_related("round").only(
     "public_id", "reviewer_id", "state", "round__slug", "round__state"
 )
-_OWN = KeptQuery(lambda user, name: CASES.filter(reviewer=user, public_id=name), int, str)
+_OWN: KeptQuery[Assignment] = KeptQuery(lambda user, name: CASES.filter(reviewer=user, public_id=name), int, str)
 _NAMED = KeptQuery(lambda user, name: _NAMES.filter(reviewer=user, public_id=name), int, str)
-# Images of this case and of those ahead, and what the viewer needs of them; removed ones are gone.
+# Images of this case and of those ahead, and what the viewer needs of them; removed ones leave a placeholder.
 _EXAMS = (int,) * (1 + N_AHEAD)
 _IMAGES = KeptQuery(
     lambda *exams: (
-        Image.objects.exclude(state=ImageState.REMOVED)
-        .filter(exam_id__in=exams)
+        Image.objects.filter(exam_id__in=exams)
         .only(
             *("public_id", "exam_id", "position", "state", "view_position", "laterality"),
             *("display", "simulated", "attribution", "licence"),
@@ -73,7 +74,7 @@ class ShownImage:
     """An image that cannot be shown, and why."""
 
     view: str
-    state: str
+    why: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,8 +104,10 @@ class ShownCase:
     version: int  # of the newest review; 0 while there is none
     n_stored: int
     draft_sequence: int
+    is_changed: bool  # submitted, and something was entered since that was not submitted
     held: Mapping[str, Any]  # form values: of the draft, else of the newest review
     skip_reason: str
+    knows_key: bool  # the reviewer has read the key elsewhere: nothing can be answered blind
     own: Blind | None = None
     key: str = ""
     explanation: str = ""
@@ -115,6 +118,11 @@ class ShownCase:
     findings: str = ""
     impression: str = ""
     stated_difficulty: Difficulty | None = None
+
+    @property
+    def is_first(self) -> bool:
+        """Whether the reviewer meets the steps of this round for the first time."""
+        return self.round_open and self.progress.n_submitted == 0 and self.progress.place == 1
 
     @property
     def is_blind(self) -> bool:
@@ -133,7 +141,7 @@ def named_assignment(user: User, public_id: str) -> Assignment:
 
 def _shown(rows: KeptQuery[Assignment], user: User, public_id: str) -> Assignment:
     found = rows.first(user.pk, public_id)
-    if found is None or found.state == AssignmentState.WITHDRAWN or found.round.state == RoundState.DRAFT:
+    if found is None or found.state in GONE or found.round.state == RoundState.DRAFT:
         raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
     return found
 
@@ -162,7 +170,8 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     next_exam_ids = _exams_ahead(assignment, ahead, viewer) if standing.round_open else []
     names = _names(exam.pk, *next_exam_ids)
     images, *next_images = _images(exam.pk, *next_exam_ids)
-    draft = getattr(assignment, "draft", None)
+    stored_draft = getattr(assignment, "draft", None)
+    draft = stored_draft if standing.round_open or review is None else None  # closed: what was submitted is shown
     truth = _truth(assignment, parts, own)
     viewing = viewing_of(assignment.round)
     version = review.version if review is not None else 0
@@ -187,15 +196,17 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         descriptors=image_descriptors(images, names=names),
         next_descriptors=[image_descriptors(of_one, names=names) for of_one in next_images],
         missing=[
-            ShownImage(_view(image).label, next(s.label for s in ImageState if s == image.state))
+            ShownImage(_view(image).label, why_unseen(image.state))
             for image in images
             if image.state != ImageState.AVAILABLE
         ],
         version=version,
         n_stored=int(answer is not None) + version,
         draft_sequence=draft.sequence if draft is not None else 0,
+        is_changed=draft is not None and review is not None,
         held=draft.data if draft is not None else _values(review),
         skip_reason=assignment.skip_reason if assignment.state == AssignmentState.SKIPPED else "",
+        knows_key=knows_key(assignment),
         own=own,
         task=next((task for task in Task if task == revision.task), None) if Part.TASK in parts else None,
         category=revision.category if Part.CATEGORY in parts else "",
@@ -276,6 +287,7 @@ def _values(review: Review | None) -> dict[str, Any]:
         "relevant": review.relevant,
         "flags": review.flags,
         "withdrawn_flags": review.withdrawn_flags,
+        "disagreement": stored_disagreement(review.disagreement, review.flags, review.withdrawn_flags),
         "verdict": review.verdict,
         "verdict_reason": review.verdict_reason,
         "reasoning": review.reasoning,

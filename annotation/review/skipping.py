@@ -1,4 +1,4 @@
-"""Putting a question aside, with a reason; it comes back at the end of the reviewer's own list."""
+"""Not judging a question: skipped, it comes back later; handed back, it goes to somebody else."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.audit.recording import record
+from annotation.enums import ReturnReason
 from annotation.models import Assignment, User
-from annotation.review.holding import hold_assignment
-from annotation.review.transitions import Act, state_after
+from annotation.review.holding import drop_draft, hold_assignment, knows_key
+from annotation.review.transitions import UNFINISHED, Act, state_after
 from annotation.review.witnessing import keep_events
 from annotation.timing.parsing import NO_TRACE, Trace
 
@@ -38,3 +39,39 @@ def skip(assignment: Assignment, reason: str, *, actor: User, at: datetime, trac
     record("review.skipped", actor=actor, at=at, subject=held)
     assignment.state, assignment.skip_reason, assignment.skipped_at = held.state, words, at
     return held
+
+
+class NothingToHandBack(Exception):
+    """Only whoever knows the patient, or has read the key, hands a question back."""
+
+
+@transaction.atomic
+def hand_back(
+    assignment: Assignment, reason: ReturnReason, *, actor: User, at: datetime, trace: Trace = NO_TRACE
+) -> Assignment:
+    """Give a question up for good; a coordinator gives it to somebody else. What was answered stays with its times.
+
+    Whoever knows the patient gives up all that is unfinished on the same exam in the round. Raises NothingToHandBack,
+    NotTheReviewer, RoundNotOpen, and TransitionRefused for a question that is submitted.
+    """
+    held = hold_assignment(assignment, actor=actor)
+    if reason != ReturnReason.KNOWS_PATIENT and not (reason == ReturnReason.KNOWS_KEY and knows_key(held)):
+        raise NothingToHandBack(f"{reason!r} is no reason to hand assignment {held.public_id} back")
+    keep_events(held, trace, at=at)
+    _give_up(held, reason, at=at)
+    if reason == ReturnReason.KNOWS_PATIENT:
+        mine = Assignment.objects.filter(round=held.round_id, reviewer=actor, state__in=UNFINISHED)
+        others = mine.filter(revision__question__exam=held.revision.question.exam_id).select_related("round")
+        for other in others.select_for_update(of=("self",)):
+            _give_up(other, reason, at=at)
+    record("review.returned", actor=actor, at=at, subject=held, facts={"reason": reason.value})
+    assignment.state = held.state
+    return held
+
+
+def _give_up(held: Assignment, reason: ReturnReason, *, at: datetime) -> None:
+    held.state = state_after(held.state, Act.RETURN, steps=held.round.steps)
+    held.returned_because = reason
+    held.opened_at = held.opened_at or at
+    held.save(update_fields=["state", "returned_because", "opened_at"])
+    drop_draft(held)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Count, Max, Prefetch, Q, QuerySet
 
-from annotation.enums import AssignmentState, RoundState
-from annotation.models import Assignment, Review, ReviewRound, User
+from annotation.enums import AssignmentState, KeySource, RoundState
+from annotation.models import AnswerKey, Assignment, Question, Review, ReviewRound, User
+from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assigning import assigned_now, reviewers_of
-from annotation.review.transitions import UNFINISHED
+from annotation.review.transitions import UNREVIEWED
 
 State = AssignmentState
 
@@ -26,12 +27,13 @@ class Standing:
     n_answered: int
     n_skipped: int
     n_waiting: int
+    n_returned: int
     last_seen: datetime | None
     has_left: bool
 
     @property
     def n_open(self) -> int:
-        return self.n_answered + self.n_skipped + self.n_waiting
+        return self.n_answered + self.n_skipped + self.n_waiting + self.n_returned
 
 
 def standings(review_round: ReviewRound) -> list[Standing]:
@@ -53,6 +55,7 @@ def standings(review_round: ReviewRound) -> list[Standing]:
     )
 
 
+COUNTED = (State.SUBMITTED, State.ANSWERED, State.SKIPPED, State.WAITING, State.RETURNED)
 _MOMENTS = ("opened_at", "skipped_at", "report_opened_at", "blind_answer__answered_at")
 
 
@@ -62,7 +65,7 @@ def _standing(person: User, row: Mapping[str, object], submitted: datetime | Non
         return count if isinstance(count, int) else 0
 
     moments = [row.get(f"last_{place}") for place in range(len(_MOMENTS))] + [submitted]
-    numbers = {state: n(state) for state in (State.SUBMITTED, State.ANSWERED, State.SKIPPED, State.WAITING)}
+    numbers = {state: n(state) for state in COUNTED}
     return Standing(
         person=person,
         n_all=sum(numbers.values()),
@@ -70,6 +73,7 @@ def _standing(person: User, row: Mapping[str, object], submitted: datetime | Non
         n_answered=numbers[State.ANSWERED],
         n_skipped=numbers[State.SKIPPED],
         n_waiting=numbers[State.WAITING],
+        n_returned=numbers[State.RETURNED],
         last_seen=max((moment for moment in moments if isinstance(moment, datetime)), default=None),
         has_left=not is_present,
     )
@@ -83,9 +87,19 @@ def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
 
 
 def open_assignments(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:
-    """What this reviewer still has to do, in their order."""
-    rows = Assignment.objects.filter(round=review_round, reviewer=person, state__in=UNFINISHED)
+    """What this reviewer still has to do or handed back, in their order."""
+    rows = Assignment.objects.filter(round=review_round, reviewer=person, state__in=UNREVIEWED)
     return rows.select_related("revision__question").order_by("position")
+
+
+def read_keys(
+    review_round: ReviewRound, reviews: Sequence[Assignment], *, person: User, at: datetime
+) -> dict[int, str]:
+    """The keys of these reviews by revision, for a coordinator of the round; who has read them is noted."""
+    revisions = [one.revision_id for one in reviews]
+    questions = Question.objects.filter(pk__in={one.revision.question_id for one in reviews})
+    note_seen_keys(person, questions, source=KeySource.REVIEWS, subject=review_round, at=at)
+    return dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
 
 
 def past_reviews(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:

@@ -61,7 +61,7 @@ def submit_review(
     seen = witness(held, trace, at=at)
     unreadable = _unreadable(held, trace)
     if not simulated:
-        check_seen(held, seen, unreadable)
+        check_seen(held, seen, unreadable, step=Step.JUDGE)
     newest = newest_review(held)
     review = _review(held, judgement, ground, version=newest.version + 1 if newest else 1, simulated=simulated, at=at)
     drop_draft(held)
@@ -135,6 +135,7 @@ def _review(
         relevant=judgement.relevant,
         flags=standing_flags(judgement, ground),
         withdrawn_flags=sorted(judgement.withdrawn_flags),
+        disagreement=judgement.disagreement,
         verdict=judgement.verdict,
         verdict_reason=judgement.verdict_reason,
         reasoning=judgement.reasoning,
@@ -155,7 +156,7 @@ def _says(review: Review) -> tuple[object, ...]:
     """What a version says, without when and by which number."""
     return (
         dict(review.grades),
-        *(review.needs_image, review.relevant, review.verdict, review.verdict_reason),
+        *(review.needs_image, review.relevant, review.disagreement, review.verdict, review.verdict_reason),
         *(review.reasoning, review.comment, review.category, review.simulated),
         *(list(review.flags), list(review.withdrawn_flags)),
     )

@@ -9,12 +9,15 @@ from annotation.models import ReviewRound
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.estimate import Estimate
 from annotation.statistics.quantiles import median_estimate
-from annotation.timing.durations import EXCLUDING, RULE, TimeFlag, is_counted
+from annotation.timing.durations import CLOCK_RULES, EXCLUDING, RULE, TimeFlag, is_counted
 
 
 @dataclass(frozen=True)
 class RoundTimes:
-    """Active times in ms by one rule. A time without a value or with an excluding flag is counted beside them."""
+    """Active times in ms, each by the rule under which it was stored.
+
+    A time without a value or with an excluding flag is counted beside them.
+    """
 
     rule: str
     active: Estimate
@@ -28,10 +31,10 @@ def round_times(review_round: ReviewRound) -> RoundTimes:
     columns = ("active_ms", "time_rule", "time_flags", "unreadable")
     rows = list(newest_reviews(review_round).order_by().values_list(*columns))
     flags = Counter(flag for _ms, _rule, stored, _images in rows for flag in stored)
-    counted = [ms for ms, rule, stored, _images in rows if rule == RULE and is_counted(ms, stored) and ms is not None]
+    timed = [(ms, rule) for ms, rule, stored, _images in rows if rule in CLOCK_RULES and is_counted(ms, stored)]
     return RoundTimes(
-        rule=RULE,
-        active=median_estimate(counted),
+        rule=", ".join(sorted({rule for _ms, rule in timed})) or RULE,
+        active=median_estimate([ms for ms, _rule in timed if ms is not None]),
         n_undefined=sum(ms is None for ms, *_rest in rows),
         excluded=[(flag, flags[flag]) for flag in TimeFlag if flag in EXCLUDING and flags[flag]],
         n_unreadable=sum(bool(images) for *_rest, images in rows),

@@ -15,6 +15,7 @@ class Act(StrEnum):
     ANSWER = "answer"  # step 1 is stored
     SUBMIT = "submit"  # steps 2 and 3 are stored; again: a new version
     SKIP = "skip"
+    RETURN = "return"  # the reviewer must not judge it and hands it back
     WITHDRAW = "withdraw"  # the question is taken from the reviewer
 
 
@@ -30,13 +31,17 @@ class TransitionRefused(Exception):
 # A skipped question that was answered blind before keeps that answer: see check_step_one_first in submitting.
 _COMMON: Mapping[tuple[str, Act], State] = {
     (State.WAITING, Act.SKIP): State.SKIPPED,
+    (State.WAITING, Act.RETURN): State.RETURNED,
     (State.WAITING, Act.WITHDRAW): State.WITHDRAWN,
     (State.ANSWERED, Act.SUBMIT): State.SUBMITTED,
     (State.ANSWERED, Act.SKIP): State.SKIPPED,
+    (State.ANSWERED, Act.RETURN): State.RETURNED,
     (State.ANSWERED, Act.WITHDRAW): State.WITHDRAWN,
     (State.SKIPPED, Act.SUBMIT): State.SUBMITTED,
     (State.SKIPPED, Act.SKIP): State.SKIPPED,  # a second reason; it goes to the end again
+    (State.SKIPPED, Act.RETURN): State.RETURNED,
     (State.SKIPPED, Act.WITHDRAW): State.WITHDRAWN,
+    (State.RETURNED, Act.WITHDRAW): State.WITHDRAWN,
     (State.SUBMITTED, Act.SUBMIT): State.SUBMITTED,
 }
 
@@ -55,6 +60,8 @@ TRANSITIONS: Mapping[str, Mapping[tuple[str, Act], State]] = {
 # Still to do, in the order in which a reviewer meets them: first these, then the skipped ones.
 IN_TURN = (State.WAITING, State.ANSWERED)
 UNFINISHED = (*IN_TURN, State.SKIPPED)
+UNREVIEWED = (*UNFINISHED, State.RETURNED)  # what a round still lacks
+GONE = (State.RETURNED, State.WITHDRAWN)  # no longer with the reviewer
 
 
 def state_after(state: str, act: Act, *, steps: str) -> State:

@@ -8,10 +8,11 @@ from datetime import datetime
 
 from django.db import transaction
 
+from annotation.enums import ReturnReason
 from annotation.models import Assignment, User
 from annotation.review.answering import mark_opened
 from annotation.review.form import Judgement
-from annotation.review.skipping import skip
+from annotation.review.skipping import hand_back, skip
 from annotation.review.submitting import submit_review
 from annotation.review.worklist import N_AHEAD, next_assignments
 from annotation.timing.parsing import NO_TRACE, Trace
@@ -38,6 +39,15 @@ def submit_and_turn(
 def skip_and_turn(assignment: Assignment, reason: str, *, actor: User, at: datetime, trace: Trace = NO_TRACE) -> Turn:
     """See skip, which says what is raised; then nothing is opened."""
     skip(assignment, reason, actor=actor, at=at, trace=trace)
+    return _open_next(assignment, actor=actor, at=at)
+
+
+@transaction.atomic
+def return_and_turn(
+    assignment: Assignment, reason: ReturnReason, *, actor: User, at: datetime, trace: Trace = NO_TRACE
+) -> Turn:
+    """See hand_back, which says what is raised; then nothing is opened."""
+    hand_back(assignment, reason, actor=actor, at=at, trace=trace)
     return _open_next(assignment, actor=actor, at=at)
 
 

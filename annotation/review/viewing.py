@@ -13,9 +13,7 @@ from annotation.audit.recording import record
 from annotation.enums import RoundState, ViewerTool
 from annotation.models import ReviewRound, User
 from annotation.review.assigning import RoundRefused, hold_round
-
-# CSS pixels. Below the first pair a demand says nothing, above the second no ordinary screen can meet it.
-LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)
+from annotation.windows import LEAST_WINDOW, MOST_WINDOW
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,11 @@ from annotation.enums import EventKind, ImageState
 from annotation.kept_queries import KeptQuery
 from annotation.models import Assignment, Image, ReviewEvent, User
 from annotation.review.holding import hold_assignment
+from annotation.review.visibility import Step
 from annotation.timing.durations import RULE, TimeFlag, durations
 from annotation.timing.parsing import SentEvent, Trace
 from annotation.timing.witnessed import (
+    ROW,
     SERVER,
     Row,
     Witnessed,
@@ -31,16 +33,15 @@ _IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
 _IMAGES: KeptQuery[tuple[str, bool]] = KeptQuery(
     lambda exam: Image.objects.filter(exam=exam).annotate(is_shown=_IS_SHOWN).values_list("public_id", "is_shown"), int
 )
-_STORED: KeptQuery[Row] = KeptQuery(
-    lambda held: ReviewEvent.objects.filter(assignment=held).values_list(
-        "page", "sequence", "kind", "client_ms", "wall_ms", "details"
-    ),
-    int,
-)
+_STORED: KeptQuery[Row] = KeptQuery(lambda held: ReviewEvent.objects.filter(assignment=held).values_list(*ROW), int)
 
 
 class TooManyEvents(Exception):
     """The log of this assignment is full; nothing of the request was stored."""
+
+
+class NoImages(Exception):
+    """No image of the exam can be shown: the question waits, or is skipped."""
 
 
 @transaction.atomic
@@ -74,17 +75,19 @@ def witness(held: Assignment, trace: Trace, *, at: datetime) -> Witnessed:
     stored = [row for row in _STORED(held.pk) if row[0] != SERVER]
     new = new_events(trace, {(page, sequence) for page, sequence, *_rest in stored})
     _insert(held, trace.page, new, at=at)
-    rows = [*stored, *(row_of(trace.page, event) for event in new)]
+    rows = [*stored, *(row_of(trace.page, event, at=at) for event in new)]
     return witnessed(rows, is_damaged=trace.is_damaged or _was_damaged(held))
 
 
-def check_seen(held: Assignment, seen: Witnessed, unreadable: Iterable[str]) -> None:
+def check_seen(held: Assignment, seen: Witnessed, unreadable: Iterable[str], *, step: str) -> None:
     """Every available image of the exam was on screen, or is said to be unreadable. Raises NotSeen, NoSuchImage.
 
-    An exam without an available image can be judged: what cannot be shown need not be seen. Where a part of the clock
-    could not be read, nobody knows what was seen: the step is stored and its time says "malformed".
+    What cannot be shown need not be seen, but a blind answer is one to images: without any, NoImages. Where a part of
+    the clock could not be read, nobody knows what was seen: the step is stored and its time says "malformed".
     """
     images = dict(_IMAGES(held.revision.question.exam_id))
+    if step == Step.BLIND and not any(images.values()):
+        raise NoImages(f"no image of assignment {held.public_id} can be shown")
     check_all_seen(images, images if seen.is_damaged else seen.painted, unreadable)
 
 

@@ -12,7 +12,7 @@ from annotation.enums import AssignmentState, RoundState
 from annotation.kept_queries import KeptQuery, KeptSQL
 from annotation.models import Assignment, ReviewRound, Revision, User
 from annotation.review.holding import CASES
-from annotation.review.transitions import IN_TURN, UNFINISHED
+from annotation.review.transitions import GONE, IN_TURN, UNFINISHED
 
 N_AHEAD = 2  # cases that a page fetches and decodes before they are needed
 
@@ -35,12 +35,13 @@ _EXAMS = Assignment.objects.values_list("pk", "revision__question__exam_id")
 _EXAMS_IN_TURN: KeptQuery[tuple[int, int]] = KeptQuery(lambda *mine: _in_turn(_EXAMS, *mine), int, int)
 _EXAMS_SKIPPED: KeptQuery[tuple[int, int]] = KeptQuery(lambda *mine: _skipped(_EXAMS, *mine), int, int)
 # By hand: the database needs a tenth of the time that it takes to build this query from models.
+GONE_WORDS = ", ".join(f"'{state}'" for state in GONE)
 _PROGRESS = KeptSQL(f"""
     SELECT SUM(CASE WHEN position <= %s THEN 1 ELSE 0 END),
            SUM(CASE WHEN state = '{AssignmentState.SUBMITTED}' THEN 1 ELSE 0 END),
            COUNT(*)
     FROM {Assignment._meta.db_table}
-    WHERE reviewer_id = %s AND round_id = %s AND state <> '{AssignmentState.WITHDRAWN}'
+    WHERE reviewer_id = %s AND round_id = %s AND state NOT IN ({GONE_WORDS})
 """)  # noqa: S608 - words and a table of ours
 
 
@@ -54,12 +55,8 @@ class Progress:
 
 
 def own_assignments(user: User, review_round: ReviewRound) -> QuerySet[Assignment]:
-    """The assignments of one person in one round, in their order; withdrawn ones are no longer theirs."""
-    return (
-        Assignment.objects.filter(reviewer=user, round=review_round)
-        .exclude(state=AssignmentState.WITHDRAWN)
-        .order_by("position")
-    )
+    """One person's assignments in a round, in their order, without those withdrawn or handed back."""
+    return Assignment.objects.filter(reviewer=user, round=review_round).exclude(state__in=GONE).order_by("position")
 
 
 def next_assignment(user: User, review_round: ReviewRound, *, leaving: Assignment | None = None) -> Assignment | None:

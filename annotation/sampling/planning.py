@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 import numpy as np
@@ -10,7 +10,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.models import QuestionBank, Revision, SampledQuestion, SamplingPlan, User
+from annotation.bin import BinRefused, note_purged
+from annotation.ingest.completeness import images_of_exams, lost_exams
+from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
 from annotation.sampling.allocation import allocate, sample_size
 from annotation.sampling.drawing import RULE, SEED_MAX, Drawn, draw
 from annotation.sampling.strata import StratifyBy, frame_of
@@ -23,12 +25,24 @@ DEFAULT_SEED = 1
 class SampleRefused(ValueError):
     """A sample cannot be drawn, stored or removed; the text says why and what to do."""
 
+    def __init__(self, words: str, field: str | None = None) -> None:
+        super().__init__(words)
+        self.field = field  # of a form that the refusal is about
+
 
 @dataclass(frozen=True)
 class Stratum:
     stratum: str
     n_frame: int
     n_drawn: int
+
+
+@dataclass(frozen=True)
+class LostQuestion:
+    """A question that is not drawn, because an image of its exam was removed or is in quarantine."""
+
+    number: int
+    why: str
 
 
 @dataclass(frozen=True)
@@ -44,16 +58,20 @@ class Draw:
     strata: list[Stratum]
     drawn: list[Drawn]
     revision_ids: list[int]
+    lost: list[LostQuestion] = field(default_factory=list)  # left out of the frame
 
 
 def preview_sample(bank: QuestionBank, *, by: StratifyBy, per_thousand: int, seed: int) -> Draw:
-    """Draw from the current questions of the bank without storing anything.
+    """Draw from the current questions of the bank without storing anything; none that lost an image is drawn.
 
     Raises SampleRefused for a share or seed out of range, an archived bank and a bank without questions.
     """
     check_request(bank, per_thousand, seed)
-    field = {StratifyBy.NONE: "task"}.get(by, by.value)
-    rows = list(Revision.objects.in_bank(bank).current().order_by().values_list("question__number", "pk", field))
+    column = {StratifyBy.NONE: "task"}.get(by, by.value)
+    whole = Revision.objects.in_bank(bank).current().exclude(question__exam__in=lost_exams(bank))
+    rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), lost_questions(bank)
+    if not rows and lost:
+        raise SampleRefused(_("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
     if not rows:
         raise SampleRefused(_("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name})
     frame = frame_of(((number, value) for number, _pk, value in rows), by)
@@ -72,7 +90,16 @@ def preview_sample(bank: QuestionBank, *, by: StratifyBy, per_thousand: int, see
         strata=[Stratum(name, size, allocation[name]) for name, size in frame.counts().items()],
         drawn=drawn,
         revision_ids=ids[places].tolist(),
+        lost=lost,
     )
+
+
+def lost_questions(bank: QuestionBank) -> list[LostQuestion]:
+    """The current questions of a bank that lost an image, by number, each with why."""
+    rows = Revision.objects.in_bank(bank).current().filter(question__exam__in=lost_exams(bank))
+    found = list(rows.order_by("question__number").values_list("question__number", "question__exam"))
+    images = images_of_exams([exam for _number, exam in found])
+    return [LostQuestion(number, "; ".join(images[exam].lost)) for number, exam in found]
 
 
 def check_request(bank: QuestionBank, per_thousand: int, seed: int) -> None:
@@ -123,9 +150,10 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
     """Store what was drawn, under the name of the rule that drew it. Raises SampleRefused for a name that is taken."""
     name = name.strip()
     if len(name) > 200:
-        raise SampleRefused(_("The name is longer than 200 characters."))
+        raise SampleRefused(_("The name is longer than 200 characters."), "name")
     if SamplingPlan.objects.filter(name=name).exists():
-        raise SampleRefused(_("A sample named “%(name)s” exists already: give this one another name.") % {"name": name})
+        words = _("A sample named “%(name)s” exists already: give this one another name.") % {"name": name}
+        raise SampleRefused(words, "name")
     plan = SamplingPlan.objects.create(
         name=name,
         slug=free_slug(name, among=SamplingPlan.objects.all(), otherwise="sample"),
@@ -152,11 +180,22 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
     return plan
 
 
+def hide_sample(plan: SamplingPlan) -> None:
+    """Raises BinRefused while a round was made from it."""
+    if plan.rounds.exists():
+        raise BinRefused(_("A round was made from this sample: archive the sample instead."))
+
+
+def show_sample(plan: SamplingPlan) -> None:
+    """Raises BinRefused while its bank is in the bin."""
+    if plan.bank.deleted_at is not None:
+        raise BinRefused(_("Restore its bank “%(name)s” first.") % {"name": plan.bank.name})
+
+
 @transaction.atomic
-def delete_sample(plan: SamplingPlan, *, actor: User, at: datetime) -> None:
-    """Raises SampleRefused while a round was made from it."""
-    n_rounds = plan.rounds.count()
-    if n_rounds:
-        raise SampleRefused(_("A round was made from this sample: archive the sample instead."))
-    record("sample.deleted", actor=actor, at=at, subject=plan, facts={"name": plan.name})
+def purge_sample(plan: SamplingPlan, at: datetime) -> bool:
+    if ReviewRound.everywhere.filter(plan=plan).exists():
+        return False
+    note_purged(plan, at=at)
     plan.delete()
+    return True

@@ -10,6 +10,7 @@ STRATUM_TOO_SMALL = "stratum_too_small"
 SMALL_N = "small_n"
 FEW_CLUSTERS = "few_clusters"
 NO_VARIATION = "no_variation"
+STRATA_MERGED = "strata_merged"
 
 
 @dataclass(frozen=True)

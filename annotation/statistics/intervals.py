@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -15,6 +16,7 @@ from annotation.statistics.estimate import (
     FEW_CLUSTERS,
     NO_VARIATION,
     SMALL_N,
+    STRATA_MERGED,
     STRATUM_TOO_SMALL,
     ZERO_TRIALS,
     Estimate,
@@ -24,6 +26,8 @@ from annotation.statistics.estimate import (
 Z95 = 1.959963984540054
 FEWEST_CLUSTERS = 10
 FEWEST_TRIALS = 10  # below this a share is flagged
+FEWEST_IN_STRATUM = 2  # questions of a stratum that has a share
+BANK_MIX = "bank_mix_wilson"
 
 
 def wilson(k: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
@@ -120,42 +124,93 @@ class StratumCount:
     n_frame: int
     n: int
     k: int
+    task: str = ""  # whose difficulties may be merged; "": it is merged with none
 
 
-def bank_mix_share(strata: Mapping[str, StratumCount]) -> Estimate:
+@dataclass(frozen=True)
+class BankMixShare:
+    """A share in the mix of the bank. ``n_effective`` is None where it is undefined or all of the bank was seen."""
+
+    estimate: Estimate
+    n_effective: float | None = None
+    merged_tasks: tuple[str, ...] = ()
+
+
+def bank_mix_share(strata: Mapping[str, StratumCount]) -> BankMixShare:
     """Share as it would be in the bank: strata weighted by their size in the bank.
 
-    Value sum W_h k_h/n_h, variance sum W_h^2 p_h(1-p_h)/(n_h-1) (1 - n_h/N_h), interval Wilson's with
-    n_eff = p(1-p)/variance. Undefined, ``stratum_too_small``, when fewer than 2 questions of a stratum were looked at.
-    Where no stratum varies the variance says nothing: n_eff is then the number of questions looked at.
+    Value sum W_h k_h/n_h; interval as in ``weighted_share``, narrower the more of the bank was seen. Strata without a
+    question in the bank are left out. Where fewer than 2 questions of a stratum were looked at, all strata of its task
+    are taken as one (``strata_merged``); undefined, ``stratum_too_small``, where that is still fewer than 2.
     """
-    present = [one for one in strata.values() if one.n_frame > 0]
-    n = sum(one.n for one in present)
-    if not present or n == 0:
-        return undefined(ZERO_TRIALS, n=n, method="bank_mix_wilson")
-    if any(one.n < 2 for one in present):
-        return undefined(STRATUM_TOO_SMALL, n=n, method="bank_mix_wilson")
-    size = np.array([one.n_frame for one in present], dtype=float)
-    looked = np.array([one.n for one in present], dtype=float)
-    k = np.array([one.k for one in present], dtype=float)
-    p, interval = weighted_share(size / size.sum(), k, looked, 1 - looked / size)
-    return Estimate(p, interval, n, "bank_mix_wilson")
+    names, counts = list(strata), list(strata.values())
+    size, n, k = (np.array([getattr(one, name) for one in counts], dtype=np.int64) for name in ("n_frame", "n", "k"))
+    total = int(n[size > 0].sum())
+    if total == 0:
+        return BankMixShare(undefined(ZERO_TRIALS, n=total, method=BANK_MIX))
+    place, merged = merged_strata([one.task or name for name, one in zip(names, counts, strict=True)], size, n)
+    size, n, k = (np.bincount(place[place >= 0], one[place >= 0]) for one in (size, n, k))
+    flags = (STRATA_MERGED,) if merged else ()
+    if n.min() < FEWEST_IN_STRATUM:
+        return BankMixShare(Estimate(None, None, total, BANK_MIX, flags=flags, reason=STRATUM_TOO_SMALL), None, merged)
+    p, interval, n_effective = weighted_share(size / size.sum(), k, n, (1 - n / size) / n)
+    return BankMixShare(Estimate(p, interval, total, BANK_MIX, flags=flags), n_effective, merged)
 
 
-def weighted_share(
-    weights: NDArray[np.floating], successes: NDArray[Any], trials: NDArray[Any], unseen: NDArray[np.floating]
-) -> tuple[float, tuple[float, float]]:
-    """Mean of the shares of strata, and Wilson's interval with the effective number of trials.
+def merged_strata(
+    tasks: Sequence[str], sizes: NDArray[np.integer], n: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Which strata are taken as one, because fewer than 2 questions of one of them were looked at.
 
     Parameters
     ----------
-    weights : float array, shape (strata,), adding up to 1
-    successes, trials : arrays, shape (strata,); two trials or more in each
-    unseen : float array, shape (strata,)
-        The share of each stratum that was not looked at: 1 of an endless one.
+    tasks : sequence of str, length strata
+        Only strata of one task are merged.
+    sizes, n : int arrays, shape (strata,)
+        Questions in the bank, and looked at.
+
+    Returns
+    -------
+    Of each stratum its number among those that are used, -1: not one of its questions is in the bank; and the tasks of
+    which several strata became one.
     """
-    p_h = successes / trials
-    p = min(1.0, max(0.0, float(weights @ p_h)))
-    variance = float(np.sum(weights**2 * p_h * (1 - p_h) / (trials - 1) * unseen))
-    n_effective = p * (1 - p) / variance if variance > 0 else float(trials.sum())
-    return p, wilson(p * n_effective, n_effective)
+    used = sizes > 0
+    small = {
+        task for task, is_used, looked in zip(tasks, used, n, strict=True) if is_used and looked < FEWEST_IN_STRATUM
+    }
+    numbers: dict[tuple[str, int], int] = {}
+    place = np.full(len(tasks), -1, dtype=np.int64)
+    for row in np.flatnonzero(used).tolist():
+        own = (tasks[row], -1 if tasks[row] in small else row)
+        place[row] = numbers.setdefault(own, len(numbers))
+    several = Counter(task for task, is_used in zip(tasks, used, strict=True) if is_used)
+    return place, tuple(task for task in dict.fromkeys(tasks) if task in small and several[task] > 1)
+
+
+def weighted_share(
+    weights: NDArray[np.floating], successes: NDArray[Any], trials: NDArray[Any], per_trial: NDArray[np.floating]
+) -> tuple[float, tuple[float, float], float | None]:
+    """Weighted mean of the shares of groups, Wilson's interval with the effective number of trials, and that number.
+
+    Parameters
+    ----------
+    weights : float array, shape (groups,), adding up to 1
+    successes, trials : arrays, shape (groups,); one trial or more in each
+    per_trial : float array, shape (groups,)
+        What p(1-p) of a group is multiplied by to give the variance of its share: 0 where all of it was seen.
+
+    The variance is made with shares shrunken to the one of all trials together, (k + 2p)/(n + 2), so that a small group
+    without variation does not pass as known. Where all of every group was seen, the limits are the value.
+    """
+    p = min(1.0, max(0.0, float(weights @ (successes / trials))))
+    pooled = float(successes.sum() / trials.sum())
+    shrunken = (successes + 2 * pooled) / (trials + 2)
+    spread = weights**2 * per_trial
+    if not spread.any():
+        return p, (p, p), None
+    if pooled in (0, 1):
+        n_effective = 1 / float(spread.sum())
+    else:
+        mean = float(weights @ shrunken)
+        n_effective = mean * (1 - mean) / float(spread @ (shrunken * (1 - shrunken)))
+    return p, wilson(p * n_effective, n_effective), n_effective

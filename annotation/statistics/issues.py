@@ -79,7 +79,7 @@ def issue_rate(
     return IssueRate(
         share=share(sum(present for _first, present in results), len(results)),
         clustered=_clustered(results),
-        bank_mix=bank_mix_share(_by_stratum(results, frame)),
+        bank_mix=bank_mix_share(_by_stratum(results, frame)).estimate,
     )
 
 

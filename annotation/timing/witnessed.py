@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from annotation.enums import EventKind
@@ -14,7 +15,9 @@ MOST_STORED = 20_000  # events of one case and person: a day of heartbeats and m
 SERVER = "server"  # the page of the event that the server writes
 NEEDED = (EventKind.PAINTED, EventKind.SUBMITTED)  # stored with a step even when the log is full
 
-Row = tuple[str, int, str, float, float | None, Mapping[str, Any]]  # page, sequence, kind, both clocks, details
+# Page, sequence, kind, both clocks of the device, when the server got it, details.
+Row = tuple[str, int, str, float, float | None, datetime, Mapping[str, Any]]
+ROW = ("page", "sequence", "kind", "client_ms", "wall_ms", "received_at", "details")
 
 
 class NotSeen(Exception):
@@ -49,15 +52,15 @@ def is_room_for(n_stored: int, events: Sequence[SentEvent]) -> bool:
     return n_stored + len(events) <= MOST_STORED
 
 
-def row_of(page: str, event: SentEvent) -> Row:
-    return page, event.sequence, event.kind, event.client_ms, event.wall_ms, event.details
+def row_of(page: str, event: SentEvent, *, at: datetime) -> Row:
+    return page, event.sequence, event.kind, event.client_ms, event.wall_ms, at, event.details
 
 
 def witnessed(rows: Sequence[Row], *, is_damaged: bool = False) -> Witnessed:
     return Witnessed(
-        events=tuple(ClockEvent(*row[:5]) for row in rows),
-        painted=frozenset(painted_images(row[5] for row in rows if row[2] == EventKind.PAINTED)),
-        steps={(row[0], row[1]): str(row[5].get("step", "")) for row in rows if row[2] == EventKind.SUBMITTED},
+        events=tuple(ClockEvent(*row[:6]) for row in rows),
+        painted=frozenset(painted_images(row[6] for row in rows if row[2] == EventKind.PAINTED)),
+        steps={(row[0], row[1]): str(row[6].get("step", "")) for row in rows if row[2] == EventKind.SUBMITTED},
         is_damaged=is_damaged,
     )
 
@@ -83,6 +86,7 @@ def time_columns(measured: Durations) -> dict[str, Any]:
         "n_sittings": measured.n_sittings,
         "time_rule": measured.rule,
         "time_flags": [flag.value for flag in measured.flags],
+        "time_parts": dict(measured.parts) if measured.active_ms is not None else None,
     }
 
 

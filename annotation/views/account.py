@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 from django.conf import settings
@@ -20,12 +21,24 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.decorators import AuthenticatedRequest, anyone, person_required
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
 from annotation.people import joining, mailing, passwords
+from annotation.people.throttling import has_failed_too_often
 
-login = anyone(
-    auth_views.LoginView.as_view(
-        template_name="annotation/people/login.html", authentication_form=LoginForm, redirect_authenticated_user=True
-    )
+_log_in = auth_views.LoginView.as_view(
+    template_name="annotation/people/login.html", authentication_form=LoginForm, redirect_authenticated_user=True
 )
+
+
+@anyone
+def login(request: HttpRequest) -> HttpResponseBase:
+    """Refused before anything is hashed where too many passwords were wrong."""
+    if request.method == "POST" and settings.AXES_ENABLED:
+        account = request.POST.get("username", "").strip().lower()
+        if has_failed_too_often(account, request.META.get("REMOTE_ADDR", ""), at=timezone.now()):
+            context = {"cooloff_timedelta": timedelta(hours=settings.AXES_COOLOFF_TIME)}
+            return render(request, settings.AXES_LOCKOUT_TEMPLATE, context, status=429)
+    return _log_in(request)
+
+
 _end_session = auth_views.LogoutView.as_view()
 
 
@@ -33,9 +46,13 @@ _end_session = auth_views.LogoutView.as_view()
 @never_cache
 @require_POST
 def logout(request: HttpRequest) -> HttpResponseBase:
-    """End the session and have the browser drop the images that it kept."""
+    """End the session and have the browser drop the images that it kept.
+
+    What else it keeps goes only where the page has looked and found no answer that waits to be sent.
+    """
+    is_empty = request.POST.get("empty") == "1"
     response = _end_session(request)
-    response["Clear-Site-Data"] = '"cache", "storage"'
+    response["Clear-Site-Data"] = '"cache", "storage"' if is_empty else '"cache"'
     return response
 
 
@@ -65,16 +82,18 @@ def password_change(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "annotation/people/password_change.html", {"form": form}, status=status)
 
 
-class _PasswordForgotten(auth_views.PasswordResetView):
-    template_name = "annotation/people/password_forgotten.html"
-    form_class = PasswordLinkForm
-    email_template_name = "annotation/people/_password_mail.txt"
-    subject_template_name = "annotation/people/_password_mail_subject.txt"
-    success_url = reverse_lazy("password-reset-sent")
-    extra_email_context = {"public_url": settings.PUBLIC_URL}
-
-    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
-        return {**super().get_context_data(**kwargs), "can_send": mailing.can_send()}
+@anyone
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def password_reset(request: HttpRequest) -> HttpResponse:
+    """Ask for a link; the answer is the same whether the address is known or not."""
+    form = PasswordLinkForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        source = request.META.get("REMOTE_ADDR", "")
+        mailing.ask_for_password_link(form.cleaned_data["email"], source=source, at=timezone.now())
+        return redirect("password-reset-sent")
+    context = {"form": form, "can_send": mailing.can_send()}
+    return render(request, "annotation/people/password_forgotten.html", context)
 
 
 @method_decorator(never_cache, name="dispatch")
@@ -96,5 +115,4 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
     return render(request, "annotation/people/password_sent.html", {"can_send": mailing.can_send()})
 
 
-password_reset = anyone(_PasswordForgotten.as_view())
 password_reset_confirm = anyone(_PasswordFromLink.as_view())

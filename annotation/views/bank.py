@@ -8,23 +8,39 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.http import Http404, HttpResponse
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.archiving import archive, bring_back
-from annotation.decorators import AuthenticatedRequest, role_required
-from annotation.enums import ImageState, ImportState, Role, RoundState
+from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.enums import ImportState, Role, RoundState
+from annotation.exports.files import scratch_file
+from annotation.exports.missing import export_missing, list_missing
+from annotation.exports.source_ids import SourceIdsHidden, export_source_ids, source_id_of
+from annotation.exports.tables import CONTENT_TYPES, Format
 from annotation.forms.bank import SearchForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
 from annotation.permissions import is_administrator, is_coordinator
-from annotation.questionbank.answers import truth_of
-from annotation.questionbank.keeping import BankInUse, begin_deletion, check_unused
-from annotation.questionbank.listing import categories_of, n_questions, published_imports, questions_page
+from annotation.questionbank.answers import TruthHidden, read_truth
+from annotation.questionbank.keeping import BankInUse, check_unused
+from annotation.questionbank.listing import (
+    categories_of,
+    n_missing_images,
+    n_questions,
+    published_imports,
+    questions_page,
+)
+from annotation.views.bin import delete_or_ask
+
+MISSING_PER_PAGE = 100
 
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
@@ -68,13 +84,14 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "previous_query": urlencode({**kept, "before": page.first}),
         "first_query": urlencode(kept),
     }
-    if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
+    if asks_for_part(request):
         return render(request, "annotation/bank/_questions.html", context)
     context |= {
         "n_questions": n_questions(one),
         "imports": published_imports(one).select_related("actor")[:20],
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and _is_unused(one),
+        "n_missing": n_missing_images(one),
     }
     return render(request, "annotation/bank/detail.html", context)
 
@@ -109,13 +126,15 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     context: dict[str, Any] = {"bank": one.bank, "question": one, "revision": current, "revisions": revisions}
     context["options"] = list(zip("ABCD", current.options, strict=False))
     if is_coordinator(request.user):
-        context["truth"] = truth_of(current, person=request.user)
-        images = list(
-            Image.objects.filter(exam=one.exam).exclude(state=ImageState.REMOVED).prefetch_related("renditions")
-        )
+        images = list(Image.objects.filter(exam=one.exam).prefetch_related("renditions"))
         shown = {row["id"]: row for row in image_descriptors(images)}
         context["images"] = [{"image": image, "shown": shown.get(image.public_id)} for image in images]
+    try:
+        context["truth"] = read_truth(current, person=request.user, at=timezone.now())
+        context["source_id"] = source_id_of(one, person=request.user)
         context["reviews"] = _closed_reviews(one)
+    except TruthHidden as refusal:
+        context["hidden_because"] = str(refusal)
     context["next_number"], context["previous_number"] = _neighbours(one)
     return render(request, "annotation/bank/question.html", context)
 
@@ -140,6 +159,45 @@ def _closed_reviews(one: Question) -> list[Review]:
 
 
 @role_required(Role.COORDINATOR)
+@never_cache
+@require_GET
+def bank_source_ids(request: AuthenticatedRequest, slug: str) -> FileResponse:
+    """Numbers and random ids of the bank beside the ids of the imported file; who takes it is noted."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    file = scratch_file()
+    try:
+        export_source_ids(one, Format.CSV, file, actor=request.user, at=timezone.now())
+    except SourceIdsHidden as refusal:
+        raise PermissionDenied(str(refusal)) from None
+    return FileResponse(
+        file, as_attachment=True, filename=f"{one.slug}-ids.csv", content_type=CONTENT_TYPES[Format.CSV]
+    )
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def bank_missing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The images that questions name and whose files have not come in."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    found = list_missing(one)
+    page = Paginator(found, MISSING_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/bank/missing.html", {"bank": one, "page": page})
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_GET
+def bank_missing_file(request: AuthenticatedRequest, slug: str) -> FileResponse:
+    """The same as CSV; who takes it is noted."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    file = scratch_file()
+    export_missing(one, Format.CSV, file, actor=request.user, at=timezone.now())
+    return FileResponse(
+        file, as_attachment=True, filename=f"{one.slug}-missing-images.csv", content_type=CONTENT_TYPES[Format.CSV]
+    )
+
+
+@role_required(Role.COORDINATOR)
 @require_POST
 def bank_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _changed(request, slug, archive, _("The bank is archived."))
@@ -155,12 +213,7 @@ def bank_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def bank_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     one = get_object_or_404(QuestionBank, slug=slug)
-    try:
-        job = begin_deletion(one, actor=request.user, at=timezone.now())
-    except BankInUse as refusal:
-        messages.error(request, str(refusal))
-        return redirect("bank", slug)
-    return redirect("job", job.public_id)
+    return delete_or_ask(request, one, "banks")
 
 
 def _changed(request: AuthenticatedRequest, slug: str, act: Callable[..., None], said: str) -> HttpResponse:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
@@ -9,8 +11,10 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from annotation.decorators import anyone
+from annotation.outages import Outage, outage_of
 
 TEMPLATE = "annotation/error.html"
+SECONDS_UNTIL_BACK = 2  # a database that is restarted
 
 
 def _page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
@@ -71,8 +75,14 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 @anyone
 def server_error(request: HttpRequest) -> HttpResponse:
-    return _page_without_person(
+    """Called while the exception is being handled, which may be one that a site gets over by itself."""
+    answer = answer_to(request, sys.exception())
+    if answer is not None:
+        return answer
+    return _problem(
+        request,
         500,
+        "server_error",
         _("Something went wrong on our side"),
         _(
             "Nothing that was shown as saved is lost. Load the page again; if it happens again, "
@@ -82,16 +92,46 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 
 @anyone
-def storage_full(request: HttpRequest) -> HttpResponse:
-    """507, as JSON for a script: it keeps what it has and sends it again."""
-    title = _("The disk of this site is full")
-    message = _(
-        "Nothing of this was stored. What a page still holds is sent again by itself; tell the person who runs this "
-        "site that the disk is full."
+def outage_answer(request: HttpRequest, outage: Outage) -> HttpResponse:
+    """507 for a full disk, 503 with Retry-After for a database that is away."""
+    if outage is Outage.STORAGE_FULL:
+        return _problem(
+            request,
+            507,
+            outage.value,
+            _("The disk of this site is full"),
+            _(
+                "Nothing of this was stored. What a page still holds is sent again by itself; tell the person who "
+                "runs this site that the disk is full."
+            ),
+        )
+    response = _problem(
+        request,
+        503,
+        outage.value,
+        _("The database does not answer right now"),
+        _(
+            "Your answers are kept: those shown as saved are in the database, and the others wait on your page, which "
+            "sends them again by itself. Load this page again in a minute."
+        ),
     )
-    if request.headers.get("HX-Request") == "true":
-        return JsonResponse({"reason": "storage_full", "message": message}, status=507)
-    return _page_without_person(507, title, message)
+    response["Retry-After"] = str(SECONDS_UNTIL_BACK)
+    return response
+
+
+def answer_to(request: HttpRequest, error: BaseException | None) -> HttpResponse | None:
+    """What to say of an error that is no fault of the program; None for one that is."""
+    if isinstance(error, ValueError) and "NUL (0x00)" in str(error):  # of a form; PostgreSQL takes none
+        return bad_request(request)
+    outage = outage_of(error)
+    return outage_answer(request, outage) if outage else None
+
+
+def _problem(request: HttpRequest, status: int, reason: str, title: str, message: str) -> HttpResponse:
+    """One shape for whatever went wrong: JSON with the reason for a script, a page for people."""
+    if request.headers.get("HX-Request") == "true" or request.headers.get("Accept", "").startswith("application/json"):
+        return JsonResponse({"reason": reason, "message": message}, status=status)
+    return _page_without_person(status, title, message)
 
 
 @anyone

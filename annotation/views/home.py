@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from annotation.enums import RoundState
+from annotation.enums import ImageState, RoundState
 from annotation.people.waiting import Coordination, RoundWork, Step, Waiting, WorkSection, what_waits
 from annotation.permissions import may_see_quarantine
 
@@ -34,11 +34,14 @@ def next_step(waiting: Waiting) -> Step | None:
         if work.n_left:
             return _review_step(work)
     looked_after = _round_step(waiting.coordination) if waiting.coordination else None
-    steps = [*_steps_of(waiting.own_work), *filter(None, [looked_after]), *_steps_of(waiting.other_work)]
+    quarantine = _quarantine_step(waiting)
+    decides = quarantine if waiting.decides_quarantine else None
+    own, other = _steps_of(waiting.own_work), _steps_of(waiting.other_work)
+    steps = [*own, *filter(None, [decides, looked_after]), *other]
     if steps:
         return steps[0]
     if waiting.coordination is not None:
-        return _first_step(waiting.coordination)
+        return _first_step(waiting.coordination) or quarantine
     if waiting.administration is not None and waiting.administration.n_people == 1:
         return _step(
             _("Invite people"), _("You are the only person here. Invite a coordinator first."), "person-invite"
@@ -76,13 +79,34 @@ def _first_step(coordination: Coordination) -> Step | None:
     """Of a site on which no round was made yet."""
     if coordination.rounds:
         return None
-    if coordination.banks:
-        return _step(
-            _("Draw a sample"), _("Questions are here. Draw a sample of them for a review round."), "sample-new"
+    n_missing, n_all = coordination.n_missing, coordination.n_missing + coordination.n_arrived
+    if coordination.banks and n_missing and not coordination.n_arrived:
+        sentence = ngettext(
+            "Questions imported. The %(n)d image that they name is missing.",
+            "Questions imported. All %(n)d images that they name are missing.",
+            n_missing,
         )
+        return _step(_("Upload images"), sentence % {"n": n_missing}, "upload-new")
+    if coordination.banks:
+        sentence = _("Questions imported. Next: draw a sample of them for a review round.")
+        if n_missing:
+            some = _("%(n)d of %(all)d images are still missing.") % {"n": n_missing, "all": n_all}
+            sentence = f"{sentence} {some}"
+        return _step(_("Draw a sample"), sentence, "sample-new")
     return _step(
         _("Import questions"), _("There is no question yet. Import a question bank first."), "question-import-new"
     )
+
+
+def _quarantine_step(waiting: Waiting) -> Step | None:
+    n = waiting.n_quarantined or 0
+    if not n:
+        return None
+    sentence = ngettext("%(n)d image is in quarantine.", "%(n)d images are in quarantine.", n) % {"n": n}
+    if waiting.decides_quarantine:
+        return _step(_("Look at them"), sentence, "quarantine")
+    sentence = f"{sentence} {_('Somebody with the de-identification role decides.')}"
+    return Step(_("See the images"), sentence, f"{reverse('images')}?state={ImageState.QUARANTINED}")
 
 
 def _step(label: str, sentence: str, url_name: str, *args: str) -> Step | None:

@@ -13,11 +13,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, role_required
+from annotation import showings
+from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import ImageState, RenditionKind, Role, ViewPosition
 from annotation.forms.images import CreditForm, ImageFilterForm, ReasonForm, ViewForm
 from annotation.ingest import describing, quarantine
 from annotation.ingest.serving import image_descriptors
+from annotation.ingest.uploading import images_of_upload
 from annotation.models import AuditEvent, Image, Rendition
 
 IMAGES_PER_PAGE = 24
@@ -25,7 +27,8 @@ EVENTS_SHOWN = 20
 
 
 def _images() -> QuerySet[Image]:
-    return Image.objects.select_related("exam__bank").order_by("-exam_id", "position", "id")
+    kept = Image.objects.filter(exam__bank__deleted_at__isnull=True)
+    return kept.select_related("exam__bank").order_by("-exam_id", "position", "id")
 
 
 @role_required(Role.COORDINATOR)
@@ -40,10 +43,12 @@ def images(request: AuthenticatedRequest) -> HttpResponse:
         found = found.filter(exam__bank=bank)
     if state := wanted.get("state"):
         found = found.filter(state=state)
+    if upload := wanted.get("upload"):
+        found = found.filter(pk__in=images_of_upload(upload))
     previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
     page = Paginator(found.prefetch_related(previews), IMAGES_PER_PAGE).get_page(request.GET.get("page"))
-    template = "_image_list.html" if request.headers.get("HX-Request") else "list.html"
-    context = {"form": form, "page": page, "is_filtered": any(wanted.values())}
+    template = "_image_list.html" if asks_for_part(request) else "list.html"
+    context = {"form": form, "page": page, "is_filtered": any(wanted.values()), "only_bank": wanted.get("bank")}
     return render(request, f"annotation/images/{template}", context)
 
 
@@ -65,6 +70,7 @@ def image_view(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     view = ViewPosition(data["view_position"])
     if describing.correct_view(shown, view, data["laterality"], actor=request.user, at=timezone.now()):
         messages.success(request, _("View position and side are corrected."))
+        _tell_readings(request, shown)
     return redirect("image", public_id)
 
 
@@ -78,6 +84,7 @@ def image_credits(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     data = form.cleaned_data
     if describing.set_credits(shown, data["attribution"], data["licence"], actor=request.user, at=timezone.now()):
         messages.success(request, _("Attribution and licence are stored."))
+        _tell_readings(request, shown)
     return redirect("image", public_id)
 
 
@@ -94,6 +101,13 @@ def image_quarantine(request: AuthenticatedRequest, public_id: str) -> HttpRespo
     except quarantine.NotToBeQuarantined:
         messages.error(request, _("This image has no pixels that could be seen."))
     return redirect("image", public_id)
+
+
+def _tell_readings(request: AuthenticatedRequest, image: Image) -> None:
+    """Whoever reads with it goes on seeing what was frozen."""
+    if names := showings.read_in(image.pk):
+        said = _("Readers of “%(names)s” go on seeing what was frozen; the change shows in studies frozen from now on.")
+        messages.info(request, said % {"names": "”, “".join(names)})
 
 
 def _image(public_id: str) -> Image:

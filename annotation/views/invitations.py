@@ -11,6 +11,7 @@ from django.contrib.auth import login as log_in
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -21,11 +22,12 @@ from annotation.enums import Role
 from annotation.forms.people import AcceptForm, InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
 from annotation.people import accepting, inviting, mailing
-from annotation.people.granting import RoleBarred
+from annotation.people.barring import RoleBarred
 from annotation.people.joining import AddressTaken
 from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account, people_of
 from annotation.permissions import knows_round, may_invite_to_round, may_manage_people
+from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
 BACKEND = "annotation.people.backend.PersonBackend"
 
@@ -61,14 +63,47 @@ def round_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Make a link useless: administrators any, coordinators those of their round."""
+    invitation = _steered(request.user, pk)
+    back = _list_of(invitation)
+    if not is_confirmed(request):
+        label = _("Revoke the link")
+        sentences = [
+            _("The link for %(whom)s stops working at once.") % {"whom": _whom(invitation)},
+            _("Until the day on which it ends it can be restored from the list of revoked links."),
+        ]
+        return confirm(request, Confirmation(title=label, sentences=sentences, label=label, back=back))
+    inviting.revoke(invitation, actor=request.user, at=timezone.now())
+    messages.success(request, _("The link does not work any more. It can be restored below."))
+    return redirect(back)
+
+
+@person_required
+@require_POST
+def invitation_restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Let a link that was revoked work again."""
+    invitation = _steered(request.user, pk)
+    if inviting.restore(invitation, actor=request.user, at=timezone.now()):
+        messages.success(request, _("The link works again."))
+    else:
+        messages.warning(request, _("This link is used or has ended: it cannot be restored."))
+    return redirect(_list_of(invitation))
+
+
+def _steered(person: User, pk: int) -> Invitation:
     invitation = get_object_or_404(Invitation.objects.select_related("round"), pk=pk)
-    if not may_manage_people(request.user):
+    if not may_manage_people(person):
         if invitation.round is None:
             raise Http404
-        _round_to_invite_to(request.user, invitation.round.slug)
-    inviting.revoke(invitation, actor=request.user, at=timezone.now())
-    messages.success(request, _("The link does not work any more."))
-    return redirect("round-invite", invitation.round.slug) if invitation.round else redirect("people")
+        _round_to_invite_to(person, invitation.round.slug)
+    return invitation
+
+
+def _list_of(invitation: Invitation) -> str:
+    return reverse("round-invite", args=[invitation.round.slug]) if invitation.round else reverse("people")
+
+
+def _whom(invitation: Invitation) -> str:
+    return invitation.name or invitation.email or _("whoever has it")
 
 
 @anyone
@@ -163,6 +198,8 @@ def _issue(
         form.add_error("email", _("The person with this address has this role already."))
     except inviting.PersonIsDeactivated:
         form.add_error("email", _("This address belongs to a deactivated account. An administrator can reactivate it."))
+    except RoleBarred as barred:
+        form.add_error("email", str(barred))
     except inviting.RoundIsOver:
         form.add_error(None, _("This round is closed: nobody joins it any more. Open a new round for more reviews."))
     return None
@@ -173,7 +210,6 @@ def _show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation)
         "invitation": issued.invitation,
         "link": invitation_link(issued.token),
         "was_sent": mailing.send_invitation(issued),
-        "can_send": mailing.can_send(),
         "knows_account": has_account(issued.invitation.email),
     }
     return render(request, "annotation/people/invited.html", context)
@@ -185,6 +221,7 @@ def _invitation_page(
     context: dict[str, Any] = {"form": form, "round": review_round, "n_days": settings.INVITATION_DAYS}
     if review_round is not None:
         context["round_people"] = people_of(review_round, timezone.now())
+        context["revoked"] = inviting.revoked_invitations(timezone.now()).filter(round=review_round)
     return render(request, "annotation/people/invite.html", context, status=422 if form.errors else 200)
 
 

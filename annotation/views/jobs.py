@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, anyone, person_required
+from annotation.decorators import AuthenticatedRequest, anyone, asks_for_part, person_required
 from annotation.health import health_of_site
 from annotation.jobs import queueing
 from annotation.models import Job, User
@@ -42,7 +42,7 @@ def job_list(request: AuthenticatedRequest) -> HttpResponse:
 @vary_on_headers("HX-Request")
 def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
-    template = "annotation/jobs/_job.html" if request.headers.get("HX-Request") else "annotation/jobs/detail.html"
+    template = "annotation/jobs/_job.html" if asks_for_part(request) else "annotation/jobs/detail.html"
     result = job.result or {}
     context = {
         "job": job,

@@ -6,21 +6,24 @@ from django.contrib import messages
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, role_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import Role
 from annotation.forms.people import PersonForm, RoleForm, SearchForm
-from annotation.models import User
+from annotation.models import Membership, User
 from annotation.people import granting, joining, mailing, passwords
-from annotation.people.inviting import open_invitations
+from annotation.people.barring import RoleBarred
+from annotation.people.inviting import open_invitations, revoked_invitations
 from annotation.people.links import password_link
 from annotation.people.rosters import n_open_assignments, people_matching
 from annotation.people.scope import RoleNotThere
+from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
 PEOPLE_PER_PAGE = 50
 
@@ -34,9 +37,9 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
     search = form.cleaned_data["q"] if form.is_valid() else ""
     page = Paginator(people_matching(search), PEOPLE_PER_PAGE).get_page(request.GET.get("page"))
     context = {"form": form, "search": search, "page": page}
-    if request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request"):
+    if asks_for_part(request):
         return render(request, "annotation/people/_people_list.html", context)
-    context["invitations"] = open_invitations(timezone.now())
+    context |= {"invitations": open_invitations(timezone.now()), "revoked": revoked_invitations(timezone.now())}
     return render(request, "annotation/people/people.html", context)
 
 
@@ -82,7 +85,7 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             granting.grant(somebody, data["role"], review_round=data["round"], actor=request.user, at=timezone.now())
         except granting.OwnRoles:
             form.add_error(None, own_roles())
-        except granting.RoleBarred as barred:
+        except RoleBarred as barred:
             form.add_error("role", str(barred))
         except RoleNotThere:
             form.add_error("role", _("This role is held on the whole site, not in one round. Leave the round empty."))
@@ -95,17 +98,31 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def person_withdraw(request: AuthenticatedRequest, pk: int, membership: int) -> HttpResponse:
-    """Take a role away."""
+    """Take a role away, after saying what follows."""
     somebody = get_object_or_404(User, pk=pk)
     held = get_object_or_404(somebody.memberships.select_related("round"), pk=membership)
+    if not is_confirmed(request):
+        return confirm(request, _removal_of(held))
+    said = _("The role is removed. It can be given back below for %(n)s days.") % {"n": granting.UNDO_FOR.days}
     try:
         granting.withdraw(somebody, Role(held.role), review_round=held.round, actor=request.user, at=timezone.now())
-        messages.success(request, _("The role is taken away."))
+        messages.success(request, said)
     except granting.OwnRoles:
         messages.error(request, own_roles())
     except granting.LastAdministrator:
         messages.error(request, last_administrator())
     return redirect("person", pk)
+
+
+def _removal_of(held: Membership) -> Confirmation:
+    label = _("Remove the role")
+    about = {"name": held.user, "role": held.get_role_display(), "where": held.round or _("whole site")}
+    sentences = [_("%(name)s will no longer be %(role)s (%(where)s). Work that is done stays.") % about]
+    if held.role in (Role.ADMINISTRATOR, Role.COORDINATOR):
+        sentences.append(_("Invitation links that this person gave out stop working."))
+    sentences.append(_("The role can be given back from the page of the person."))
+    back = reverse("person", args=[held.user_id])
+    return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(held.user))
 
 
 @role_required(Role.ADMINISTRATOR)
@@ -152,6 +169,7 @@ def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpRe
         "person": somebody,
         "is_self": somebody.pk == request.user.pk,
         "memberships": somebody.memberships.select_related("round", "granted_by").order_by("round_id", "role"),
+        "removed": granting.removed_roles(somebody, timezone.now()),
         "n_waiting": n_open_assignments(somebody),
         "form": form,
     }
@@ -164,6 +182,5 @@ def _show_password_link(request: AuthenticatedRequest, somebody: User) -> HttpRe
         "person": somebody,
         "link": password_link(uid, token),
         "was_sent": mailing.send_password_link(somebody, uid, token),
-        "can_send": mailing.can_send(),
     }
     return render(request, "annotation/people/password_link.html", context)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from django.contrib import messages
 from django.core.paginator import Paginator
-from django.db.models import Prefetch
+from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -31,8 +31,7 @@ IMAGES_PER_PAGE = 50
 def quarantine(request: AuthenticatedRequest) -> HttpResponse:
     """All images in quarantine, oldest first, with the reason."""
     previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
-    waiting = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
-    page = Paginator(waiting.prefetch_related(previews).order_by("ingested_at", "id"), IMAGES_PER_PAGE)
+    page = Paginator(_waiting().select_related("exam__bank").prefetch_related(previews), IMAGES_PER_PAGE)
     return render(request, "annotation/images/quarantine.html", {"page": page.get_page(request.GET.get("page"))})
 
 
@@ -53,6 +52,7 @@ def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpRes
     reason = form.cleaned_data["reason"]
     return _decide(
         request,
+        image,
         lambda: acts.release(image, reason=reason, actor=request.user, at=timezone.now()),
         _("The image is released: it can be seen where its questions are reviewed."),
     )
@@ -68,6 +68,7 @@ def quarantine_remove(request: AuthenticatedRequest, public_id: str) -> HttpResp
     reason = form.cleaned_data["reason"]
     return _decide(
         request,
+        image,
         lambda: acts.remove(image, reason=reason, actor=request.user, at=timezone.now()),
         _("The image is removed and its pixels are deleted."),
     )
@@ -85,6 +86,9 @@ def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpRespon
     except acts.NothingToBlackOut:
         form.add_error(None, _("No box lies on the image. Draw them inside its edges."))
         return _page(request, image, failed="mask", form=form)
+    except acts.BeingRead as refusal:
+        messages.error(request, str(refusal))
+        return redirect("quarantined-image", public_id)
     except acts.NotInQuarantine:
         return _already_decided(request)
     messages.success(request, _("The boxes are black in the stored pixels. Look once more, then release the image."))
@@ -105,13 +109,26 @@ def _held(public_id: str) -> Image:
     return get_object_or_404(held.prefetch_related("renditions"), public_id=public_id)
 
 
-def _decide(request: AuthenticatedRequest, act: Callable[[], None], done: str) -> HttpResponse:
+def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None], done: str) -> HttpResponse:
+    """And on to the next image that waits, or to the list where this was the last one."""
     try:
         act()
+    except acts.BeingRead as refusal:
+        messages.error(request, str(refusal))
+        return redirect("quarantine")
     except acts.NotInQuarantine:
         return _already_decided(request)
     messages.success(request, done)
-    return redirect("quarantine")
+    others = _waiting().exclude(pk=image.pk)
+    later = Q(ingested_at=image.ingested_at, pk__gt=image.pk)
+    if image.ingested_at:
+        later |= Q(ingested_at__gt=image.ingested_at)
+    following = others.filter(later).first() or others.first()
+    return redirect("quarantined-image", following.public_id) if following else redirect("quarantine")
+
+
+def _waiting() -> QuerySet[Image]:
+    return Image.objects.filter(state=ImageState.QUARANTINED).order_by("ingested_at", "pk")
 
 
 def _already_decided(request: AuthenticatedRequest) -> HttpResponse:

@@ -13,15 +13,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, role_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import JobState, Role
 from annotation.exports.tables import neutralised
 from annotation.forms.bank import ImportForm
 from annotation.models import Job, QuestionBank, Upload
+from annotation.questionbank.listing import n_missing_images
+from annotation.questionbank.template import COLUMNS, TEMPLATE_FORMS, template_file
 from annotation.questionbank.uploads import (
     PURPOSE,
-    Asked,
     NotChecked,
+    may_store,
     receive_file,
     receive_path,
     store_checked,
@@ -40,23 +42,32 @@ def question_import_new(request: AuthenticatedRequest) -> HttpResponse:
         return redirect("question-import", _receive(request, form).public_id)
     banks = QuestionBank.objects.filter(archived_at__isnull=True).values_list("name", flat=True)
     status = 422 if request.method == "POST" else 200
-    return render(request, "annotation/bank/import_new.html", {"form": form, "banks": banks}, status=status)
+    context = {"form": form, "banks": banks, "columns": COLUMNS, "template_forms": TEMPLATE_FORMS}
+    return render(request, "annotation/bank/import_new.html", context, status=status)
 
 
 def _receive(request: AuthenticatedRequest, form: ImportForm) -> Upload:
     given = form.cleaned_data
-    asked = Asked(given["bank"], given["skip_refused"])
     if given.get("path"):
-        return receive_path(given["path"], asked=asked, actor=request.user, at=timezone.now())
+        return receive_path(given["path"], bank_name=given["bank"], actor=request.user, at=timezone.now())
     side_file = given["difficulty"]
     return receive_file(
         given["file"].chunks(),
         given["file"].name,
         side_file.chunks() if side_file else None,
-        asked=asked,
+        bank_name=given["bank"],
         actor=request.user,
         at=timezone.now(),
     )
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def question_template(request: AuthenticatedRequest, form: str) -> HttpResponse:
+    """A question file to fill in: the fields with two made-up questions."""
+    response = HttpResponse(template_file(form), content_type=TEMPLATE_FORMS[form])
+    response["Content-Disposition"] = f'attachment; filename="questions.{form}"'
+    return response
 
 
 @role_required(Role.COORDINATOR)
@@ -68,6 +79,7 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
     job = _job_of(upload)
     result = job.result or {}
     stored = bool(result.get("stored"))
+    bank = QuestionBank.objects.filter(name=job.params["bank"]).first()
     context = {
         "upload": upload,
         "job": job,
@@ -75,20 +87,24 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
         "result": result,
         "is_store": job.kind == "store_questions",
         "running": job.state in ACTIVE,
-        "may_store": job.state == JobState.SUCCEEDED and bool(result.get("acceptable")),
+        "may_store": may_store(job, skip_refused=False),
+        "may_store_rest": may_store(job, skip_refused=True),
+        "n_good": result.get("read", 0) - result.get("rejected", 0),
         "stored": stored,
-        "bank": QuestionBank.objects.filter(name=job.params["bank"]).first(),
+        "bank": bank,
+        "n_missing": n_missing_images(bank) if stored and bank else 0,
     }
-    fragment = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    template = "annotation/bank/_import.html" if fragment else "annotation/bank/import.html"
+    template = "annotation/bank/_import.html" if asks_for_part(request) else "annotation/bank/import.html"
     return render(request, template, context)
 
 
 @role_required(Role.COORDINATOR)
 @require_POST
 def question_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Store the file, or with ``skip_refused`` what was not refused of it."""
+    skip_refused = "skip_refused" in request.POST
     try:
-        store_checked(_upload(public_id), actor=request.user, at=timezone.now())
+        store_checked(_upload(public_id), skip_refused=skip_refused, actor=request.user, at=timezone.now())
     except NotChecked as refusal:
         messages.error(request, str(refusal))
     return redirect("question-import", public_id)

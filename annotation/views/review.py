@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from django.db.models import Exists, OuterRef
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -12,9 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import AssignmentState, RoundState
-from annotation.models import Assignment, ReviewRound
+from annotation.models import Assignment, ReviewDraft, ReviewRound, User
 from annotation.review.answering import mark_opened
 from annotation.review.form import Problem
 from annotation.review.showing import named_assignment, own_assignment, show_case
@@ -46,6 +47,7 @@ def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     counts = counts_by_state(request.user, review_round)
     chosen = request.GET.get("show", "")
     rows = own_assignments(request.user, review_round).select_related("revision__question")
+    rows = rows.annotate(has_draft=Exists(ReviewDraft.objects.filter(assignment=OuterRef("pk"))))
     if FILTERS.get(chosen):
         rows = rows.filter(state__in=FILTERS[chosen])
     n_all = sum(counts.values())
@@ -76,9 +78,15 @@ def review_continue(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """To the next unfinished question, or to the worklist when there is none."""
     review_round = own_round_or_404(request, slug)
     following = next_assignment(request.user, review_round) if review_round.state == RoundState.OPEN else None
-    if following is None:
+    if following is None or ("begin" not in request.GET and _has_to_read(request.user, review_round)):
         return redirect("review-worklist", slug=slug)
     return redirect("review-case", public_id=following.public_id)
+
+
+def _has_to_read(person: User, review_round: ReviewRound) -> bool:
+    """Whether the round has instructions that this reviewer has not come past: no question of it was opened yet."""
+    opened = own_assignments(person, review_round).filter(opened_at__isnull=False)
+    return bool(review_round.instructions) and not opened.exists()
 
 
 @person_required
@@ -103,7 +111,7 @@ def case_page(
 ) -> HttpResponse:
     """The case as a whole page, or its changing parts alone for a page that is already there."""
     case = show_case(assignment, viewer=request.user, ahead=ahead)
-    is_fragment = request.headers.get("HX-Request") == "true"
+    is_fragment = asks_for_part(request)
     template = "annotation/review/_case.html" if is_fragment else "annotation/review/case.html"
     context = {"case": case, **case_form(case, problems=problems, sent=sent)}
     response = render(request, template, context, status=status)

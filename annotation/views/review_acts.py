@@ -20,9 +20,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.enums import ReturnReason
 from annotation.models import Assignment
 from annotation.review.answering import (
     BlindAnswerIsFinal,
+    KeyKnown,
     KeyNotShownYet,
     StepNotAsked,
     answer_blind,
@@ -40,11 +42,11 @@ from annotation.review.drafting import (
 from annotation.review.form import Problem, parse_blind, parse_judgement
 from annotation.review.holding import NotTheReviewer, RoundNotOpen
 from annotation.review.showing import show_case
-from annotation.review.skipping import ReasonNeeded
+from annotation.review.skipping import NothingToHandBack, ReasonNeeded
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, hide_identifying_images
 from annotation.review.transitions import TransitionRefused
-from annotation.review.turning import Turn, skip_and_turn, submit_and_turn
-from annotation.review.witnessing import TooManyEvents, record_events
+from annotation.review.turning import Turn, return_and_turn, skip_and_turn, submit_and_turn
+from annotation.review.witnessing import NoImages, TooManyEvents, record_events
 from annotation.review.worklist import categories_of
 from annotation.timing.parsing import Trace, TraceRefused, parse_events, readable_trace
 from annotation.timing.witnessed import NoSuchImage, NotSeen
@@ -68,10 +70,14 @@ def answers_refusals(view: Act) -> Act:
             return conflict(request, public_id, _("Your blind answer is stored already; it is final."))
         except (BlindAnswerMissing, KeyNotShownYet):
             return conflict(request, public_id, _("Answer the question blind first."))
+        except KeyKnown:
+            return conflict(request, public_id, _("You have seen the key of this question: hand it back."))
         except (TransitionRefused, StepNotAsked):
             return conflict(request, public_id, _("This question has moved on. Load the page again."))
         except NotSeen as unseen:
             return conflict(request, public_id, unseen_sentence(len(unseen.images)))
+        except NoImages:
+            return conflict(request, public_id, _("No image can be shown, so nothing can be answered. Skip it (K)."))
         except NoSuchImage:
             return conflict(request, public_id, _("There is no such image in this case."), status=422)
         except TooManyEvents:
@@ -186,6 +192,21 @@ def review_skip(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     except ReasonNeeded:
         sentence = _("Give a reason, of at most 300 characters.")
         return refused(request, public_id, [Problem("reason", "missing", sentence)])
+    return turn(request, assignment, following)
+
+
+@person_required
+@require_POST
+@never_cache
+@answers_refusals
+def review_return(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Give the question up for good and show the next case."""
+    assignment = named_or_404(request, public_id)
+    reason = next((one for one in ReturnReason if one == request.POST.get("reason", "")), ReturnReason.NONE)
+    try:
+        following = return_and_turn(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
+    except NothingToHandBack:
+        return conflict(request, public_id, _("Say why you hand the question back."), status=422)
     return turn(request, assignment, following)
 
 

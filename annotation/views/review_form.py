@@ -8,15 +8,16 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
-from annotation.enums import Degree, Difficulty, Flag, GradeName, Verdict, Word
+from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, Verdict, Word
 from annotation.review.anchors import (
     DIFFICULTY_ANCHORS,
+    DISAGREEMENT_ANCHORS,
     GRADE_QUESTIONS,
     NEEDS_IMAGE_ANCHORS,
     RELEVANT_ANCHORS,
     anchor_of,
 )
-from annotation.review.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, Problem
+from annotation.review.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, Problem, differs
 from annotation.review.showing import ShownCase
 from annotation.views.fragments import kept_fragment
 
@@ -42,7 +43,7 @@ DEGREES = {
     "needs_image": (_lazy("Needs the image"), NEEDS_IMAGE_ANCHORS),
     "relevant": (_lazy("Relevant"), RELEVANT_ANCHORS),
 }
-FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "S", Flag.KEY_WRONG: "K", Flag.NO_VALID_OPTION: "N"}
+FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OPTION: "N"}
 
 
 def case_form(
@@ -60,13 +61,13 @@ def case_form(
         "held": held,
         "problems": found,
         "rows": [
+            *_disagreement(case, held),
             *(kept_fragment(PARTS + "_row.html", _grade_row, name, _grade(held, name)) for name in GradeName),
             *(kept_fragment(PARTS + "_row.html", _degree_row, name, _known(held, name, Degree)) for name in DEGREES),
         ],
-        "anchors": kept_fragment(PARTS + "_anchors.html", _anchors, *choice),
         "flags": kept_fragment(PARTS + "_flags.html", _flags, *choice, *chosen, case.report_opened),
         "verdicts": kept_fragment(PARTS + "_verdicts.html", _verdicts, _known(held, "verdict", Verdict)),
-        "reasoning_due": case.own is not None and case.own.best != case.key,
+        "reasoning_due": differs(case.own, case.key),
     }
 
 
@@ -115,6 +116,26 @@ def _grade_row(name: GradeName, chosen: str) -> dict[str, Any]:
             *({"value": grade, "label": grade, "checked": chosen == grade, "key": grade} for grade in GRADES[:-1]),
             _cannot_judge(chosen),
         ],
+        "anchors": [(str(grade), _(anchor_of(name, grade))) for grade in range(5, 0, -1)],
+    }
+    return {"row": row}
+
+
+def _disagreement(case: ShownCase, held: Mapping[str, Any]) -> list[str]:
+    """The row that is asked first where the blind answer is not the key."""
+    if case.own is None or not differs(case.own, case.key):
+        return []
+    chosen = _known(held, "disagreement", Disagreement)
+    return [kept_fragment(PARTS + "_row.html", _disagreement_row, case.own.best, case.key, chosen)]
+
+
+def _disagreement_row(best: str, key: str, chosen: str) -> dict[str, Any]:
+    possible = [one for one in Disagreement if one.value and (best or one != Disagreement.BOTH)]
+    row = {
+        "name": "disagreement",
+        "label": _("You: %(best)s, key: %(key)s") % {"best": best or _("none"), "key": key},
+        "choices": [{**_choice(one, chosen), "key": str(i)} for i, one in enumerate(possible, start=1)],
+        "anchors": [(str(i), _(DISAGREEMENT_ANCHORS[one])) for i, one in enumerate(possible, start=1)],
     }
     return {"row": row}
 
@@ -124,17 +145,9 @@ def _degree_row(name: str, chosen: str) -> dict[str, Any]:
         *({**_choice(degree, chosen), "key": str(i)} for i, degree in enumerate(GIVEN_DEGREES, start=1)),
         _cannot_judge(chosen),
     ]
-    return {"row": {"name": name, "label": DEGREES[name][0], "choices": choices}}
-
-
-def _anchors(following: tuple[str, ...], all_open: bool) -> dict[str, Any]:
-    """What stands beside the row or flag that has the focus."""
-    grades = {name.value: [(str(grade), _(anchor_of(name, grade))) for grade in range(5, 0, -1)] for name in GradeName}
-    degrees = {
-        name: [(_(degree.label), _(anchors[degree])) for degree in GIVEN_DEGREES]
-        for name, (_label, anchors) in DEGREES.items()
-    }
-    return {"rows": {**grades, **degrees}, **_flags(following, all_open)}
+    label, meanings = DEGREES[name]
+    anchors = [(_(degree.label), _(meanings[degree])) for degree in GIVEN_DEGREES]
+    return {"row": {"name": name, "label": label, "choices": choices, "anchors": anchors}}
 
 
 def _cannot_judge(chosen: str) -> dict[str, Any]:

@@ -8,18 +8,19 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from django.views.decorators.http import require_POST
+from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.archiving import bring_back
 from annotation.decorators import AuthenticatedRequest, person_required, role_required
-from annotation.enums import Role
-from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, ViewingForm
+from annotation.enums import Role, RoundState
+from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
 from annotation.review.assigning import RoundRefused, assign_round
 from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
 from annotation.review.rounds import RoundNotComplete
 from annotation.review.viewing import set_viewing
+from annotation.views.bin import delete_or_ask
 from annotation.views.rounds import coordinated_round
 
 
@@ -40,6 +41,29 @@ def round_assign(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         said = ngettext("%(n)s review is assigned.", "%(n)s reviews are assigned.", n) % {"n": n}
         messages.success(request, said)
     return redirect("round", slug)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Name, sample, steps and instructions of a draft."""
+    review_round = coordinated_round(request.user, slug)
+    if review_round.state != RoundState.DRAFT:
+        messages.error(request, _("The round is open or closed: it stays as it is. Make another round."))
+        return redirect("round", slug)
+    form = RoundTextForm.of_draft(review_round, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        asked = form.cleaned_data
+        words = {"name": asked["name"], "steps": asked["steps"], "instructions": asked["instructions"]}
+        try:
+            acts.change_draft(review_round, plan=asked["sample"], **words, actor=request.user, at=timezone.now())
+        except RoundRefused as refusal:
+            form.add_error(refusal.field, str(refusal))
+        else:
+            messages.success(request, _("The round is changed."))
+            return redirect("round", slug)
+    context = {"round": review_round, "form": form}
+    return render(request, "annotation/rounds/edit.html", context, status=422 if form.errors else 200)
 
 
 @person_required
@@ -65,7 +89,8 @@ def round_viewing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def round_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     review_round = coordinated_round(request.user, slug)
     try:
-        acts.open_round(review_round, actor=request.user, at=timezone.now())
+        reason = request.POST.get("without_images", "")[:300]
+        acts.open_round(review_round, actor=request.user, at=timezone.now(), without_images=reason)
     except RoundRefused as refusal:
         messages.error(request, str(refusal))
     else:
@@ -117,14 +142,7 @@ def round_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def round_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    review_round = get_object_or_404(ReviewRound, slug=slug)
-    try:
-        acts.delete_round(review_round, actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("round", slug)
-    messages.success(request, _("The round is deleted."))
-    return redirect("rounds")
+    return delete_or_ask(request, get_object_or_404(ReviewRound, slug=slug), "rounds")
 
 
 @person_required

@@ -14,21 +14,23 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
-from annotation.exports.tables import Format
+from annotation.exports.tables import formats_here
+from annotation.figures.forms import FigureForm
 from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundForm, ViewingForm
-from annotation.models import AnswerKey, Assignment, ReviewRound, SamplingPlan, User
+from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.rosters import people_of
 from annotation.permissions import is_administrator, is_coordinator, knows_round, may_coordinate, may_invite_to_round
-from annotation.review.assigning import RoundRefused
+from annotation.review.assigning import RoundRefused, ineligible_reviewers
+from annotation.review.drawing import outcomes_legend
 from annotation.review.outcomes import round_outcomes
-from annotation.review.rounds import create_round, has_work
-from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, standings
+from annotation.review.rounds import create_round, has_work, missing_images
+from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, read_keys, standings
 from annotation.review.times import round_times
 from annotation.review.viewing import size_text, viewing_of
 from annotation.statistics.issues import CountingRule
-from annotation.timing.durations import TimeFlag
+from annotation.timing.durations import PARTS, TimeFlag
 
 PER_PAGE = 25
 
@@ -96,7 +98,7 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
                 at=timezone.now(),
             )
         except RoundRefused as refusal:
-            form.add_error(None, str(refusal))
+            form.add_error(refusal.field, str(refusal))
         else:
             return redirect("round", review_round.slug)
     has_samples = SamplingPlan.objects.filter(archived_at__isnull=True).exists()
@@ -114,21 +116,28 @@ def round_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context: dict[str, Any] = {"round": review_round, "is_draft": review_round.state == RoundState.DRAFT}
     if coordinates and not context["is_draft"]:
         context |= _outcomes(request, review_round)
-        if request.headers.get("HX-Request"):
+        if asks_for_part(request):
             return render(request, "annotation/rounds/_outcomes.html", context)
     return render(request, "annotation/rounds/detail.html", context | _overview(request, review_round, coordinates))
 
 
-def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
+def asked_rule(request: AuthenticatedRequest) -> CountingRule:
+    """When a question counts as having an issue, as the address says."""
     chosen = request.GET.get("rule", "")
-    rule = CountingRule(chosen) if chosen in CountingRule.values() else CountingRule.ANY
+    return CountingRule(chosen) if chosen in CountingRule.values() else CountingRule.ANY
+
+
+def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
     is_blinded = not may_see_outcomes(request.user, review_round)
+    outcomes = None if is_blinded else round_outcomes(review_round, asked_rule(request))
     return {
         "rules": list(CountingRule),
         "is_blinded": is_blinded,
-        "outcomes": None if is_blinded else round_outcomes(review_round, rule),
+        "outcomes": outcomes,
+        "legend": outcomes_legend(review_round, outcomes) if outcomes else "",
         "times": None if is_blinded else round_times(review_round),
-        "formats": list(Format),
+        "formats": formats_here(),
+        "figure_forms": [form.value for form in FigureForm],
     }
 
 
@@ -140,6 +149,8 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
         "n_all": n_all,
         "n_submitted": n_submitted,
         "n_open": n_all - n_submitted,
+        "missing": missing_images(review_round) if review_round.state == RoundState.DRAFT else None,
+        "n_returned": sum(one.n_returned for one in progress),
         "n_questions": review_round.plan.questions.count(),
         "coordinates": coordinates,
         "may_delete": is_administrator(request.user) and not has_work(review_round),
@@ -150,6 +161,7 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
         context["round_people"] = people_of(review_round, timezone.now())
     if coordinates and review_round.state != RoundState.CLOSED:
         context["viewing_form"] = ViewingForm.of(review_round)
+        context["ineligible"] = ineligible_reviewers(review_round, [one.person for one in progress if not one.has_left])
     if coordinates and review_round.state == RoundState.DRAFT:
         present = [one.person.pk for one in progress]
         context["reviewers_form"] = ReviewersForm(review_round, initial={"reviewers": present})
@@ -178,7 +190,7 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         "person": person,
         "open_assignments": open_assignments(review_round, person)[:500],
         "page": page,
-        "reviews": _with_keys(reviews),
+        "reviews": _with_keys(reviews, read_keys(review_round, reviews, person=request.user, at=timezone.now())),
         "is_blinded": is_blinded,
         "may_change": review_round.state != RoundState.CLOSED,
         "reassign_form": PersonForm(review_round, but_not=myself, prefix="to"),
@@ -187,13 +199,13 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
     return render(request, "annotation/rounds/reviewer.html", context)
 
 
-def _with_keys(assignments: list[Assignment]) -> list[dict[str, Any]]:
+def _parts(stored: dict[str, int]) -> list[tuple[str, int]]:
+    """In the order of PARTS: PostgreSQL keeps an order of its own."""
+    return [(label, stored[name]) for name, label in PARTS.items() if name in stored]
+
+
+def _with_keys(assignments: list[Assignment], keys: dict[int, str]) -> list[dict[str, Any]]:
     """Each past review with its newest version, the older ones, and the key of its question."""
-    keys = dict(
-        AnswerKey.objects.filter(revision__in=[one.revision_id for one in assignments]).values_list(
-            "revision_id", "key"
-        )
-    )
     return [
         {
             "assignment": one,
@@ -202,6 +214,7 @@ def _with_keys(assignments: list[Assignment]) -> list[dict[str, Any]]:
             "review": versions[0],
             "older": versions[1:],
             "time_flags": [flag.label for flag in TimeFlag if flag in versions[0].time_flags],
+            "time_parts": _parts(versions[0].time_parts or {}),
             "flag_labels": [flag.label for flag in Flag if flag in versions[0].flags],
             "grades": [(name.label, _shown(versions[0].grades.get(name))) for name in GradeName],
         }

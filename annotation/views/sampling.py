@@ -15,7 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.archiving import archive, bring_back
-from annotation.decorators import AuthenticatedRequest, role_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import Role
 from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan
@@ -24,10 +24,10 @@ from annotation.sampling.planning import (
     Draw,
     SampleRefused,
     default_name,
-    delete_sample,
     draw_sample,
     preview_sample,
 )
+from annotation.views.bin import delete_or_ask
 
 PER_PAGE = 50
 
@@ -55,12 +55,14 @@ def sample_new(request: AuthenticatedRequest) -> HttpResponse:
     """Choose, look at the draw, then store it. GET draws a preview and stores nothing."""
     if request.method == "POST":
         return _store(request)
-    form = DrawForm(request.GET) if "bank" in request.GET else DrawForm(initial=_first_bank())
+    form = DrawForm(request.GET) if "per_thousand" in request.GET else DrawForm(initial=_bank_named(request))
     return _draw_page(request, form)
 
 
-def _first_bank() -> dict[str, str]:
-    slug = QuestionBank.objects.filter(archived_at__isnull=True).values_list("slug", flat=True).first()
+def _bank_named(request: AuthenticatedRequest) -> dict[str, str]:
+    """The bank of the address, else the first one: a form that nobody has filled in yet."""
+    slugs = QuestionBank.objects.filter(archived_at__isnull=True).values_list("slug", flat=True)
+    slug = slugs.filter(slug=request.GET.get("bank", "")).first() or slugs.first()
     return {"bank": slug} if slug else {}
 
 
@@ -80,7 +82,7 @@ def _store(request: AuthenticatedRequest) -> HttpResponse:
                 at=timezone.now(),
             )
         except SampleRefused as refusal:
-            form.add_error(None, str(refusal))
+            form.add_error(refusal.field, str(refusal))
         else:
             messages.success(request, _("The sample is stored."))
             return redirect("sample", plan.slug)
@@ -97,11 +99,11 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
                 asked["bank"], by=asked["by"], per_thousand=asked["per_thousand"], seed=asked["seed"]
             )
         except SampleRefused as refusal:
-            form.add_error(None, str(refusal))
+            form.add_error(refusal.field, str(refusal))
         else:
             page = Paginator(found.revision_ids, PER_PAGE).get_page(request.GET.get("page"))
             context |= {"found": found, "default_name": default_name(found), "page": page, "rows": _rows(found, page)}
-    is_fragment = bool(request.headers.get("HX-Request")) and not request.headers.get("HX-History-Restore-Request")
+    is_fragment = asks_for_part(request)
     template = "annotation/sampling/_preview.html" if is_fragment else "annotation/sampling/new.html"
     return render(request, template, context | {"is_fragment": is_fragment}, status=status)
 
@@ -164,4 +166,4 @@ def sample_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def sample_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, delete_sample, _("The sample is deleted."), ("samples",))
+    return delete_or_ask(request, get_object_or_404(SamplingPlan, slug=slug), "samples")

@@ -16,12 +16,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, role_required
-from annotation.enums import Role
+from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.enums import JobState, Role
+from annotation.exports.missing import near_names
 from annotation.forms.images import UploadForm
 from annotation.ingest import uploading
-from annotation.models import Upload
-from annotation.permissions import is_administrator, is_coordinator
+from annotation.ingest.matching import missing_images
+from annotation.models import QuestionBank, Upload
+from annotation.permissions import is_administrator, is_coordinator, may_see_quarantine
+from annotation.views.bin import delete_or_ask
 
 UPLOADS_PER_PAGE = 50
 REPORT_COLUMNS = ("file", "code", "message")
@@ -43,7 +46,7 @@ def uploads(request: AuthenticatedRequest) -> HttpResponse:
 def upload_new(request: AuthenticatedRequest) -> HttpResponse:
     """Take files in; a script that sends them gets the address of the upload as JSON, a plain form is redirected."""
     if request.method != "POST":
-        return _form_page(request, UploadForm(initial={"bank": request.GET.get("bank")}))
+        return _form_page(request, UploadForm(initial={"bank": request.GET.get("bank") or _only_bank()}))
     form = UploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _refusal(request, form)
@@ -63,6 +66,12 @@ def upload_new(request: AuthenticatedRequest) -> HttpResponse:
     return JsonResponse({"url": address}, status=201) if _wants_json(request) else redirect(address)
 
 
+def _only_bank() -> str | None:
+    """The bank in use, where there is one alone."""
+    slugs = list(QuestionBank.objects.filter(archived_at=None).values_list("slug", flat=True)[:2])
+    return slugs[0] if len(slugs) == 1 else None
+
+
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
 @require_safe
 @vary_on_headers("HX-Request")
@@ -78,8 +87,12 @@ def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "refused": _refused(result),
         "may_delete": is_administrator(request.user),
         "may_steer": is_coordinator(request.user),
+        "may_decide": may_see_quarantine(request.user),
     }
-    template = "_upload.html" if request.headers.get("HX-Request") else "upload.html"
+    if job and job.state == JobState.SUCCEEDED and shown.bank and is_coordinator(request.user):
+        context["n_missing"] = missing_images(shown.bank).count()
+        context["near"] = near_names(shown.bank, result.get("unmet_ids", []))
+    template = "_upload.html" if asks_for_part(request) else "upload.html"
     return render(request, f"annotation/images/{template}", context)
 
 
@@ -113,12 +126,7 @@ def upload_archive(request: AuthenticatedRequest, public_id: str) -> HttpRespons
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def upload_delete(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    shown = _upload(public_id)
-    return _put_away(
-        request,
-        lambda: uploading.delete_upload(shown, actor=request.user, at=timezone.now()),
-        _("The upload and its report are deleted. Images that came in stay."),
-    )
+    return delete_or_ask(request, _upload(public_id), "uploads")
 
 
 def _put_away(request: AuthenticatedRequest, act: Callable[[], None], done: str) -> HttpResponse:

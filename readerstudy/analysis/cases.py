@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from django.db.models import QuerySet
 from numpy.typing import NDArray
 
-from annotation.models import AnswerKey
-from readerstudy.analysis.arrays import LETTERS, TASKS, Questions, Voided
+from annotation.models import AnswerKey, Assignment
+from annotation.review.outcomes import blind_answers
+from readerstudy.analysis.arrays import DECLARED, LETTERS, TASKS, Experts, Questions, Voided
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
-
-VOIDED_WHEN = {Voided.BEFORE_UNBLINDING: "before_unblinding", Voided.AFTER_UNBLINDING: "after_unblinding"}
 
 
 class _Case(NamedTuple):
@@ -32,6 +32,7 @@ class _Case(NamedTuple):
     patient: str  # "": not known
     reason: str | None  # of the voiding; None: not voided
     before_unblinding: bool | None
+    declared: bool | None
 
     @property
     def voided(self) -> Voided:
@@ -43,7 +44,8 @@ class _Case(NamedTuple):
 _CASE = (
     *("pk", "number", "public_id", "revision_id", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__question__number", "revision__question__exam__pseudonym"),
-    *("revision__question__exam__patient_pseudonym", "voiding__reason", "voiding__before_unblinding"),
+    *("revision__question__exam__patient_pseudonym", "voiding__reason"),
+    *("voiding__before_unblinding", "voiding__declared"),
 )
 
 
@@ -84,6 +86,21 @@ def cases_of(study: ReaderStudy) -> Cases:
     return Cases(rows, {case.pk: column for column, case in enumerate(rows)}, questions, excluded, level)
 
 
+def experts_of(study: ReaderStudy, cases: Cases) -> Experts | None:
+    """What reviewers answered blind; who reads a study is a reviewer of none of its questions."""
+    column = {case.revision_id: place for place, case in enumerate(cases.rows)}
+    n, right = np.zeros((2, len(cases.rows)), dtype=np.int32)
+    for revision, best in expert_answers(study).values_list("revision_id", "blind_answer__best"):
+        place = column[revision]
+        n[place] += 1
+        right[place] += best == LETTERS[cases.questions.key[place]]
+    return Experts(n, right) if n.any() else None
+
+
+def expert_answers(study: ReaderStudy) -> QuerySet[Assignment]:
+    return blind_answers(study.cases.filter(block=Block.MAIN).values("revision"))
+
+
 def _excluded_case(case: _Case) -> Mapping[str, Any]:
     return {
         "kind": "case",
@@ -91,7 +108,7 @@ def _excluded_case(case: _Case) -> Mapping[str, Any]:
         "question": case.question,
         "case_id": case.public_id,
         "task": case.task,
-        "decided": VOIDED_WHEN[case.voided],
+        "decided": DECLARED if case.declared else case.voided.name.lower(),
         "reason": case.reason,
     }
 

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.analysis.arrays import MODEL, READER, StudyArrays, Voided
+from readerstudy.analysis.arrays import DECLARED, MODEL, READER, StudyArrays, Voided
 from readerstudy.analysis.contrasts import comparisons_of, inference_of, is_planned, mrmc_results, pair_comparisons
 from readerstudy.analysis.panelling import ALL_TASKS, panel_results, panels_of
 from readerstudy.analysis.scoring import score, with_slips
 from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.tables import items_of, tables_of
 from readerstudy.analysis.times import time_results
+from readerstudy.statistics.results import POST_HOC
 
 BEST_GUESS = (
     "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"
 )
 FORMAT = "reader-study-analysis 1"
-RULE = "analysis-2"  # change the name when the same inputs would give other numbers
+RULE = "analysis-3"  # change the name when the same inputs would give other numbers
 
 
 def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
@@ -40,14 +41,20 @@ def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
         "protocol_sha256": arrays.protocol_sha256,
         "simulated": arrays.simulated,
         "settings": {**settings.as_json(), **_rules(arrays)},
-        "plan": {**arrays.plan, "is_planned": is_planned(arrays.plan)},
+        "plan": {
+            **arrays.plan,
+            "is_planned": is_planned(arrays.plan),
+            "made_after_readings": arrays.made_elsewhere,
+            **({"runs_of_nobody": [list(one) for one in arrays.plan_meets_nobody]} if arrays.plan_meets_nobody else {}),
+        },
         "raters": [{"name": one.name, "kind": one.kind, **one.facts} for one in arrays.raters],
         "strata": [{"task": task, "difficulty": level, "n_pool": n} for task, level, n in arrays.cells],
-        "order": _order(primary),
+        "order": _order(primary, arrays.post_hoc),
         "questions": {
             "n_cases": len(arrays.questions),
             "n_scored": int((~before).sum()),
             "n_voided_before_unblinding": int(before.sum()),
+            "n_voided_declared": sum(one.get("decided") == DECLARED for one in arrays.excluded),
             "n_voided_after_unblinding": int((voided == Voided.AFTER_UNBLINDING).sum()),
         },
         "excluded": [dict(one) for one in arrays.excluded],
@@ -61,14 +68,42 @@ def results_of(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
     """Everything that is computed over one set of questions."""
     scored = score(arrays, settings)
     panels = panels_of(arrays, scored, settings)
-    mrmc, shown = mrmc_results(panels), {panel.name: panel_results(panel) for panel in panels}
+    shown = {panel.name: panel_results(panel) for panel in panels}
+    mrmc, tables = mrmc_results(panels, shown), tables_of(arrays, scored)
+    flag_post_hoc(shown, mrmc, tables, arrays.post_hoc)
     return {
         "panels": shown,
-        "comparisons": [*comparisons_of(mrmc, arrays.plan), *pair_comparisons(shown[ALL_TASKS], arrays)],
+        "comparisons": [
+            *comparisons_of(mrmc, arrays.plan, arrays.post_hoc, arrays.uncounted),
+            *pair_comparisons(shown[ALL_TASKS], arrays),
+        ],
         "mrmc": mrmc,
         "time": time_results(arrays),
-        "tables": tables_of(arrays, scored),
+        "tables": tables,
     }
+
+
+def flag_post_hoc(panels: Mapping[str, Any], mrmc: Mapping[str, Any], tables: Any, names: Set[str]) -> None:
+    """Flag every value of these raters, in place."""
+    for panel in panels.values():
+        _flag([one for one in panel["raters"] if one["name"] in names])
+        _flag([one for one in panel["pairs"] if one["first"] in names or one["second"] in names])
+    for found in (mrmc, *mrmc["tasks"].values()):
+        _flag([found["models"][name] for name in names])
+    for row in (row for table in tables.values() for row in table):
+        of_one = "name" in row  # else it holds the accuracy of every rater
+        _flag([row for _one in names & {row["name"]}] if of_one else [row["accuracy"][name] for name in names])
+
+
+def _flag(part: Any) -> None:
+    """Every value in it, at any depth."""
+    if isinstance(part, dict):
+        if POST_HOC not in part.get("flags", [POST_HOC]):
+            part["flags"] = [*part["flags"], POST_HOC]
+        _flag(list(part.values()))
+    elif isinstance(part, list):
+        for one in part:
+            _flag(one)
 
 
 def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
@@ -93,11 +128,11 @@ def _variant(label: str, arrays: StudyArrays, settings: Settings, dropped: NDArr
     return {"label": label, "n": len(kept.questions), **results_of(kept, settings)}
 
 
-def _order(primary: Mapping[str, Any]) -> list[str]:
-    """Readers first, then models by accuracy over all tasks: the order of rows of every table and heatmap."""
+def _order(primary: Mapping[str, Any], post_hoc: Set[str]) -> list[str]:
+    """Readers first, then models by accuracy over all tasks, those that are post hoc last: the rows of every table."""
     raters = primary["panels"][ALL_TASKS]["raters"]
     models = [one for one in raters if one["kind"] == MODEL]
-    models.sort(key=lambda one: -(one["accuracy"]["value"] or 0.0))
+    models.sort(key=lambda one: (one["name"] in post_hoc, -(one["accuracy"]["value"] or 0.0)))
     return [one["name"] for one in raters if one["kind"] == READER] + [one["name"] for one in models]
 
 

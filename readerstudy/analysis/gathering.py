@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from django.db.models import Exists, OuterRef
+import numpy as np
+from django.db.models import Exists, OuterRef, Value
 
 from readerstudy.analysis.arrays import MODEL, READER, Rater, StudyArrays, Times
-from readerstudy.analysis.cases import cases_of
+from readerstudy.analysis.cases import cases_of, experts_of
 from readerstudy.analysis.sheet import Sheet, assign, fill_predictions, fill_remarks, fill_responses
 from readerstudy.design.drawn import cells_of
 from readerstudy.design.rules import read_analysis, read_rules
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
+from readerstudy.predictions.history import names_at
+from readerstudy.predictions.runs import is_renamed
+from readerstudy.predictions.standing import Standing, Standings, standings_of
+from readerstudy.statistics.results import POST_HOC
 
 
 def gather(study: ReaderStudy) -> StudyArrays:
-    """Eleven queries at the most, however many readers, models and questions.
+    """Twelve queries at the most, however many readers, models and questions.
 
     Readers who withdrew or were replaced, and those without an answer to the main block, are no raters; ``excluded``
     names them. Raises StudyRefused for a study with several arms.
@@ -27,22 +33,23 @@ def gather(study: ReaderStudy) -> StudyArrays:
         raise StudyRefused("An analysis needs a study of one arm.")
     cases = cases_of(study)
     readers, left_out = _readers(study)
-    runs = _runs(study)
+    standing, others = _runs(study)
+    runs = [one.run for one in standing.rows]
     sheet = Sheet.empty(len(readers) + len(runs), len(cases.rows))
     row_of = {enrolment.pk: row for row, enrolment in enumerate(readers)}
     assign(sheet, study, readers, cases)
     fill_responses(sheet, study, row_of, cases.column)
     fill_remarks(sheet, study, row_of, cases.column)
-    fill_predictions(sheet, runs, len(readers), cases)
+    repeats = fill_predictions(sheet, runs, others, len(readers), cases)
     raters = [Rater(one.pseudonym, READER, _facts(one)) for one in readers]
-    for run in runs:
-        raters.append(_model(run, {one.name for one in raters}))
+    for one in standing.rows:
+        raters.append(_model(one, raters))
     return StudyArrays(
         study=study.name,
         slug=study.slug,
         protocol_sha256=study.protocol_sha256,
         simulated=study.simulated,
-        plan=read_analysis(study.analysis).as_json(),
+        plan=_plan(study, readers),
         cluster_level=cases.cluster_level,
         cells=[(cell.task, cell.difficulty, cell.n_pool) for cell in cells_of(study.draw)],
         raters=tuple(raters),
@@ -55,6 +62,10 @@ def gather(study: ReaderStudy) -> StudyArrays:
         times=Times(sheet.active_ms, sheet.censored, sheet.disturbed),
         excluded=(*cases.excluded, *left_out),
         guess=sheet.guess if read_rules(study.rules).cannot_tell or (sheet.guess >= 0).any() else None,
+        model_confidence=None if np.isnan(sheet.model_confidence).all() else sheet.model_confidence,
+        repeats=repeats,
+        experts=experts_of(study, cases),
+        plan_meets_nobody=standing.nobody,
     )
 
 
@@ -62,7 +73,10 @@ def gather(study: ReaderStudy) -> StudyArrays:
 def _readers(study: ReaderStudy) -> tuple[list[Enrolment], list[Mapping[str, Any]]]:
     """Who counts, in the order of joining; and who does not, with the reason."""
     answers = Response.objects.filter(reading__enrolment=OuterRef("pk"), reading__case__block=Block.MAIN)
-    enrolments = Enrolment.objects.filter(study=study).annotate(has_answers=Exists(answers)).order_by("pk")
+    imported = answers.filter(reading__enrolment__reader__isnull=True)
+    late = Exists(imported.filter(stored_at__gt=study.unblinded_at)) if study.unblinded_at else Value(False)
+    rows = Enrolment.objects.filter(study=study).annotate(has_answers=Exists(answers), came_late=late)
+    enrolments = rows.order_by("pk")
     counted: list[Enrolment] = []
     excluded: list[Mapping[str, Any]] = []
     for one in enrolments:
@@ -83,16 +97,38 @@ def _facts(enrolment: Enrolment) -> Mapping[str, Any]:
     return {"imported": enrolment.reader_id is None, "finished": enrolment.finished_at is not None}
 
 
+def _plan(study: ReaderStudy, readers: Sequence[Enrolment]) -> Mapping[str, Any]:
+    """The frozen plan; and the readers whose readings were imported when results had been seen, after which nothing of
+    it is planned any more: whoever imported them knew what would favour whom."""
+    late = [one.pseudonym for one in readers if getattr(one, "came_late", False)]
+    return {**read_analysis(study.analysis).as_json(), **({"late_readers": late} if late else {})}
+
+
 # --- models ---------------------------------------------------------------------------------------
-def _runs(study: ReaderStudy) -> list[PredictionRun]:
-    """The run of each model that was named for the figures, by the name of the model."""
-    return list(PredictionRun.objects.for_figures(study))
+def _runs(study: ReaderStudy) -> tuple[Standings, list[PredictionRun]]:
+    """What stands for each model, by the name of the model; and its other runs.
+
+    What stood there when somebody first saw a result stays. Those that are post hoc come last: the others are called
+    what they were called before.
+    """
+    found = list(PredictionRun.objects.for_analysis(study))
+    standing = standings_of(study, found)
+    rows = sorted(standing.rows, key=lambda row: row.is_post_hoc)
+    named = [row.run for row in rows]
+    models = {run.entry_id for run in named}
+    return replace(standing, rows=rows), [run for run in found if run not in named and run.entry_id in models]
 
 
-def _model(run: PredictionRun, taken: Collection[str]) -> Rater:
-    """A model under its name; with its version, and then the number of its entry, where a name is taken already."""
-    entry = run.entry
-    names = (entry.name, str(entry), f"{entry} (model {entry.pk})")
+def _model(standing: Standing, raters: Sequence[Rater]) -> Rater:
+    """A model under its name; with its version, and then the number of its entry, where a name is taken already.
+
+    A second run of a model that is there goes by its number.
+    """
+    run = standing.run
+    entry, taken = run.entry, {one.name for one in raters}
+    is_second = any(one.facts.get("model") == entry.public_id for one in raters)
+    last = f"{entry} (run {run.number})" if is_second else f"{entry} (model {entry.pk})"
+    names = (last,) if is_second else (entry.name, str(entry), last)
     facts = {
         "model": entry.public_id,
         "version": entry.version,
@@ -100,6 +136,27 @@ def _model(run: PredictionRun, taken: Collection[str]) -> Rater:
         "number": run.number,
         "rule": run.rule,
         "file_sha256": run.file_sha256,
-        "named_before_unblinding": run.named_before_unblinding,
+        "imported_at": run.imported_at.isoformat(),
+        "named_at": run.named_at.isoformat() if run.named_at else "",
+        POST_HOC: standing.is_post_hoc,
+        "was_planned": standing.is_planned and standing.is_post_hoc,  # of others it goes without saying
+        "left_because": standing.left_because,
+        **_of_plan(standing),
+        **_old_names(run),
     }
-    return Rater(next(name for name in names if name not in taken), MODEL, facts)
+    return Rater(next((name for name in names if name not in taken), f"{last} of {entry.pk}"), MODEL, facts)
+
+
+def _of_plan(standing: Standing) -> dict[str, Any]:
+    """What the plan says of the runs of this model; nothing of most, so that their hash stays what it was."""
+    if not standing.said:
+        return {}
+    mean = {"mean_of_runs": standing.mean_numbers} if standing.mean_numbers else {}
+    return {"planned_run": standing.said, "planned_run_met": standing.is_met, **mean}
+
+
+def _old_names(run: PredictionRun) -> dict[str, list[str]]:
+    """What the plan can have called a model that was renamed since."""
+    if not run.was_planned or not is_renamed(run) or run.study is None or run.study.unblinded_at is None:
+        return {}
+    return {"planned_as": names_at(run.entry, run.study.unblinded_at)}

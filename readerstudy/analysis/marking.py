@@ -1,4 +1,4 @@
-"""Where the inputs of an analysis stand, told without reading them: in seven queries, however many answers there are.
+"""Where the inputs of an analysis stand, told without reading them: in eight queries, however many answers there are.
 
 The same mark means the same inputs, because of what can change in a study that is no draft:
 
@@ -6,6 +6,7 @@ The same mark means the same inputs, because of what can change in a study that 
   revision and the pseudonyms of exams are written once;
 - answers, remarks and voidings: rows are only added, held by triggers. Each has a number of its own, and a later one
   may be stored before an earlier one, so their count stands in the mark beside the highest number;
+- blind answers of reviewers: final once stored, and counted from the submission of the review on;
 - predictions: written with their run and never afterwards. Which runs count is read in full, and so are the readers.
 
 Another mark means nothing yet: a practice answer makes one too. Then the inputs are read and hashed.
@@ -19,6 +20,7 @@ from django.db.models import Count, Max
 
 from annotation.version import VERSION
 from readerstudy.analysis.arrays import StudyArrays
+from readerstudy.analysis.cases import expert_answers
 from readerstudy.analysis.computing import RULE
 from readerstudy.analysis.gathering import gather
 from readerstudy.design.protocol import canonical, sha256_of
@@ -27,8 +29,10 @@ from readerstudy.models import Enrolment, InputsMark, PredictionRun, ReaderStudy
 
 READER = ("pk", "pseudonym", "case_set_id", "reader_id", "withdrawn_at", "replaced_at", "finished_at")
 RUN = (
-    *("pk", "public_id", "number", "rule", "file_sha256", "named_before_unblinding", "n_matched"),
-    *("entry_id", "entry__public_id", "entry__name", "entry__version"),
+    *("pk", "public_id", "number", "rule", "file_sha256", "n_matched"),
+    *("named_before_unblinding", "named_at", "imported_at", "is_named"),
+    *("withdrawn_at", "entry__state", "entry__withdrawn_because", "entry__replaced_by_id"),
+    *("entry_id", "entry__public_id", "entry__name", "entry__version", "entry__renamed_at"),
 )
 
 
@@ -38,6 +42,7 @@ def mark_of(study: ReaderStudy) -> str:
         Response.objects.filter(reading__enrolment__study=study),
         Remark.objects.filter(reading__enrolment__study=study),
         Voiding.objects.filter(case__study=study),
+        expert_answers(study),
     )
     held: dict[str, Any] = {
         "program": [VERSION, RULE],
@@ -46,7 +51,7 @@ def mark_of(study: ReaderStudy) -> str:
         "asks_guesses": read_rules(study.rules).cannot_tell,
         "added": [rows.order_by().aggregate(n=Count("pk"), last=Max("pk")) for rows in added],
         "readers": _texts(Enrolment.objects.filter(study=study).order_by("pk").values_list(*READER)),
-        "runs": _texts(PredictionRun.objects.for_figures(study).values_list(*RUN)),
+        "runs": _texts(PredictionRun.objects.for_analysis(study).values_list(*RUN)),
     }
     return sha256_of(canonical(held))
 

@@ -10,9 +10,9 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.analysis.arrays import READER, TASKS, State, StudyArrays
+from readerstudy.analysis.arrays import MODEL, N_OPTIONS, READER, TASKS, State, StudyArrays
 from readerstudy.analysis.planned import planned_pairs
-from readerstudy.analysis.scoring import Scored, has_guess
+from readerstudy.analysis.scoring import Scored, has_guess, right_or_wrong
 from readerstudy.analysis.settings import Settings
 from readerstudy.statistics.bootstrap import Units, units_of
 from readerstudy.statistics.comparing import (
@@ -32,7 +32,7 @@ from readerstudy.statistics.comparing import (
 from readerstudy.statistics.group_intervals import GroupStatistics, panel_agreement
 from readerstudy.statistics.groups import fleiss_kappa_se, gwet_ac1_se
 from readerstudy.statistics.pair_intervals import pair_statistics
-from readerstudy.statistics.pair_tables import outcome_tables, pair_tables
+from readerstudy.statistics.pair_tables import outcome_tables, pair_tables, valid_only
 from readerstudy.statistics.pairs import cohen_kappa_se, same_wrong_option
 from readerstudy.statistics.proportions import (
     ShareInterval,
@@ -40,13 +40,21 @@ from readerstudy.statistics.proportions import (
     accuracy_bank_mix,
     accuracy_task_mean,
     clustered_accuracy,
+    clustered_proportion,
+    proportion,
 )
 from readerstudy.statistics.rating_sums import rating_counts
-from readerstudy.statistics.results import NO_COMMON_QUESTIONS, NO_VARIATION, Result, undefined
+from readerstudy.statistics.results import (
+    CLUSTERS_IGNORED,
+    NO_COMMON_QUESTIONS,
+    NO_VARIATION,
+    POST_HOC,
+    Result,
+    undefined,
+)
+from readerstudy.statistics.runs import run_spread
 
 ALL_TASKS = "All tasks"
-POST_HOC = "post_hoc"  # what no frozen plan named
-CLUSTERS_IGNORED = "clusters_ignored"  # of a planned test that takes questions of one patient or exam as independent
 KAPPA_ERROR = "fleiss_cohen_everitt_1969"
 STATE_COUNTS = {
     "n_answered": State.ANSWERED,
@@ -111,9 +119,25 @@ def panel_results(panel: Panel) -> Mapping[str, Any]:
         "n_clusters": panel.units.m,
         "unit": "cluster" if panel.units.clustered else "question",
         "raters": [rater_entry(panel, row) for row in range(len(panel.arrays.raters))],
+        **_expert_ceiling(panel),
         "pairs": _pairs(panel),
         "groups": _groups(panel),
     }
+
+
+def _expert_ceiling(panel: Panel) -> dict[str, Any]:
+    """How often blind answers of reviewers are the key; by patient or exam too, where several answers share one."""
+    experts = panel.arrays.experts
+    if experts is None or not experts.n.any():
+        return {}
+    answered = experts.n > 0
+    _present, cluster = np.unique(panel.arrays.questions.cluster[answered], return_inverse=True)
+    n = np.bincount(cluster, experts.n[answered]).astype(np.int64)
+    right = np.bincount(cluster, experts.right[answered]).astype(np.int64)
+    found = {"expert_ceiling": proportion(int(right.sum()), int(n.sum())).as_json()}
+    if n.max() > 1:
+        found["expert_ceiling_cluster"] = clustered_proportion(right, n).as_json()
+    return found
 
 
 # --- raters ---------------------------------------------------------------------------------------
@@ -137,15 +161,56 @@ def rater_entry(panel: Panel, row: int) -> dict[str, Any]:
         entry["accuracy_cluster"] = clustered_accuracy(correct, questions.cluster).as_json()
     if panel.is_whole:
         present, task = np.unique(questions.task, return_inverse=True)
-        entry["accuracy_task_mean"] = accuracy_task_mean(correct, task, len(present)).as_json()
+        entry["accuracy_task_mean"] = accuracy_task_mean(
+            correct, task, len(present), clustered=panel.units.clustered
+        ).as_json()
         strata = strata_of(panel.arrays)
         if strata is not None:
-            entry["accuracy_bank_mix"] = accuracy_bank_mix(correct, *strata).as_json()
+            entry["accuracy_bank_mix"] = accuracy_bank_mix(correct, *strata, clustered=panel.units.clustered).as_json()
+        if rater.kind == MODEL:
+            entry["runs"] = _runs(panel, row)
     return entry
 
 
-def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]] | None:
-    """The cell of the draw of each question, and how many questions each cell has in the pool.
+def _runs(panel: Panel, row: int) -> dict[str, Any]:
+    """Accuracy of every run of a model that counts, the named one among them, and how far they are apart."""
+    of_run = correct_of_runs(panel, row)
+    found = {number: accuracy(of_run[number]) for number in sorted(of_run)}
+    spread = run_spread([one.value for one in found.values()])
+    return {
+        "n_runs": spread.n_runs,
+        "accuracy_of_runs": [{"number": number, **one.as_json()} for number, one in found.items()],
+        "accuracy_run_mean": spread.mean.as_json(),
+        "accuracy_run_sd": spread.sd.as_json(),
+    }
+
+
+def correct_of_runs(panel: Panel, row: int) -> dict[int, NDArray[np.int8]]:
+    """Right or wrong of every run of a model, by its number."""
+    arrays, repeats = panel.arrays, panel.arrays.repeats
+    of_run = {int(arrays.raters[row].facts.get("number", 1)): panel.scored.correct[row]}
+    if repeats is not None:
+        correct = right_or_wrong(repeats.state, repeats.option, arrays.questions.key, panel.settings)
+        of_run |= {number: one for (of, number), one in zip(repeats.of, correct, strict=True) if of == row}
+    return of_run
+
+
+def shares_of_runs(panel: Panel, row: int) -> NDArray[np.float64] | None:
+    """Where the plan names the mean of runs: of each question the share of those that count which are right; -1: none.
+
+    None where a single run stands for the model.
+    """
+    numbers = panel.arrays.raters[row].facts.get("mean_of_runs")
+    if not numbers:
+        return None
+    of_run = correct_of_runs(panel, row)
+    correct = np.stack([of_run[number] for number in numbers])
+    n = (correct >= 0).sum(axis=0)
+    return np.where(n > 0, (correct == 1).sum(axis=0) / np.maximum(n, 1), -1.0)
+
+
+def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]] | None:
+    """The cell of the draw of each question; how many questions each cell has in the pool, and its task.
 
     None where the cases were listed, or a question stands in no cell of the draw by now.
     """
@@ -155,7 +220,8 @@ def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]
     if not place or not place.keys() >= set(cells):
         return None
     stratum = [place[cell] for cell in cells]
-    return np.array(stratum, dtype=np.int64), np.array([n for _task, _difficulty, n in arrays.cells], dtype=np.int64)
+    tasks, _difficulties, sizes = zip(*arrays.cells, strict=True)
+    return np.array(stratum, dtype=np.int64), np.array(sizes, dtype=np.int64), list(tasks)
 
 
 # --- pairs ----------------------------------------------------------------------------------------
@@ -164,9 +230,9 @@ def _pairs(panel: Panel) -> list[dict[str, Any]]:
     order = np.concatenate([panel.arrays.models, panel.arrays.readers])
     answers, correct = panel.scored.answers[order], panel.scored.correct[order]
     key = panel.arrays.questions.key
-    found = pair_statistics(answers, correct, key, panel.scored.q, panel.units, **panel.chance)
+    found = pair_statistics(answers, correct, key, panel.scored.q, panel.units, n_valid=N_OPTIONS, **panel.chance)
     errors = cohen_kappa_se(pair_tables(answers, panel.scored.q)[:, 0]).tolist()
-    outcomes = outcome_tables(answers, key)[:, 0]
+    outcomes = outcome_tables(valid_only(answers, N_OPTIONS), key)[:, 0]
     tables = [paired_table(correct[one.first], correct[one.second]) for one in found]
     raters = [panel.arrays.raters[row] for row in order]
     planned = planned_names(panel)
@@ -196,7 +262,8 @@ def _pairs(panel: Panel) -> list[dict[str, Any]]:
 
 def planned_names(panel: Panel) -> set[frozenset[str]]:
     """The pairs that the plan names: it names them over all tasks."""
-    return {one.names for one in planned_pairs(panel.arrays.plan, panel.arrays.raters)} if panel.is_whole else set()
+    pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if panel.is_whole else []
+    return {one.names for one in pairs if not one.is_post_hoc}
 
 
 def _tests(
@@ -223,18 +290,35 @@ def _tests(
 
 # --- groups ---------------------------------------------------------------------------------------
 def _groups(panel: Panel) -> dict[str, dict[str, Any]]:
-    """Readers, models and all raters among themselves; the mean kappas of their pairs are on one set of draws."""
-    arrays, answers = panel.arrays, panel.scored.answers
-    rows = {"readers": arrays.readers, "models": arrays.models, "all": np.arange(len(arrays.raters))}
-    is_reader = np.array([rater.kind == READER for rater in arrays.raters], dtype=np.bool_)
-    found, means = panel_agreement(answers, is_reader, panel.scored.q, panel.units, **panel.chance)
+    """Readers, models and all raters among themselves; the means over their pairs are on the same draws.
+
+    Of models those that the plan counts, or whoever has seen the results could choose what readers are held against.
+    """
+    raters, scored = panel.arrays.raters, panel.scored
+    chosen = np.array([row for row, rater in enumerate(raters) if rater.is_counted], dtype=np.intp)
+    is_reader = np.array([raters[row].kind == READER for row in chosen], dtype=np.bool_)
+    rows = {"readers": chosen[is_reader], "models": chosen[~is_reader], "all": chosen}
+    found, means = panel_agreement(
+        scored.answers[chosen],
+        scored.correct[chosen],
+        panel.arrays.questions.key,
+        is_reader,
+        scored.q,
+        panel.units,
+        n_valid=N_OPTIONS,
+        assigned=panel.arrays.state[chosen] != State.NOT_ASSIGNED,
+        **panel.chance,
+    )
     groups = {name: _group(panel, of, found[name]) for name, of in rows.items()}
-    shown = with_fractions(means.results, means.bootstrap_undefined_fraction)
-    for name in rows:
-        groups[name]["light_kappa"] = shown[f"light_kappa_{name}"]
-    groups["readers"]["mean_kappa_readers"] = shown["mean_kappa_readers"]
-    groups["all"]["mean_kappa_reader_model"] = shown["mean_kappa_reader_model"]
-    groups["all"]["mean_kappa_difference"] = shown["mean_kappa_difference"]
+    for name, one in with_fractions(means.results, means.bootstrap_undefined_fraction).items():
+        if name.startswith("light_kappa_"):
+            groups[name.removeprefix("light_kappa_")]["light_kappa"] = one
+        else:
+            groups["readers" if name.endswith("_readers") else "all"][name] = one
+    groups["all"] |= {
+        "n_pairs_readers": means.n_pairs_readers,
+        "n_pairs_reader_model": means.n_pairs_reader_model,
+    }
     return groups
 
 

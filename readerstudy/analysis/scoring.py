@@ -47,13 +47,21 @@ def score(arrays: StudyArrays, settings: Settings) -> Scored:
     own_category = settings.failed_in_agreement == "own_category"
     if own_category:
         answers[failed] = N_OPTIONS
+    correct = right_or_wrong(state, option, arrays.questions.key, settings)
+    return Scored(answers, correct, N_OPTIONS + own_category, _with_guesses(arrays, correct))
+
+
+def right_or_wrong(
+    state: NDArray[np.int8], option: NDArray[np.int8], key: NDArray[np.int8], settings: Settings
+) -> NDArray[np.int8]:
+    """1 right, 0 wrong, -1 not counted; ``state`` and ``option`` have a row for each rater or run."""
     correct = np.full(state.shape, NOT_COUNTED, dtype=np.int8)
     correct[np.isin(state, WRONG)] = 0
     if settings.failed_in_accuracy == "wrong":
-        correct[failed] = 0
-    right = option == arrays.questions.key[None, :]
+        correct[state == State.FAILED] = 0
+    chosen, right = np.isin(state, CHOSEN), option == key[None, :]
     correct[chosen] = right[chosen]
-    return Scored(answers, correct, N_OPTIONS + own_category, _with_guesses(arrays, correct))
+    return correct
 
 
 def _with_guesses(arrays: StudyArrays, correct: NDArray[np.int8]) -> NDArray[np.int8] | None:

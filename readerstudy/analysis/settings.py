@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-DRAWS = 2000
+from readerstudy.statistics.bootstrap import DRAWS
+
 FEWEST_DRAWS, MOST_DRAWS = 100, 100_000
 SWITCHES = {"failed_in_accuracy": ("wrong", "exclude"), "failed_in_agreement": ("no_rating", "own_category")}
 

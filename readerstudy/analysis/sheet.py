@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.timing.durations import TimeFlag, is_counted
-from readerstudy.analysis.arrays import LETTERS, STATE_OF, State
+from readerstudy.analysis.arrays import LETTERS, STATE_OF, Repeats, State
 from readerstudy.analysis.cases import Cases, array_of
+from readerstudy.design.rules import read_rules
 from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.models import CaseSet, Enrolment, Prediction, PredictionRun, ReaderStudy, Remark, Response
 
+ENDED = (State.UNCONFIRMED, State.TIMED_OUT, State.LATE)  # at a limit
 DISTURBING = frozenset({TimeFlag.QUIET, TimeFlag.BLURRED})
 
 
@@ -30,6 +32,7 @@ class Sheet:
     active_ms: NDArray[np.float64]
     censored: NDArray[np.bool_]
     disturbed: NDArray[np.bool_]
+    model_confidence: NDArray[np.float64]
 
     @classmethod
     def empty(cls, n_raters: int, n_questions: int) -> Sheet:
@@ -44,6 +47,7 @@ class Sheet:
             active_ms=np.full(shape, np.nan),
             censored=np.zeros(shape, dtype=np.bool_),
             disturbed=np.zeros(shape, dtype=np.bool_),
+            model_confidence=np.full(shape, np.nan),
         )
 
 
@@ -59,8 +63,8 @@ def assign(sheet: Sheet, study: ReaderStudy, readers: list[Enrolment], cases: Ca
 
 
 def fill_responses(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]) -> None:
-    """A confirmed response stands before an unconfirmed one: it came later and takes its place."""
-    stored = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).order_by()
+    """A confirmed response stands before unconfirmed ones, of these the newest: what comes later takes the place."""
+    stored = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).order_by("pk")
     names = ("reading__enrolment_id", "reading__case_id", "reading__position", "is_confirmed", "state", "option")
     found = stored.values_list(*names, "active_ms", "limit_ms", "time_flags").iterator(chunk_size=5000)
     rows = [one for one in found if one[0] in row_of]
@@ -72,13 +76,29 @@ def fill_responses(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], 
     sheet.position[at] = array_of((one[2] or 0 for one in rows), np.int32)
     sheet.state[at] = array_of((STATE_OF[one[4]] for one in rows), np.int8)
     sheet.option[at] = array_of((LETTERS.index(one[5]) if one[5] else -1 for one in rows), np.int8)
-    sheet.active_ms[at] = np.fromiter((one[6] if _is_timed(one[6], one[8]) else np.nan for one in rows), np.float64)
-    sheet.censored[at] = np.fromiter((one[7] is not None for one in rows), np.bool_)
+    limit_s = read_rules(study.rules).time_limit_s
+    times = [_time_of(state, active_ms, limit_ms, flags, limit_s) for *_, state, _, active_ms, limit_ms, flags in rows]
+    sheet.active_ms[at] = np.fromiter((ms for ms, _is_censored in times), np.float64)
+    sheet.censored[at] = np.fromiter((is_censored for _ms, is_censored in times), np.bool_)
     sheet.disturbed[at] = np.fromiter((bool(DISTURBING.intersection(one[8])) for one in rows), np.bool_)
 
 
-def _is_timed(active_ms: int | None, flags: list[str]) -> bool:
-    return active_ms is not None and active_ms > 0 and is_counted(active_ms, flags)
+def _time_of(
+    state: str, active_ms: int | None, limit_ms: int | None, flags: list[str], limit_s: int | None
+) -> tuple[float, bool]:
+    """The time that counts, nan: none; and whether it ended at a limit, where the limit stands for it.
+
+    The limit is stored with what was read here; of readings made elsewhere it is that of the rules (``limit_s``), or
+    where these know none the time that came with the file.
+    """
+    is_censored = STATE_OF[state] in ENDED
+    if is_censored and limit_ms is not None:
+        active_ms = limit_ms
+    elif is_censored and limit_s is not None:
+        active_ms = limit_s * 1000
+    if active_ms is None or active_ms <= 0 or not is_counted(active_ms, flags):
+        return np.nan, False
+    return active_ms, is_censored
 
 
 def fill_remarks(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]) -> None:
@@ -101,21 +121,35 @@ def fill_remarks(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], co
             said[row, column_of[case]] = LETTERS.index(value)
 
 
-def fill_predictions(sheet: Sheet, runs: Sequence[PredictionRun], first: int, cases: Cases) -> None:
-    """Row ``first`` and those below it. A question that a run has no prediction for is missing."""
-    sheet.state[first:] = State.MISSING
-    row_of = {run.pk: first + place for place, run in enumerate(runs)}
+def fill_predictions(
+    sheet: Sheet, named: Sequence[PredictionRun], others: Sequence[PredictionRun], first: int, cases: Cases
+) -> Repeats | None:
+    """The ``named`` runs as row ``first`` and those below it; the ``others`` apart, by the row of their model.
+
+    A question that a run has no prediction for is missing.
+    """
+    row_of = {run.entry_id: first + place for place, run in enumerate(named)}
+    shape = (len(named) + len(others), len(cases.rows))
+    state, option = np.full(shape, State.MISSING, dtype=np.int8), np.full(shape, -1, dtype=np.int8)
+    line_of = {run.pk: place for place, run in enumerate((*named, *others))}
     column_of = {case.revision_id: column for column, case in enumerate(cases.rows)}
-    found = Prediction.objects.filter(run__in=list(row_of)).order_by()
+    found = Prediction.objects.filter(run__in=list(line_of)).order_by()
     rows = [
         one
-        for one in found.values_list("run_id", "revision_id", "state", "option").iterator(chunk_size=5000)
+        for one in found.values_list("run_id", "revision_id", "state", "option", "confidence").iterator(chunk_size=5000)
         if one[1] in column_of
     ]
     at = (
-        array_of((row_of[one[0]] for one in rows), np.int32),
+        array_of((line_of[one[0]] for one in rows), np.int32),
         array_of((column_of[one[1]] for one in rows), np.int32),
     )
     answered = [one[2] == PredictionState.ANSWERED for one in rows]
-    sheet.state[at] = array_of((State.ANSWERED if one else State.FAILED for one in answered), np.int8)
-    sheet.option[at] = array_of((LETTERS.index(one[3]) if one[3] else -1 for one in rows), np.int8)
+    state[at] = array_of((State.ANSWERED if one else State.FAILED for one in answered), np.int8)
+    option[at] = array_of((LETTERS.index(one[3]) if one[3] else -1 for one in rows), np.int8)
+    stated = np.full(shape, np.nan)
+    stated[at] = np.fromiter((np.nan if one[4] is None else one[4] for one in rows), np.float64)
+    n = len(named)
+    sheet.state[first:], sheet.option[first:], sheet.model_confidence[first:] = state[:n], option[:n], stated[:n]
+    return (
+        Repeats(tuple((row_of[run.entry_id], run.number) for run in others), state[n:], option[n:]) if others else None
+    )

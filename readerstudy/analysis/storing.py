@@ -18,12 +18,13 @@ from annotation.version import VERSION
 from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.computing import RULE, compute
 from readerstudy.analysis.marking import gathered
-from readerstudy.analysis.settings import DRAWS, Settings
+from readerstudy.analysis.settings import Settings
 from readerstudy.design.protocol import sha256_of
 from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.design.transitions import may_become
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.statistics.bootstrap import DRAWS
 
 
 def analyse_study(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from readerstudy.analysis.arrays import CHOSEN, LETTERS, READER, TASKS, State, StudyArrays, Voided
 from readerstudy.analysis.scoring import Scored
 from readerstudy.design.rules import CHANCES
+from readerstudy.statistics.calibration import Calibration, calibration
 from readerstudy.statistics.items import discrimination, missed_by_all
 from readerstudy.statistics.proportions import accuracy
 
@@ -32,6 +33,7 @@ def tables_of(arrays: StudyArrays, scored: Scored) -> dict[str, Any]:
         "categories": _by(arrays, scored, "category", about.category),
         "difficulties": _by(arrays, scored, "difficulty", about.difficulty),
         "confidence": _by_confidence(arrays, scored),
+        "calibration": _calibrations(arrays, scored),
         "positions": _by_position(arrays, scored),
     }
 
@@ -61,6 +63,41 @@ def _by_confidence(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
             steps = {str(chance): accuracy(correct[row][said == chance]).as_json() for chance in CHANCES}
             found.append({"name": rater.name, "accuracy": steps})
     return found
+
+
+def _calibrations(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
+    """Of each rater who stated a chance of being right, over all tasks; of a guess, the guess."""
+    correct = scored.correct if scored.guessed is None else scored.guessed
+    found = []
+    for row, rater in enumerate(arrays.raters):
+        stated, levels = stated_chances(arrays, row)
+        if not np.isnan(stated).all():
+            one = calibration(stated, correct[row], arrays.questions.cluster, levels)
+            found.append({"name": rater.name, "kind": rater.kind, **_calibration(one)})
+    return found
+
+
+def stated_chances(arrays: StudyArrays, row: int) -> tuple[NDArray[np.float64], Sequence[int]]:
+    """Percent, nan: none; and the steps that readers choose from, while models say what they like."""
+    if arrays.raters[row].kind == READER:
+        said = arrays.confidence[row].astype(np.float64)
+        return np.where(said > 0, said, np.nan), CHANCES
+    none = np.full(len(arrays.questions), np.nan)
+    return none if arrays.model_confidence is None else arrays.model_confidence[row], ()
+
+
+def _calibration(found: Calibration) -> dict[str, Any]:
+    return {
+        "n": found.brier_score.n,
+        "brier_score": found.brier_score.as_json() | {"se": found.brier_score_se},
+        "brier_reference": found.brier_reference.as_json(),
+        "mean_stated": found.mean_stated.as_json(),
+        "mean_right": found.mean_right.as_json(),
+        "stated_minus_right": found.stated_minus_right.as_json() | {"se": found.stated_minus_right_se},
+        "reliability_bins": [
+            {"mean_stated": one.mean_stated, "right": one.right.as_json()} for one in found.reliability_bins
+        ],
+    }
 
 
 def _by_position(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:

@@ -35,9 +35,11 @@ class BankArrays:
     category: tuple[str, ...]
     cluster: NDArray[np.int32]
     option: NDArray[np.int8]  # 0 to 3, FAILED or MISSING, shape (models, questions)
+    missing_is_wrong: bool = True  # on a bank, so that nobody chooses the questions that count; not in a study
 
     def correct(self) -> NDArray[np.int8]:
-        """1 right, 0 wrong (a failed extraction too), -1 missing and not counted; shape (models, questions)."""
+        """1 right, 0 wrong (a failed extraction too), -1 not counted; shape (models, questions)."""
         right: NDArray[np.int8] = (self.option == self.key[None, :]).astype(np.int8)
-        right[self.option == MISSING] = -1
+        if not self.missing_is_wrong:
+            right[self.option == MISSING] = -1
         return right

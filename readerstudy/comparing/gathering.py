@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,7 +52,7 @@ def gather(bank: QuestionBank) -> BankArrays:
 
 
 def gather_runs(bank: QuestionBank, runs: Sequence[PredictionRun]) -> BankArrays:
-    """An answer to a wording that no longer stands is missing."""
+    """An answer to a wording that no longer stands is missing, and so wrong."""
     current = Revision.objects.in_bank(bank).current()
     rows = list(current.order_by("question__number").values_list("pk", *_ABOUT))
     return _arrays(bank, rows, current.values("pk"), runs)
@@ -62,7 +63,7 @@ def gather_study_runs(study: ReaderStudy, runs: Sequence[PredictionRun]) -> Bank
     cases = StudyCase.objects.filter(study=study, block=Block.MAIN).exclude(voiding__before_unblinding=True)
     columns = [f"revision__{name}" for name in _ABOUT]
     rows = list(cases.order_by("number").values_list("revision_id", *columns))
-    return _arrays(study.bank, rows, cases.values("revision"), runs)
+    return replace(_arrays(study.bank, rows, cases.values("revision"), runs), missing_is_wrong=False)
 
 
 def _arrays(

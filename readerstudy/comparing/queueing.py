@@ -13,6 +13,7 @@ from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
 
 KIND = "compare_models"
+REPEATABILITY = "repeatability"  # see readerstudy.comparing.repeating, which loads scipy
 
 
 def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:

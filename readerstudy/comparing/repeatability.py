@@ -15,6 +15,7 @@ from readerstudy.statistics.proportions import accuracy, clustered_accuracy
 
 PANEL = "All tasks"
 BY_ACCURACY = ("agreement_if_independent", "excess_agreement")  # made from how often the runs are right
+SCORES = ("accuracy", "accuracy_cluster")
 SHOWN = ("percent_agreement", *BY_ACCURACY, "cohen_kappa", "brennan_prediger")
 
 
@@ -43,6 +44,13 @@ def repeatability(arrays: BankArrays, *, seed: int, draws: int = DRAWS) -> dict[
             for pair in found
         ],
     }
+
+
+def without_scores(result: dict[str, Any]) -> dict[str, Any]:
+    """What runs answered, compared with each other alone: nothing in it depends on a key."""
+    runs = [{name: value for name, value in run.items() if name not in SCORES} for run in result["runs"]]
+    pairs = [{name: value for name, value in pair.items() if name not in BY_ACCURACY} for pair in result["pairs"]]
+    return {**result, "runs": runs, "pairs": pairs}
 
 
 def _run(arrays: BankArrays, row: int, correct: NDArray[np.int8], *, clustered: bool) -> dict[str, Any]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
+from datetime import datetime
 from typing import Any
 
-from annotation.models import QuestionBank, User
+from django.utils.translation import gettext as _
+
+from annotation.enums import JobState
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue
+from annotation.models import Job, QuestionBank, User
 from readerstudy.comparing.gathering import gather_runs, gather_study_runs, published_imports
-from readerstudy.comparing.listing import sees_all_models
-from readerstudy.comparing.repeatability import repeatability
-from readerstudy.comparing.showing import pair_without_accuracy, run_coarsely
+from readerstudy.comparing.queueing import REPEATABILITY
+from readerstudy.comparing.repeatability import repeatability, without_scores
+from readerstudy.design.protocol import canonical
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, StudyCase
+from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.results.looking import is_seen
 
 SEED = 1  # where there is no study that has one
-KEPT = 32  # results that a process keeps: a few thousand bytes each
+RULE = "repeatability-2"  # change the name when the same inputs would give other numbers
 
 
 @dataclass(frozen=True)
@@ -53,40 +60,59 @@ def targets_of(runs: Iterable[PredictionRun]) -> list[Repeated]:
     return [Repeated(of[0].bank, of[0].study, tuple(of)) for of in found.values() if len(of) > 1]
 
 
-def repeatability_for(person: User, target: Repeated) -> dict[str, Any]:
-    """Whoever does not see all models sees accuracy on a bank as coarsely as where models are compared."""
-    runs = tuple(run.public_id for run in target.runs)
-    if target.study is None:
-        found = _on_bank(target.bank.pk, runs, tuple(published_imports(target.bank)))
+@dataclass(frozen=True)
+class Repetition:
+    """Where the comparison of some runs stands: ``result`` once it is computed, ``error`` where that failed."""
+
+    result: dict[str, Any] | None = None
+    error: str = ""
+
+
+def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Repetition:
+    """What was computed for these runs; begins to compute it where nobody has.
+
+    Whoever must not know scores on a bank sees how far runs agree, and nothing of how often they are right.
+    """
+    params = _params(target)
+    job = Job.objects.filter(kind=REPEATABILITY, params__inputs=params["inputs"]).order_by("-pk").first()
+    if job is None:
+        enqueue(REPEATABILITY, _("Repeatability on %(name)s") % {"name": target.name[:150]}, params, actor=None, at=at)
+        return Repetition()
+    if job.state in (JobState.QUEUED, JobState.RUNNING):
+        return Repetition()
+    if job.result is None:
+        return Repetition(error=job.error or job.get_state_display())
+    is_whole = target.study is not None or knows_scores(person)
+    return Repetition(job.result if is_whole else without_scores(job.result))
+
+
+def run_repeatability(progress: Progress, params: Params) -> Result:
+    """The handler. Neither runs nor revisions ever change; what stands for the rest is part of the inputs."""
+    progress.report(0, 1)
+    runs = PredictionRun.objects.filter(public_id__in=params["runs"]).select_related("entry").order_by("number")
+    if params["study"]:
+        study = ReaderStudy.objects.select_related("bank").get(pk=params["study"])
+        found = repeatability(gather_study_runs(study, list(runs)), seed=study.seed)
     else:
-        found = _on_study(target.study.pk, runs, _voided(target.study))
-    if target.study is not None or sees_all_models(person):
-        return found
-    return {
-        **found,
-        "runs": [run_coarsely(one, n=found["n"]) for one in found["runs"]],
-        "pairs": [pair_without_accuracy(one) for one in found["pairs"]],
+        bank = QuestionBank.objects.get(pk=params["bank"])
+        found = repeatability(gather_runs(bank, list(runs)), seed=SEED)
+    progress.report(1, 1)
+    return found
+
+
+def _params(target: Repeated) -> Params:
+    """What the job reads; ``inputs`` is another one as soon as runs, questions, voided cases or the rule are."""
+    read = {
+        "rule": RULE,
+        "bank": target.bank.pk,
+        "study": target.study.pk if target.study else None,
+        "runs": [run.public_id for run in target.runs],
+        "changes": _voided(target.study) if target.study else published_imports(target.bank),
     }
+    inputs = hashlib.sha256(canonical(read).encode()).hexdigest()
+    return {"inputs": inputs, "bank": read["bank"], "study": read["study"], "runs": read["runs"]}
 
 
-@lru_cache(maxsize=KEPT)
-def _on_bank(bank: int, runs: tuple[str, ...], imports: tuple[str, ...]) -> dict[str, Any]:
-    """Neither runs nor revisions ever change: right for as long as the same imports are published."""
-    arrays = gather_runs(QuestionBank.objects.get(pk=bank), _in_order(runs))
-    return repeatability(arrays, seed=SEED)
-
-
-@lru_cache(maxsize=KEPT)
-def _on_study(pk: int, runs: tuple[str, ...], voided: tuple[int, ...]) -> dict[str, Any]:
-    """The cases of a study whose results were seen never change, but for what is voided before."""
-    study = ReaderStudy.objects.select_related("bank").get(pk=pk)
-    return repeatability(gather_study_runs(study, _in_order(runs)), seed=study.seed)
-
-
-def _voided(study: ReaderStudy) -> tuple[int, ...]:
+def _voided(study: ReaderStudy) -> list[int]:
     voided = StudyCase.objects.filter(study=study, voiding__before_unblinding=True)
-    return tuple(voided.order_by("pk").values_list("pk", flat=True))
-
-
-def _in_order(runs: tuple[str, ...]) -> list[PredictionRun]:
-    return list(PredictionRun.objects.filter(public_id__in=runs).select_related("entry").order_by("number"))
+    return list(voided.order_by("pk").values_list("pk", flat=True))

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from readerstudy.results.stored import Json
-from readerstudy.results.tables import Breakdown
+from readerstudy.results.tables import Breakdown, without_flags
+from readerstudy.statistics.results import CLUSTERS_IGNORED
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class ModelRow:
 
     model: Json
     failed_share: float | None  # of the questions that the run holds
+    task_mean: Json  # without the caution that the table says of all rows
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,10 @@ class BandRow:
 
 
 def model_rows(result: Json) -> list[ModelRow]:
-    return [ModelRow(one, _failed_share(one, result["n"])) for one in result["models"]]
+    return [
+        ModelRow(one, _failed_share(one, result["n"]), without_flags(one["accuracy_task_mean"], {CLUSTERS_IGNORED}))
+        for one in result["models"]
+    ]
 
 
 def _failed_share(model: Json, n: int) -> float | None:

@@ -12,6 +12,7 @@ import io
 import json
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -34,8 +35,8 @@ from readerstudy.demonstration.refusing import FinishedStudyRefused
 from readerstudy.demonstration.small_exams import VIEW, SmallExam, records_of_one_view, small_exams, small_picture
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.plan import Plan
-from readerstudy.design.rules import AnalysisPlan, Rules
+from readerstudy.design.plan import N_READERS, Plan
+from readerstudy.design.rules import Rules, proposed_analysis
 from readerstudy.design.studies import close_study
 from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
@@ -48,6 +49,7 @@ STUDY = "Finished reader study (simulated)"
 N_CASES = 200
 ATTRIBUTION = "made by this program"
 UNREVIEWED = "Simulated: the key follows from what the simulated chest shows. No radiologist reviewed the question."
+MARGIN_REASON = "Simulated reason: half of the difference between the best and the weakest reader."
 BEFORE = "Simulated reason: two options are right."
 AFTERWARDS = "Simulated reason: the key is disputed."
 
@@ -130,7 +132,7 @@ def _frozen(bank: QuestionBank, *, coordinator: User, at: datetime) -> ReaderStu
         seed=7,
         draw={"n": min(N_CASES, bank.questions.count()), "accepted_because": UNREVIEWED},
         rules=Rules(confidence=True, several_per_patient=True),
-        analysis=AnalysisPlan(margin=0.1),
+        analysis=replace(proposed_analysis(N_READERS), margin=0.1, margin_reason=MARGIN_REASON),
         instructions="Everything here is simulated: images, questions, readers, models and their answers.",
         contact=coordinator.email,
     )

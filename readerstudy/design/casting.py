@@ -10,7 +10,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.models import QuestionBank, User
+from annotation.ingest.completeness import images_of_exams
+from annotation.models import QuestionBank, Revision, User
+from annotation.slugs import listed
 from readerstudy.design.drawing import Candidate, Drawing, DrawRefused, DrawRequest, draw
 from readerstudy.design.drawn import drawn_document
 from readerstudy.design.naming import Name, find_revisions
@@ -21,7 +23,7 @@ from readerstudy.enums import Block
 from readerstudy.models import CaseSet, ReaderStudy, StudyCase
 
 ALL_CASES = "All cases"
-SHOWN_NAMES, SHOWN_SIGNS = 10, 80  # so many names stand in a refusal, and so much of each
+AT_ONCE = 500  # ids in one query
 
 
 @dataclass(frozen=True)
@@ -112,16 +114,17 @@ def list_cases(
 ) -> None:
     """Make these questions the cases of a draft, in this order, in one set. Raises StudyRefused, naming what is wrong.
 
-    The reason stands with every question that reviews do not accept.
+    The reason stands with every question that reviews do not accept, or whose exam lost an image.
     """
     hold_study(study)
     check_draft(study)
     found = resolve(study.bank, [*names, *practice])
-    verdicts = verdicts_on(study.bank)
+    verdicts, lost = verdicts_on(study.bank), _n_removed(list(found.values()))
 
     def chosen(name: Name) -> Chosen:
         pk = found[name]
-        return Chosen(pk, "" if is_accepted(verdicts.get(pk)) else accepted_because)
+        needs_none = is_accepted(verdicts.get(pk)) and pk not in lost
+        return Chosen(pk, "" if needs_none else accepted_because)
 
     numbers = range(1, len(names) + 1)
     store_cast(study, Cast([chosen(n) for n in names], [chosen(n) for n in practice], [(ALL_CASES, numbers)]))
@@ -149,12 +152,13 @@ def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
     return found
 
 
-def listed(names: Sequence[str]) -> str:
-    """The first names, and how many more there are."""
-    more = len(names) - SHOWN_NAMES
-    return ", ".join(name[:SHOWN_SIGNS] for name in names[:SHOWN_NAMES]) + (
-        _(" and %(n)s more") % {"n": more} if more > 0 else ""
-    )
+def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
+    """Of these revisions those whose exam lost images that somebody removed: how many."""
+    chunks = (revisions[start : start + AT_ONCE] for start in range(0, len(revisions), AT_ONCE))
+    rows = [Revision.objects.filter(pk__in=chunk).values_list("pk", "question__exam_id") for chunk in chunks]
+    exam_of = {pk: exam for chunk in rows for pk, exam in chunk}
+    images = images_of_exams(list(exam_of.values()))
+    return {pk: len(images[exam].removed) for pk, exam in exam_of.items() if images[exam].removed}
 
 
 def store_cast(study: ReaderStudy, cast: Cast) -> None:
@@ -172,6 +176,9 @@ def store_cast(study: ReaderStudy, cast: Cast) -> None:
         for block, chosen in blocks
         for number, one in enumerate(chosen, 1)
     ]
+    lost = _n_removed([row.revision_id for row in rows if row.accepted_because])
+    for row in rows:
+        row.n_lost = lost.get(row.revision_id, 0)
     StudyCase.objects.bulk_create(rows, batch_size=1000)
     pk_of = {row.number: row.pk for row in rows if row.block == Block.MAIN}
     _store_sets(study, [(name, [pk_of[number] for number in numbers]) for name, numbers in cast.sets])

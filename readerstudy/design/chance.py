@@ -23,6 +23,7 @@ class Purpose(IntEnum):
     SQUARE = 5
     SEGMENT = 6
     OPTIONS = 7
+    WAYS = 8
 
 
 def branch(seed: int, *path: int) -> int:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 
@@ -12,14 +11,27 @@ from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
 from annotation.enums import ImageState
-from annotation.models import Image, Revision
-from readerstudy.design.casting import listed
+from annotation.ingest.completeness import ExamImages, images_of_exams
+from annotation.models import Revision
+from annotation.slugs import listed
+from readerstudy.design.plan_choices import PARTS
 from readerstudy.design.planned_pairs import GROUPS, Pair, folded
+from readerstudy.design.planned_runs import PlannedRun
 from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
-from readerstudy.design.rules import RulesRefused, read_analysis, read_rules
-from readerstudy.design.shown import shown_hashes
+from readerstudy.design.rules import (
+    FEW_READERS,
+    RANDOM_BOTH,
+    RulesRefused,
+    check_margin_reason,
+    known_inference,
+    proposed_inference,
+    read_analysis,
+    read_rules,
+    with_choices,
+)
+from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState
-from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, StudyCase
+from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, ShownImage, StudyCase
 
 
 class Place(StrEnum):
@@ -31,29 +43,31 @@ class Place(StrEnum):
     RULES = "rules"
 
 
-def problems_of(study: ReaderStudy) -> list[str]:
+def problems_of(study: ReaderStudy, *, read_elsewhere: bool = False) -> list[str]:
     """Why the study cannot be frozen: sentences, none when it can."""
-    return [sentence for _place, sentence in problems_by_place(study)]
+    return [sentence for _place, sentence in problems_by_place(study, read_elsewhere=read_elsewhere)]
 
 
-def problems_by_place(study: ReaderStudy) -> list[tuple[Place, str]]:
-    """The same, each with the place where it is mended."""
+def problems_by_place(study: ReaderStudy, *, read_elsewhere: bool = False) -> list[tuple[Place, str]]:
+    """The same, each with the place where it is mended. A study whose readings were made elsewhere needs no images."""
     cases = [*_case_problems(study), *_patient_problems(study)]
+    if not read_elsewhere:
+        cases += problems_of_images(study)
     return [*_design_problems(study), *((Place.CASES, sentence) for sentence in cases)]
 
 
 def hindrances_of(study: ReaderStudy) -> list[str]:
-    """Why nobody could read it: images that are missing, and, once frozen, that are not those of the protocol."""
+    """Why nobody could read a frozen study: images that cannot be seen, or are not those of the protocol any more."""
     found = []
     cases = list(_cases(study))
-    missing = cases_without_images(cases)
+    kept = shown_as_frozen(cases)
+    missing = [case for case in cases if _is_missing(kept[case.pk])]
     if missing:
-        found.append(
-            _("Images are missing, or nobody may see them yet, in these cases: %(names)s.")
-            % {"names": listed([named_case(case) for case in missing])}
-        )
-    now = shown_hashes(study, cases)
-    other = [case for case in cases if case.shown_sha256 not in ("", now[case.pk]) and case not in missing]
+        found.append(_missing_images(missing, len(cases)))
+    there = [case for case in cases if case not in missing]
+    changed = changed_pixels(image for case in there for image in kept[case.pk].images)
+    changed |= {case.pk for case in there if _came_late(kept[case.pk]) or not is_as_hashed(case, kept[case.pk])}
+    other = [case for case in there if case.pk in changed]
     if other:
         found.append(
             _(
@@ -84,11 +98,30 @@ def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
     unknown = _unknown_in_pairs(study)
     if unknown:
         sentence = _(
-            "No model that is listed has these names of the planned pairs so far: %(names)s. A name that no model or "
-            "reader has when the study is analysed gives no result."
+            "No model that is listed has these names of the planned pairs or runs so far: %(names)s. A name "
+            "that no model or reader has when the study is analysed gives no result."
         )
         notes.append(sentence % {"names": listed(unknown)})
-    return [*notes, *hindrances_of(study)]
+    return [*notes, *_lost_with_reason(study), *_plan_notes(study)]
+
+
+def _plan_notes(study: ReaderStudy) -> list[str]:
+    """Where the program reads the plan otherwise than its author may think, or would propose another."""
+    try:
+        plan = read_analysis(study.analysis)
+    except RulesRefused:
+        return []
+    if own := with_choices(plan).own_words:
+        sentence = _("The result will be post hoc: these parts of the plan are in words of their own: %(names)s.")
+        return [sentence % {"names": listed([_(PARTS[part]) for part in own])}]
+    proposed = proposed_inference(study.n_readers)
+    if known_inference(plan.inference) == proposed:
+        return []
+    if proposed == RANDOM_BOTH:
+        sentence = _("With %(least)s readers or more the program proposes: %(proposed)s. The plan names: %(named)s.")
+    else:
+        sentence = _("With fewer than %(least)s readers the program proposes: %(proposed)s. The plan names: %(named)s.")
+    return [sentence % {"least": FEW_READERS, "proposed": proposed, "named": plan.inference}]
 
 
 def planned_pairs_of(study: ReaderStudy) -> tuple[Pair, ...]:
@@ -99,12 +132,21 @@ def planned_pairs_of(study: ReaderStudy) -> tuple[Pair, ...]:
         return ()
 
 
+def planned_runs_of(study: ReaderStudy) -> tuple[PlannedRun, ...]:
+    """The same of the runs that stand for models."""
+    try:
+        return read_analysis(study.analysis).runs
+    except RulesRefused:
+        return ()
+
+
 PSEUDONYM = re.compile(r"r[0-9]+")  # as readers get them in the order of joining
 
 
 def _unknown_in_pairs(study: ReaderStudy) -> list[str]:
     """Names that no listed model has and readers do not get: a slip, a model to come, or a reader elsewhere."""
     names = dict.fromkeys(name for pair in planned_pairs_of(study) for name in pair if name not in GROUPS)
+    names |= dict.fromkeys(name for name, _run in planned_runs_of(study))
     if not names:
         return []
     entries = ModelEntry.objects.filter(state=EntryState.LISTED).values_list("name", "version")
@@ -112,15 +154,55 @@ def _unknown_in_pairs(study: ReaderStudy) -> list[str]:
     return [name for name in names if folded(name) not in known and not PSEUDONYM.fullmatch(folded(name))]
 
 
-def cases_without_images(cases: Iterable[StudyCase]) -> list[StudyCase]:
-    """Cases whose exam has no image, or one that is not available; an image that a person removed is not missed."""
-    by_exam = defaultdict(list)
-    cases = list(cases)
-    exams = {case.revision.question.exam_id for case in cases}
-    for exam, state in Image.objects.filter(exam__in=exams).values_list("exam_id", "state"):
-        if state != ImageState.REMOVED:
-            by_exam[exam].append(state == ImageState.AVAILABLE)
-    return [case for case in cases if not all(by_exam[case.revision.question.exam_id] or [False])]
+def problems_of_images(study: ReaderStudy) -> list[str]:
+    """Why its readers would not see what its questions are about: images that are not there, or were removed."""
+    cases = list(_cases(study))
+    by_exam = images_of_exams([case.revision.question.exam_id for case in cases])
+    images = {case.pk: by_exam[case.revision.question.exam_id] for case in cases}
+    missing = [case for case in cases if images[case.pk].is_waiting]
+    lost = [case for case in cases if len(images[case.pk].removed) > case.n_lost and case not in missing]
+    found = [_missing_images(missing, len(cases))] if missing else []
+    if lost:
+        sentence = _("Images of these cases were removed: %(names)s. Choose other cases, or list these with a reason.")
+        found.append(sentence % {"names": _lost_in_words(lost, images)})
+    return found
+
+
+def _missing_images(cases: Sequence[StudyCase], n_all: int) -> str:
+    return _("Images are missing, or nobody may see them yet, in %(n)s of %(all)s cases: %(names)s.") % {
+        "n": len(cases),
+        "all": n_all,
+        "names": listed([named_case(case) for case in cases]),
+    }
+
+
+def _lost_in_words(cases: Iterable[StudyCase], images: Mapping[int, ExamImages]) -> str:
+    return listed([f"{named_case(case)} ({', '.join(images[case.pk].removed)})" for case in cases])
+
+
+def _lost_with_reason(study: ReaderStudy) -> list[str]:
+    cases = [case for case in _cases(study) if case.n_lost]
+    if not cases:
+        return []
+    by_exam = images_of_exams([case.revision.question.exam_id for case in cases])
+    images = {case.pk: by_exam[case.revision.question.exam_id] for case in cases}
+    sentence = _("These cases are used, with a reason, although an image was removed: %(names)s.")
+    return [sentence % {"names": _lost_in_words(cases, images)}]
+
+
+def _is_missing(shown: Shown) -> bool:
+    """Whether a frozen case has an image that cannot be seen, but for those that were gone when it was frozen."""
+    gone = {ImageState.AVAILABLE, ImageState.REMOVED}
+    missed = [one for one in shown.images if one.image.state not in gone or _was_removed(one)]
+    return bool(missed) or not any(one.image.state == ImageState.AVAILABLE for one in shown.images)
+
+
+def _was_removed(one: ShownImage) -> bool:
+    return one.image.state == ImageState.REMOVED and bool(one.frozen["renditions"])
+
+
+def _came_late(shown: Shown) -> bool:
+    return any(one.image.state == ImageState.AVAILABLE and not one.frozen["renditions"] for one in shown.images)
 
 
 def _cases(study: ReaderStudy) -> Iterable[StudyCase]:
@@ -137,10 +219,13 @@ def _design_problems(study: ReaderStudy) -> list[tuple[Place, str]]:
         sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": study.bank.name}
         found.append((Place.BANK, sentence))
     try:
-        rules = read_rules(study.rules)
-        read_analysis(study.analysis)
+        rules, plan = read_rules(study.rules), read_analysis(study.analysis)
     except RulesRefused as refusal:
         return [*found, (Place.RULES, _("The rules cannot be read: %(why)s") % {"why": refusal})]
+    try:
+        check_margin_reason(plan)
+    except RulesRefused as refusal:
+        found.append((Place.RULES, _("The margin has no reason. %(why)s") % {"why": _(str(refusal))}))
     n_practice = study.cases.filter(block=Block.PRACTICE).count()
     if rules.practice_pass is not None and rules.practice_pass > n_practice:
         sentence = _("%(n)s right practice answers are asked for, and there are %(held)s practice cases.")

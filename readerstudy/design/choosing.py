@@ -13,6 +13,7 @@ from annotation.models import Revision, User
 from readerstudy.design.casting import draw_cases, list_cases, preview_draw, resolve
 from readerstudy.design.drafting import update_rules, update_seed
 from readerstudy.design.drawing import Candidate, CellCount, DrawRequest, cell_counts
+from readerstudy.design.naming import Name
 from readerstudy.design.pool import candidates_among, is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.poolcounts import pool_cells
 from readerstudy.design.protocol import canonical, sha256_of
@@ -24,12 +25,12 @@ from readerstudy.models import ReaderStudy, StudyCase
 
 @dataclass(frozen=True, kw_only=True)
 class Wanted:
-    """What to take: ``numbers`` of questions in the bank, or, without any, what the request draws."""
+    """What to take: questions by own id or number, or, without any, what the request draws."""
 
     seed: int
     request: DrawRequest
-    numbers: tuple[int, ...] = ()
-    practice: tuple[int, ...] = ()
+    names: tuple[Name, ...] = ()
+    practice: tuple[Name, ...] = ()
     accepted_because: str = ""
 
 
@@ -53,7 +54,7 @@ class Choice:
 
 def preview_choice(study: ReaderStudy, wanted: Wanted) -> Choice:
     """What would be stored. Raises StudyRefused."""
-    if wanted.numbers:
+    if wanted.names:
         return _listed(study, wanted)
     drawing = preview_draw(study.bank, wanted.request, seed=wanted.seed, accepted_because=wanted.accepted_because)
     sets = [[place + 1 for place in places] for places in drawing.sets]
@@ -61,10 +62,10 @@ def preview_choice(study: ReaderStudy, wanted: Wanted) -> Choice:
 
 
 def _listed(study: ReaderStudy, wanted: Wanted) -> Choice:
-    found = resolve(study.bank, [*wanted.numbers, *wanted.practice])
+    found = resolve(study.bank, [*wanted.names, *wanted.practice])
     by_revision = {one.revision_id: one for one in candidates_among(Revision.objects.all(), list(found.values()))}
-    main = [by_revision[found[number]] for number in wanted.numbers]
-    practice = [by_revision[found[number]] for number in wanted.practice]
+    main = [by_revision[found[name]] for name in wanted.names]
+    practice = [by_revision[found[name]] for name in wanted.practice]
     counts = cell_counts(main)
     pool = pool_cells(study.bank)
     cells = [CellCount(*cell, pool[cell].n, n) for cell, n in counts.items()]
@@ -107,9 +108,9 @@ def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User |
     rules = replace(read_rules(study.rules), several_per_patient=wanted.request.several_per_patient)
     update_rules(study, rules, actor=actor, at=at)
     because = wanted.accepted_because
-    if wanted.numbers:
+    if wanted.names:
         update_seed(study, wanted.seed, actor=actor, at=at)
-        names = {"names": list(wanted.numbers), "practice": list(wanted.practice)}
+        names = {"names": list(wanted.names), "practice": list(wanted.practice)}
         list_cases(study, **names, actor=actor, at=at, accepted_because=because)
     else:
         draw_cases(study, wanted.request, actor=actor, at=at, seed=wanted.seed, accepted_because=because)

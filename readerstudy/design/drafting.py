@@ -13,7 +13,7 @@ from annotation.audit.recording import record
 from annotation.models import User
 from annotation.sampling.drawing import SEED_MAX
 from readerstudy.design.creating import check_contact, check_name
-from readerstudy.design.rules import AnalysisPlan, Rules
+from readerstudy.design.rules import AnalysisPlan, Rules, proposed_inference
 from readerstudy.design.studies import StudyRefused, check_draft, hold_study
 from readerstudy.enums import Aid, Information
 from readerstudy.models import Arm, ReaderStudy
@@ -33,10 +33,16 @@ def update_analysis(study: ReaderStudy, analysis: AnalysisPlan, *, actor: User |
 
 @transaction.atomic
 def update_readers(study: ReaderStudy, *, n_readers: int, n_orders: int = 0, actor: User | None, at: datetime) -> None:
-    """How many readers are invited, and how many orders are drawn for each set (0: twice the readers)."""
+    """How many readers are invited, and how many orders are drawn for each set (0: twice the readers).
+
+    A plan that names the inference proposed for the readers so far goes on to name the one that is proposed.
+    """
     if not 1 <= n_readers <= 500 or not 0 <= n_orders <= 2000:
         raise StudyRefused(_("A study has 1 to 500 readers and at most 2000 orders."))
-    _change(study, {"n_readers": n_readers, "n_orders": n_orders}, "readers", actor=actor, at=at)
+    values: dict[str, Any] = {"n_readers": n_readers, "n_orders": n_orders}
+    if study.analysis.get("inference") == proposed_inference(study.n_readers):
+        values["analysis"] = study.analysis | {"inference": proposed_inference(n_readers)}
+    _change(study, values, "readers", actor=actor, at=at)
 
 
 @transaction.atomic

@@ -10,12 +10,12 @@ from annotation.models import AnswerKey
 from readerstudy.design.chance import Purpose, branch
 from readerstudy.design.options import LETTERS, in_order, shown_order
 from readerstudy.design.rules import Rules, read_rules
-from readerstudy.design.shown import information_of
-from readerstudy.enums import Block
+from readerstudy.design.shown import Shown, shown_as_frozen, shown_now, views_of
+from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
 from readerstudy.reading.armed import Standing
 from readerstudy.reading.practice import Feedback
-from readerstudy.reading.showing import ShownPlace, ShownState, views_of
+from readerstudy.reading.showing import ShownPlace, ShownState
 
 MOST_MAIN = 10  # cases of the main block that a dry run shows
 SESSION = "dry-run"
@@ -85,26 +85,30 @@ def _name(place: int) -> str:
 
 
 def _shown(run: DryRun, places: Sequence[int], start: int) -> list[ShownPlace]:
-    revisions = [run.cases[place].revision for place in places]
-    told = information_of(run.study, revisions)
-    views = views_of([revision.question.exam_id for revision in revisions])
-    return [
-        ShownPlace(
-            id=_name(place),
-            position=place - start + 1,
-            stem=revision.stem,
-            options=in_order(_order(run, run.cases[place]), revision.options),
-            views=views.get(revision.question.exam_id, []),
-            information=_as_told(told.get(revision.pk)),
-            opened=False,
-            painted=False,
-            choice="",
-            choice_sequence=0,
-            seconds_left=None,
-            break_before=run.rules.has_break_before(run.cases[place].block, place - start + 1),
-        )
-        for place, revision in zip(places, revisions, strict=True)
-    ]
+    cases = [run.cases[place] for place in places]
+    shown = shown_now(run.study, cases) if run.study.state == StudyState.DRAFT else shown_as_frozen(cases)
+    return [_place(run, place, start, shown[case.pk]) for place, case in zip(places, cases, strict=True)]
+
+
+def _place(run: DryRun, place: int, start: int, shown: Shown) -> ShownPlace:
+    case = run.cases[place]
+    views = views_of([(one.image_id, one.image.state, one.frozen) for one in shown.images])
+    return ShownPlace(
+        id=_name(place),
+        position=place - start + 1,
+        stem=case.revision.stem,
+        options=in_order(_order(run, case), case.revision.options),
+        views=views.shown,
+        withheld=views.withheld,
+        information=_as_told(shown.information),
+        opened=False,
+        painted=False,
+        choice="",
+        choice_sequence=0,
+        seconds_left=None,
+        break_before=run.rules.has_break_before(case.block, place - start + 1),
+        begins=0 < run.n_practice == place,
+    )
 
 
 def _order(run: DryRun, case: StudyCase) -> str:

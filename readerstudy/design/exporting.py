@@ -13,6 +13,7 @@ from annotation.models import User
 from readerstudy.design.creating import plan_of
 from readerstudy.design.freezing import opening_of
 from readerstudy.design.plan import plan_document
+from readerstudy.design.vetoing import note_study_keys
 from readerstudy.models import ReaderStudy
 
 
@@ -26,6 +27,7 @@ def export_protocol(study: ReaderStudy, *, actor: User | None, at: datetime) -> 
     opening = opening_of(study)
     if opening is not None:
         document["opening"] = dict(opening)
+        note_study_keys(study, actor=actor, at=at)
     facts = {"protocol_sha256": study.protocol_sha256, "opened": opening is not None}
     record("study.protocol_exported", actor=actor, at=at, subject=study, facts=facts)
     return document

@@ -19,16 +19,17 @@ from readerstudy.design.chance import Purpose, branch
 from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import plan_of
 from readerstudy.design.drawn import cells_of
+from readerstudy.design.forecasting import forecast_document
 from readerstudy.design.indications import FROZEN, READ, check_indications_read
 from readerstudy.design.options import LETTERS, shown_order
 from readerstudy.design.ordering import RULE, draw_orders, group_size, orders_needed
 from readerstudy.design.plan import plan_document
 from readerstudy.design.protocol import FORMAT, canonical, commitment, sha256_of
-from readerstudy.design.rules import Rules, read_analysis, read_rules
-from readerstudy.design.shown import shown_hashes
+from readerstudy.design.rules import Rules, read_analysis, read_rules, with_choices
+from readerstudy.design.shown import hash_of, shown_now
 from readerstudy.design.studies import StudyRefused, check_draft, check_not_archived, hold_study
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, StudyCase
+from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, ShownImage, StudyCase
 
 _PLACE = ("public_id", "order_id", "block", "position", "case_id", "options")
 
@@ -41,20 +42,23 @@ def freeze_study(
     at: datetime,
     seen: str = "",
     indications_read: str = "",
+    read_elsewhere: bool = False,
     salt: str = "",
 ) -> ReaderStudy:
     """From now on nothing of the design changes. Raises StudyRefused with everything that is in the way.
 
-    Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash.
+    Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash and
+    with what was forecast, under which assumptions, and who made them.
     ``seen``: the hash of the design that the actor looked at; where another stands by now, it is refused.
     ``indications_read`` is the actor's statement that those with this hash were read and none gives an answer away;
-    where the arm shows indications it is needed. ``salt`` is for tests; otherwise it is made here.
+    where the arm shows indications it is needed. ``read_elsewhere``: its readings are imported, so that nobody misses
+    images that are not here; it opens only with all of them. ``salt`` is for tests; otherwise it is made here.
     """
     hold_study(study)
     QuestionBank.objects.select_for_update().get(pk=study.bank_id)
     check_draft(study)
     check_not_archived(study)
-    problems = problems_of(study)
+    problems = problems_of(study, read_elsewhere=read_elsewhere)
     if problems:
         raise StudyRefused(" ".join(problems))
     if seen and seen != design_sha256(study):
@@ -62,17 +66,22 @@ def freeze_study(
             _("Somebody changed the design since you opened this page. Look at it again; it was not frozen.")
         )
     were_read = check_indications_read(study, indications_read)
-    cases = _hash_cases(study)
+    cases = keep_shown(study)
     study.n_orders = orders_needed(study.n_readers, study.n_orders)
-    _store_orders(study, cases)
+    study.analysis = with_choices(read_analysis(study.analysis)).as_json()
+    rule = order_rule_of(study)
+    _store_orders(study, cases, rule)
     study.keys_salt = salt or secrets.token_hex(32)
-    statement = {"indications_read_at": at.isoformat()} if were_read else {}
-    study.protocol = canonical({**protocol_of(study, cases), **statement})
+    statement: dict[str, Any] = {"indications_read_at": at.isoformat()} if were_read else {}
+    if read_elsewhere:
+        statement["read_elsewhere"] = True
+    promised = {"forecast": forecast_document(study, actor=actor, at=at)}
+    study.protocol = canonical({**protocol_of(study, cases), **statement, **promised})
     study.protocol_sha256 = sha256_of(study.protocol)
     study.state, study.frozen_at = StudyState.FROZEN, at
-    columns = ["n_orders", "keys_salt", "protocol", "protocol_sha256", "state", "frozen_at"]
+    columns = ["n_orders", "analysis", "keys_salt", "protocol", "protocol_sha256", "state", "frozen_at"]
     study.save(update_fields=columns)
-    facts = {"protocol_sha256": study.protocol_sha256, "n_cases": len(cases), "n_orders": study.n_orders, "rule": RULE}
+    facts = {"protocol_sha256": study.protocol_sha256, "n_cases": len(cases), "n_orders": study.n_orders, "rule": rule}
     record(FROZEN, actor=actor, at=at, subject=study, facts={**facts, READ: True} if were_read else facts)
     return study
 
@@ -82,16 +91,30 @@ def design_sha256(study: ReaderStudy) -> str:
     return sha256_of(canonical(plan_document(plan_of(study))))
 
 
-def _hash_cases(study: ReaderStudy) -> list[StudyCase]:
+def keep_shown(study: ReaderStudy) -> list[StudyCase]:
+    """Store what each case shows its readers, with its hash: from now on they get this."""
     cases = list(study.cases.select_related("revision__question").order_by("block", "number"))
-    hashes = shown_hashes(study, cases)
+    shown = shown_now(study, cases)
     for case in cases:
-        case.shown_sha256 = hashes[case.pk]
-    StudyCase.objects.bulk_update(cases, ["shown_sha256"], batch_size=500)
+        case.information = shown[case.pk].information
+        case.shown_sha256 = hash_of(case, shown[case.pk])
+    StudyCase.objects.bulk_update(cases, ["information", "shown_sha256"], batch_size=500)
+    ShownImage.objects.bulk_create((one for case in cases for one in shown[case.pk].images), batch_size=500)
     return cases
 
 
-def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase]) -> None:
+def order_rule_of(study: ReaderStudy) -> str:
+    """Of a copy the rule that drew the orders of what it copies: the same design and seed have the same orders."""
+    copied = study.copy_of
+    while copied is not None:
+        drawn_by = copied.orders.values_list("rule", flat=True).first()
+        if drawn_by:
+            return drawn_by
+        copied = copied.copy_of
+    return RULE
+
+
+def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase], rule: str) -> None:
     """The practice block first, the same for everybody, then the main block of the set in the order drawn."""
     arm, rules = study.arms.get(), read_rules(study.rules)
     by_number = {case.number: case for case in cases if case.block == Block.MAIN}
@@ -100,9 +123,11 @@ def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase]) -> None:
     group = group_size(study.n_readers, len(sets))
     for case_set in sets:
         numbers = list(case_set.cases.values_list("number", flat=True))
-        drawn = draw_orders(numbers, n_orders=study.n_orders, group=group, seed=study.seed, stream=case_set.number)
+        drawn = draw_orders(
+            numbers, n_orders=study.n_orders, group=group, seed=study.seed, stream=case_set.number, rule=rule
+        )
         orders = PresentationOrder.objects.bulk_create(
-            PresentationOrder(study=study, arm=arm, case_set=case_set, number=number, rule=RULE)
+            PresentationOrder(study=study, arm=arm, case_set=case_set, number=number, rule=rule)
             for number in range(1, study.n_orders + 1)
         )
         places = [
@@ -144,7 +169,7 @@ def protocol_of(study: ReaderStudy, cases: Sequence[StudyCase]) -> dict[str, Any
             }
             for one in study.sets.order_by("number")
         ],
-        "order_rule": {"name": RULE, "group": group_size(study.n_readers, study.sets.count())},
+        "order_rule": {"name": order_rule_of(study), "group": group_size(study.n_readers, study.sets.count())},
         "orders": _order_entries(study),
         "n_readers": study.n_readers,
         "n_orders": study.n_orders,

@@ -6,17 +6,18 @@ from collections.abc import Sequence
 
 from django.utils.translation import gettext as _
 
-from readerstudy.design.casting import listed, resolve
-from readerstudy.design.creating import find_bank
+from annotation.models import QuestionBank
+from annotation.slugs import listed
+from readerstudy.design.casting import resolve
 from readerstudy.design.naming import Name
 from readerstudy.design.plan import Plan, PlannedCase
 from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
-from readerstudy.design.rules import Rules
+from readerstudy.design.rules import Rules, proposed_analysis
 from readerstudy.design.studies import StudyRefused
 
 
 def plan_of_list(
-    bank_name: str,
+    bank: QuestionBank,
     names: Sequence[Name],
     *,
     name: str,
@@ -32,7 +33,6 @@ def plan_of_list(
     all accept it needs ``accept_reason``. Where a patient has several of the questions, the rules allow it: whoever
     lists cases has chosen them.
     """
-    bank = find_bank(bank_name)
     found = resolve(bank, [*names, *practice])
     verdicts = verdicts_on(bank)
     accepted = {one for one in found if is_accepted(verdicts.get(found[one]))}
@@ -55,5 +55,6 @@ def plan_of_list(
         cases=tuple(planned(one) for one in names),
         practice=tuple(planned(one) for one in practice),
         rules=Rules(several_per_patient=bool(several)),
+        analysis=proposed_analysis(n_readers),
         n_readers=n_readers,
     )

@@ -1,8 +1,11 @@
-"""Which question or case a file means: by its key at the source, or by its number in the bank."""
+"""Which question or case a file means: by its own id (that of the imported file), or by its number in the bank."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from django.utils.translation import gettext as _
 
 from annotation.models import Question, QuestionBank, Revision
 from annotation.questionbank.known import AT_ONCE, questions_with_keys
@@ -11,6 +14,44 @@ from readerstudy.models import ReaderStudy, StudyCase
 Name = int | str
 MOST_NUMBER = 2**31 - 1
 LONGEST_NUMBER = 20  # digits, zeros before it included
+MOST_LISTED = 100_000  # questions of one list, those of its ranges included
+_between = re.compile(r"[\s,;]+")
+_range = re.compile(r"#?(\d{1,9})(?:-|–|\.\.)#?(\d{1,9})", re.ASCII)
+_numbered = re.compile(r"#(\d{1,9})", re.ASCII)
+
+
+class ListRefused(ValueError):
+    """A list of questions cannot be read; the sentence says which part of it."""
+
+
+def listed_names(bank: QuestionBank, lines: Sequence[str]) -> list[Name]:
+    """The questions that a list names, in its order: ids of the imported file, numbers, and ranges of numbers.
+
+    A line that is an id stands for that question; any other line is split at commas, semicolons and blanks into ids,
+    numbers and ranges such as 12-40. What is an id is never read as a number: "#12" is always the number.
+    Whether the bank has what is named is for find_revisions to say. Raises ListRefused.
+    """
+    whole = [line.strip() for line in lines if line.strip()]
+    words = {word for line in whole for word in _between.split(line)}
+    ids = questions_with_keys(bank.pk, {*whole, *words}).keys()
+    names: list[Name] = []
+    for line in whole:
+        for word in [line] if line in ids else filter(None, _between.split(line)):
+            names += [word] if word in ids else _numbers_in(word)
+            if len(names) > MOST_LISTED:
+                raise ListRefused(_("The list names more than %(n)d questions.") % {"n": MOST_LISTED})
+    return names
+
+
+def _numbers_in(word: str) -> Sequence[Name]:
+    if found := _numbered.fullmatch(word):
+        return [int(found[1])]
+    if (found := _range.fullmatch(word)) is None:
+        return [word]
+    first, last = int(found[1]), int(found[2])
+    if not 0 < first <= last:
+        raise ListRefused(_("“%(range)s” is no range: write the smaller number first.") % {"range": word})
+    return range(first, min(last, first + MOST_LISTED) + 1)
 
 
 def find_revisions(bank: QuestionBank, names: Collection[Name]) -> dict[Name, Revision]:

@@ -1,4 +1,4 @@
-"""The files of a coordinator: lists of cases, one name per line, and tables of voidings. Pure."""
+"""The files of a coordinator: lists of cases, and tables of voidings. Pure."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def storable_name(path: Path) -> str:
 
 
 def parse_cases(data: bytes) -> list[str]:
-    """One question key or number per line; empty lines are passed over. Raises FileRefused."""
-    names = [line.strip() for line in _text(data).splitlines()]
-    found = [name for name in names if name]
+    """The lines of a list of cases that are not empty; naming.listed_names reads them. Raises FileRefused."""
+    lines = [line.strip() for line in _text(data).splitlines()]
+    found = [line for line in lines if line]
     if not found:
-        raise FileRefused("The list of cases is empty: write one question key or number per line.")
+        raise FileRefused("The list of cases is empty: write ids, numbers or ranges of numbers such as 12-40.")
     return found
 
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from readerstudy.design.drawn import read_request
 from readerstudy.design.planfields import PlanRefused, Reader, reading
-from readerstudy.design.rules import AnalysisPlan, Rules, read_analysis, read_rules
+from readerstudy.design.rules import AnalysisPlan, Rules, proposed_analysis, read_new_analysis, read_rules
 from readerstudy.enums import Aid, Information
 
 FORMAT = "reader-study-plan 1"
+N_READERS = 3  # where a plan does not say
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ class Plan:
     sets: tuple[PlannedSet, ...] = ()  # empty: one set of all cases
     arms: tuple[PlannedArm, ...] = (PlannedArm(),)
     rules: Rules = field(default_factory=Rules)
-    analysis: AnalysisPlan = field(default_factory=AnalysisPlan)
-    n_readers: int = 3
+    analysis: AnalysisPlan = field(default_factory=partial(proposed_analysis, N_READERS))
+    n_readers: int = N_READERS
     n_orders: int = 0  # of each set; 0: twice the readers
     instructions: str = ""
     consent: str = ""
@@ -105,6 +107,7 @@ def read_plan(document: object) -> Plan:
     known = {*Plan.__dataclass_fields__, "format"} | BESIDE
     reader.refuse_others(known)
     rules, draw = reading("rules", read_rules, reader.mapping("rules")), reader.mapping("draw")
+    n_readers = reader.number("n_readers", N_READERS, least=1, most=500)
     if draw:
         read_request(draw, rules)
     return Plan(
@@ -117,8 +120,8 @@ def read_plan(document: object) -> Plan:
         sets=tuple(_read_set(one) for one in reader.items("sets")),
         arms=tuple(_read_arm(one) for one in reader.items("arms")) or (PlannedArm(),),
         rules=rules,
-        analysis=reading("analysis", read_analysis, reader.mapping("analysis")),
-        n_readers=reader.number("n_readers", 3, least=1, most=500),
+        analysis=reading("analysis", partial(read_new_analysis, n_readers=n_readers), reader.mapping("analysis")),
+        n_readers=n_readers,
         n_orders=reader.number("n_orders", 0, least=0, most=2000),
         instructions=reader.text("instructions", ""),
         consent=reader.text("consent", ""),

@@ -52,13 +52,21 @@ def _read_pair(data: object, number: int) -> Pair:
 
 def _read_name(data: object, number: int) -> str:
     name = " ".join(data.split()) if isinstance(data, str) else ""
-    if not name:
-        raise PairsRefused(f"Pair {number}: a name is a text that is not empty.")
-    if len(name) > LONGEST_NAME:
-        raise PairsRefused(f"Pair {number}: a name has {LONGEST_NAME} characters at the most.")
-    if BETWEEN in name or not name.isprintable():
-        raise PairsRefused(f"Pair {number}: a name has no {BETWEEN} and no sign that cannot be seen.")
+    fault = fault_of_name(name)
+    if fault:
+        raise PairsRefused(f"Pair {number}: {fault}")
     return name.lower() if name.lower() in GROUPS else name
+
+
+def fault_of_name(name: str) -> str:
+    """Why no rater can be called so; empty where one can."""
+    if not name:
+        return "a name is a text that is not empty."
+    if len(name) > LONGEST_NAME:
+        return f"a name has {LONGEST_NAME} characters at the most."
+    if BETWEEN in name or not name.isprintable():
+        return f"a name has no {BETWEEN} and no sign that cannot be seen."
+    return ""
 
 
 def pairs_of_text(text: str) -> tuple[Pair, ...]:

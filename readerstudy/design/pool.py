@@ -8,29 +8,36 @@ from collections.abc import Collection, Sequence
 from django.db.models import Exists, OuterRef
 
 from annotation.enums import AssignmentState, Verdict
+from annotation.ingest.completeness import lost_exams
 from annotation.models import QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
+from annotation.review.form import is_accepting
 from readerstudy.design.drawing import Candidate
 
 CHUNK = 5_000
 AT_ONCE = 500  # ids in one query
 
 
+NOT_ACCEPTED = "accept, with a wrong key"
+
+
 def verdicts_on(bank: QuestionBank) -> dict[int, set[str]]:
     """The verdicts of all reviews that count on each revision of the bank: the newest of each reviewer and round.
 
-    Reviews of assignments that were withdrawn do not count.
+    Reviews of assignments that were withdrawn do not count. An older review that says accept beside a wrong key, or
+    beside no valid option, counts as NOT_ACCEPTED.
     """
     later = Review.objects.filter(assignment=OuterRef("assignment"), version__gt=OuterRef("version"))
     rows = (
         Review.objects.filter(~Exists(later), assignment__revision__bank=bank)
         .exclude(assignment__state=AssignmentState.WITHDRAWN)
         .order_by()
-        .values_list("assignment__revision", "verdict")
+        .values_list("assignment__revision", "verdict", "flags")
     )
     found: dict[int, set[str]] = defaultdict(set)
-    for revision_id, verdict in rows:
-        found[revision_id].add(verdict)
+    for revision_id, verdict, flags in rows:
+        contradicts = verdict == Verdict.ACCEPT and not is_accepting(verdict, flags)
+        found[revision_id].add(NOT_ACCEPTED if contradicts else verdict)
     return dict(found)
 
 
@@ -45,8 +52,13 @@ def accepted_in(bank: QuestionBank) -> list[int]:
 
 
 def candidates_of(bank: QuestionBank) -> list[Candidate]:
-    """Every current question of the bank, by number."""
-    return _candidates(Revision.objects.in_bank(bank).current().order_by("question__number"))
+    """Every current question of the bank that can be drawn, by number."""
+    return _candidates(drawable(bank).order_by("question__number"))
+
+
+def drawable(bank: QuestionBank) -> RevisionQuerySet:
+    """Current questions. One whose exam lost an image is never drawn: it can be listed, with a reason."""
+    return Revision.objects.in_bank(bank).current().exclude(question__exam__in=lost_exams(bank))
 
 
 def candidates_among(rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:
@@ -69,7 +81,7 @@ def _candidates(rows: RevisionQuerySet) -> list[Candidate]:
 
 def pool_of(bank: QuestionBank) -> list[Candidate]:
     """The questions that every review accepts, at least one, in their current wording."""
-    return candidates_among(Revision.objects.in_bank(bank).current(), accepted_in(bank))
+    return candidates_among(drawable(bank), accepted_in(bank))
 
 
 def mates_of_patient(revision_ids: Collection[int]) -> dict[str, list[int]]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Count
 
 from annotation.enums import Difficulty, Task
-from annotation.models import QuestionBank, Revision
+from annotation.models import QuestionBank
 from readerstudy.design.drawing import Cell
-from readerstudy.design.pool import pool_of
+from readerstudy.design.pool import drawable, pool_of
 
 
 @dataclass(frozen=True)
@@ -29,9 +29,7 @@ class PoolCell:
 
 def pool_cells(bank: QuestionBank) -> dict[Cell, PoolCell]:
     """Every cell of the vocabularies, in their order; counted by the database, so that a large bank costs little."""
-    every = (
-        Revision.objects.in_bank(bank).current().order_by().values_list("task", "difficulty").annotate(n=Count("pk"))
-    )
+    every = drawable(bank).order_by().values_list("task", "difficulty").annotate(n=Count("pk"))
     counts: Counter[Cell] = Counter({(task, difficulty): n for task, difficulty, n in every})
     accepted = Counter(one.cell for one in pool_of(bank))
     cells = [(task, difficulty) for task in Task.values() for difficulty in Difficulty.values()]

@@ -25,11 +25,22 @@ def commitment(salt: str, sealed: Any) -> str:
 
 
 def shown_sha256(
+    stem: str,
+    options: Sequence[str],
+    images: Sequence[Mapping[str, Any]],
+    information: Mapping[str, Any] | None = None,
+) -> str:
+    """Of what a reader is shown of a case: stem, options in the bank's order, each image with its pixels, view and
+    caption, and what the arm tells beside them, if anything.
+    """
+    shown: dict[str, Any] = {"stem": stem, "options": list(options), "images": [dict(one) for one in images]}
+    return sha256_of(canonical({**shown, "information": dict(information)} if information else shown))
+
+
+def earlier_shown_sha256(
     stem: str, options: Sequence[str], pixels: Sequence[str], information: Mapping[str, Any] | None = None
 ) -> str:
-    """Of what a reader is shown of a case: stem, options in the bank's order, the names of its pixels, and what the
-    arm tells beside them, if anything.
-    """
+    """The same as it was once hashed: of an image its pixels alone. Studies that were frozen so keep their hash."""
     shown: dict[str, Any] = {"stem": stem, "options": list(options), "pixels": list(pixels)}
     return sha256_of(canonical({**shown, "information": dict(information)} if information else shown))
 

@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from typing import Any, get_type_hints
 
 from annotation.enums import ViewerTool
+from annotation.windows import LEAST_WINDOW, MOST_WINDOW
+from readerstudy.design.assumptions import Assumptions, AssumptionsRefused, read_assumptions
 from readerstudy.design.planned_pairs import Pair, PairsRefused, read_pairs
+from readerstudy.design.planned_runs import PlannedRun, RunsRefused, read_runs
 from readerstudy.enums import Block
 
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about the chance of being right
 LEAST_READY, MOST_READY = 2, 10
-LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)  # CSS pixels that a study can ask for
 ALWAYS_SAID = ("primary", "inference", "family", "late_answers", "voids")  # of an analysis plan
+RANDOM_BOTH = "random readers, random questions"
+FIXED_READERS, FIXED_QUESTIONS = "fixed readers, random questions", "random readers, fixed questions"
+INFERENCES = {  # that the program makes, in the words of a plan and as kernels name them
+    FIXED_READERS: "fixed_readers_random_questions",
+    RANDOM_BOTH: "random_readers_random_questions",
+    FIXED_QUESTIONS: "random_readers_fixed_questions",
+}
+FEW_READERS = 5  # with fewer the population of readers is judged poorly
 GRACE_MS = 2_000  # over the limit, on the client's monotonic clock
 
 
@@ -74,20 +84,74 @@ class AnalysisPlan:
     """What is compared, how, and what counts; part of the frozen protocol."""
 
     primary: str = "each model minus the mean of the readers, all tasks"
-    inference: str = "random readers, random questions"
+    inference: str = RANDOM_BOTH  # of new drafts: ``proposed_inference``
     margin: float | None = None  # for non-inferiority
+    margin_reason: str = ""  # one line; plans from before it was asked for have none
     family: str = "Holm over the models"
     pairs: tuple[Pair, ...] = ()  # of raters, tested beside it: a family of their own
+    runs: tuple[PlannedRun, ...] = ()  # which run stands for a model; of others the one named for the figures
     late_answers: str = "counted wrong"
     voids: str = "left out when decided before unblinding, a sensitivity line afterwards"
     notes: str = ""
+    assumptions: Assumptions | None = None  # of the forecast; None: its defaults
+    own_words: tuple[str, ...] = ()  # parts that were frozen in words by which the program cannot act
 
     def as_json(self) -> dict[str, Any]:
-        """Pairs are named only where there are any: a plan from before they could be keeps its text and its hash."""
-        values = {**asdict(self), "pairs": [list(pair) for pair in self.pairs]}
-        if not self.pairs:
-            del values["pairs"]
+        """What came later is named only where it is there: a plan from before keeps its text and its hash."""
+        values = {
+            **asdict(self),
+            "pairs": [list(pair) for pair in self.pairs],
+            "runs": [list(run) for run in self.runs],
+            "own_words": list(self.own_words),
+        }
+        for later in ("pairs", "runs", "margin_reason", "assumptions", "own_words"):
+            if not values[later]:
+                del values[later]
         return values
+
+
+MADE = {  # by the program, of the parts of a plan, in the words of a plan; of other words it makes the first
+    "primary": (AnalysisPlan.primary,),
+    "inference": tuple(sorted(INFERENCES, key=RANDOM_BOTH.__ne__)),
+    "family": (AnalysisPlan.family,),
+    "late_answers": (AnalysisPlan.late_answers,),
+    "voids": (AnalysisPlan.voids,),
+}
+
+
+def known_choice(part: str, words: str) -> str:
+    """What the program makes of a part that says these words, as plans name it; empty for words of one's own."""
+    wanted = words.strip().rstrip(".").lower()
+    return next((choice for choice in MADE[part] if choice.lower() == wanted), "")
+
+
+def known_inference(words: str) -> str:
+    return known_choice("inference", words)
+
+
+def with_choices(plan: AnalysisPlan) -> AnalysisPlan:
+    """The plan as it is frozen: choices as the program names them, and which parts are in words of its own."""
+    known: dict[str, Any] = {part: known_choice(part, getattr(plan, part)) for part in MADE}
+    chosen = {part: choice for part, choice in known.items() if choice}
+    return replace(plan, **chosen, own_words=tuple(part for part in MADE if part not in chosen))
+
+
+def proposed_inference(n_readers: int) -> str:
+    """Few readers tell little of others, so that the plan of such a study speaks of these readers."""
+    return FIXED_READERS if n_readers < FEW_READERS else RANDOM_BOTH
+
+
+def proposed_analysis(n_readers: int) -> AnalysisPlan:
+    return AnalysisPlan(inference=proposed_inference(n_readers))
+
+
+def is_made(plan: Mapping[str, Any]) -> bool:
+    """Whether the program makes what a stored plan names.
+
+    Plans that were frozen before every part was a choice are judged by their primary comparison and inference alone.
+    """
+    names_it = plan["primary"] == AnalysisPlan.primary and str(plan["inference"]).strip().lower() in INFERENCES
+    return names_it and not plan.get("own_words")
 
 
 def read_rules(data: Mapping[str, Any]) -> Rules:
@@ -112,11 +176,44 @@ def read_analysis(data: Mapping[str, Any]) -> AnalysisPlan:
     margin = values.get("margin")
     if margin is not None and not 0 < margin < 1:
         raise RulesRefused("margin", _("A margin lies between 0 and 1."))
+    if "\n" in values.get("margin_reason", "").strip():
+        raise RulesRefused("margin_reason", _("The reason of the margin is one line."))
     try:
         pairs = read_pairs(values.get("pairs", ()))
     except PairsRefused as refusal:
         raise RulesRefused("pairs", str(refusal)) from refusal
-    return AnalysisPlan(**{**values, "pairs": pairs})
+    try:
+        runs = read_runs(values.get("runs", ()))
+    except RunsRefused as refusal:
+        raise RulesRefused("runs", str(refusal)) from refusal
+    assumptions, own_words = _assumptions(values.get("assumptions")), values.get("own_words", ())
+    if not isinstance(own_words, list | tuple) or set(own_words) - set(MADE):
+        raise RulesRefused("own_words", _("These are names of parts of the plan: leave them out."))
+    made = {"pairs": pairs, "runs": runs, "assumptions": assumptions, "own_words": tuple(own_words)}
+    return AnalysisPlan(**{**values, **made})
+
+
+def _assumptions(data: object) -> Assumptions | None:
+    if data is None or isinstance(data, Assumptions):
+        return data
+    try:
+        return read_assumptions(data)
+    except AssumptionsRefused as refusal:
+        raise RulesRefused(", ".join(filter(None, ("assumptions", refusal.field))), str(refusal)) from refusal
+
+
+def read_new_analysis(data: Mapping[str, Any], *, n_readers: int) -> AnalysisPlan:
+    """The same for a plan that is still to be frozen: a margin has a reason, an inference not named is proposed."""
+    plan = read_analysis({"inference": proposed_inference(n_readers), **data})
+    check_margin_reason(plan)
+    return plan
+
+
+def check_margin_reason(plan: AnalysisPlan) -> None:
+    """Raises RulesRefused where a margin has no reason. Studies that were frozen before may have none."""
+    if plan.margin is not None and not plan.margin_reason.strip():
+        sentence = _("Say in one line why a difference of this size does not matter, or leave out the margin.")
+        raise RulesRefused("margin_reason", sentence)
 
 
 def _check(rules: Rules) -> None:

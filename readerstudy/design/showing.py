@@ -1,13 +1,26 @@
-"""The images of a study for the people who coordinate that study and not the whole site."""
+"""The images of a study: for the people who coordinate that study and not the whole site, and while it is read."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
-from readerstudy.models import StudyCase
+from django.db.models import Q
+
+from annotation.models import Image
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy, StudyCase
 
 
-def shows_to_coordinators(person_id: int, exam_id: int, _at: datetime) -> bool:
-    """A rule of annotation.showings: a coordinator of a study, who does not read in it, sees the exams of its cases."""
-    mine = StudyCase.objects.filter(study__coordinators__user=person_id, revision__question__exam=exam_id)
+def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
+    """A rule of annotation.showings: a coordinator of a study, who does not read in it, sees the exams of its cases
+    and what is frozen with them.
+    """
+    its = Q(revision__question__exam=image.exam_id) | Q(shown_images__image=image)
+    mine = StudyCase.objects.filter(its, study__coordinators__user=person_id)
     return mine.exclude(study__enrolments__reader=person_id).exists()
+
+
+def open_studies_with(image_id: int) -> list[str]:
+    """A rule of annotation.showings: the studies in which this image is being read."""
+    studies = ReaderStudy.objects.filter(state=StudyState.OPEN, cases__shown_images__image=image_id)
+    return list(studies.order_by("name").values_list("name", flat=True).distinct())

@@ -1,39 +1,132 @@
-"""What a case shows its readers, as a hash: wording, pixels, and what the arm tells beside them."""
+"""What a case shows its readers: gathered from the bank for a draft, kept from freezing on, and as a hash.
+
+From freezing on readers get what was kept. Of the image itself only its state is asked: one that was taken out of
+sight, because it may identify somebody, is not shown, and its place says so.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from annotation.enums import ImageState
-from annotation.models import AnswerKey, Image, Revision
-from readerstudy.design.protocol import shown_sha256
+from annotation.enums import ImageState, ViewPosition
+from annotation.ingest.completeness import why_unseen
+from annotation.ingest.serving import SERVED, image_descriptors
+from annotation.models import AnswerKey, Image, Rendition, Revision
+from readerstudy.design.protocol import earlier_shown_sha256, shown_sha256
 from readerstudy.enums import Information
-from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.models import ReaderStudy, ShownImage, StudyCase
+
+_DESCRIBED = ("public_id", "view_position", "laterality", "display", "simulated", "attribution", "licence")
+_NAMES = ("public_id", "renditions")  # by chance: no part of the hash
 
 
-def shown_hashes(study: ReaderStudy, cases: Iterable[StudyCase]) -> dict[int, str]:
-    """The hash of each case by its id, as it would be shown now."""
+@dataclass(frozen=True)
+class Shown:
+    """What one case shows: its images in their order, and what the arm tells beside them."""
+
+    images: list[ShownImage]
+    information: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Views:
+    """The images of a case as its page gets them: those to be seen, and a line for each that is not."""
+
+    shown: list[dict[str, Any]]
+    withheld: list[dict[str, str]]
+
+
+def shown_now(study: ReaderStudy, cases: Iterable[StudyCase]) -> dict[int, Shown]:
+    """Of each case by its id, as it would be frozen now. Nothing is stored."""
     cases = list(cases)
-    revisions = [case.revision for case in cases]
-    pixels, told = pixels_of(revisions), information_of(study, revisions)
+    told = information_of(study, [case.revision for case in cases])
+    by_exam: dict[int, list[tuple[Image, dict[str, Any]]]] = defaultdict(list)
+    for image, frozen in _images_now({case.revision.question.exam_id for case in cases}):
+        by_exam[image.exam_id].append((image, frozen))
     return {
-        case.pk: shown_sha256(
-            case.revision.stem, case.revision.options, pixels[case.revision_id], told.get(case.revision_id)
+        case.pk: Shown(
+            [
+                ShownImage(case=case, position=position, image=image, frozen=frozen)
+                for position, (image, frozen) in enumerate(by_exam[case.revision.question.exam_id], 1)
+            ],
+            told.get(case.revision_id),
         )
         for case in cases
     }
 
 
-def pixels_of(revisions: Iterable[Revision]) -> dict[int, list[str]]:
-    """The names of the pixels that each revision shows: hashes, in the order of its images; "" where none are there."""
-    exam_of = {revision.pk: revision.question.exam_id for revision in revisions}
-    rows = Image.objects.filter(exam__in=set(exam_of.values())).exclude(state=ImageState.REMOVED)
-    by_exam: dict[int, list[str]] = defaultdict(list)
-    for exam, state, pixels in rows.order_by("exam", "position", "pk").values_list("exam_id", "state", "pixels_sha256"):
-        by_exam[exam].append(pixels if state == ImageState.AVAILABLE else "")
-    return {pk: by_exam[exam] for pk, exam in exam_of.items()}
+def shown_as_frozen(cases: Iterable[StudyCase]) -> dict[int, Shown]:
+    """The same as it was kept; two queries at the most."""
+    cases = list(cases)
+    images: dict[int, list[ShownImage]] = defaultdict(list)
+    for one in ShownImage.objects.filter(case__in=[case.pk for case in cases]).select_related("image"):
+        images[one.case_id].append(one)
+    return {case.pk: Shown(images[case.pk], case.information) for case in cases}
+
+
+def hash_of(case: StudyCase, shown: Shown) -> str:
+    revision = case.revision
+    images = [{name: held for name, held in one.frozen.items() if name not in _NAMES} for one in shown.images]
+    return shown_sha256(revision.stem, revision.options, images, shown.information)
+
+
+def is_as_hashed(case: StudyCase, shown: Shown) -> bool:
+    """Whether the hash of the case is that of what was kept, by the rule of today or by the one before it."""
+    revision = case.revision
+    pixels = [one.frozen["pixels_sha256"] if one.frozen["renditions"] else "" for one in shown.images]
+    earlier = earlier_shown_sha256(revision.stem, revision.options, pixels, shown.information)
+    return case.shown_sha256 in (hash_of(case, shown), earlier)
+
+
+def changed_pixels(shown: Iterable[ShownImage]) -> set[int]:
+    """The cases of which an image has no longer the pixels that were frozen: it was masked or removed since."""
+    shown = list(shown)
+    stored: dict[int, dict[str, str]] = defaultdict(dict)
+    rows = Rendition.objects.filter(image__in={one.image_id for one in shown}, kind__in=SERVED)
+    for image, name, sha256 in rows.values_list("image_id", "name", "sha256"):
+        stored[image][name] = sha256
+    return {
+        one.case_id
+        for one in shown
+        if any(stored[one.image_id].get(kept["name"]) != kept["sha256"] for kept in one.frozen["renditions"].values())
+        or (one.frozen["renditions"] and one.image.pixels_sha256 != one.frozen["pixels_sha256"])
+    }
+
+
+def views_of(images: Sequence[tuple[int, str, Mapping[str, Any]]]) -> Views:
+    """Of images as their id, their state now, and what was frozen of them."""
+    seen = [(pk, frozen) for pk, state, frozen in images if is_seen(state, frozen)]
+    names = {pk: {kind: kept["name"] for kind, kept in frozen["renditions"].items()} for pk, frozen in seen}
+    as_frozen = [
+        Image(pk=pk, state=ImageState.AVAILABLE, **{name: frozen[name] for name in _DESCRIBED}) for pk, frozen in seen
+    ]
+    withheld = [_withheld(state, frozen) for _pk, state, frozen in images if not is_seen(state, frozen)]
+    return Views(image_descriptors(as_frozen, names=names), withheld)
+
+
+def is_seen(state: str, frozen: Mapping[str, Any]) -> bool:
+    return state == ImageState.AVAILABLE and bool(frozen["renditions"])
+
+
+def _withheld(state: str, frozen: Mapping[str, Any]) -> dict[str, str]:
+    view = next((one for one in ViewPosition if one == frozen["view_position"]), ViewPosition.UNKNOWN)
+    return {"id": frozen["public_id"], "view": str(view.label), "why": why_unseen(state)}
+
+
+def _images_now(exams: Iterable[int]) -> Iterator[tuple[Image, dict[str, Any]]]:
+    images = Image.objects.filter(exam__in=set(exams)).prefetch_related("renditions")
+    for image in images.order_by("exam", "position", "pk"):
+        is_there = image.state == ImageState.AVAILABLE and image.display is not None
+        renditions = {
+            str(one.kind): {"name": one.name, "sha256": one.sha256}
+            for one in image.renditions.all()
+            if is_there and one.kind in SERVED
+        }
+        described = {name: getattr(image, name) for name in _DESCRIBED}
+        yield image, {**described, "pixels_sha256": image.pixels_sha256, "renditions": renditions}
 
 
 def information_of(study: ReaderStudy, revisions: Iterable[Revision]) -> dict[int, dict[str, Any]]:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
+from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.enums import AssignmentState
-from annotation.models import Assignment, Revision, User
+from annotation.enums import AssignmentState, KeySource
+from annotation.models import Assignment, Question, Revision, SeenKey, User
+from annotation.questionbank.answers import note_seen_keys
+from annotation.slugs import listed
 from annotation.vetoes import Veto
-from readerstudy.design.casting import listed
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 
@@ -79,9 +81,10 @@ def _rows(enrolments: QuerySet[Enrolment], question: str, questions: Collection[
 def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = None) -> list[str]:
     """Why this person must not read in the study: sentences that a coordinator reads, none when they may.
 
-    Nobody reads a question that they reviewed, adjudicated, revised or imported, nor one that is assigned to them
-    for review, nor one on the images of such a question, whose report its review opens, nor one whose key the practice
-    block of another study shows them. ``case_set``: only the cases of this set and the practice block.
+    Nobody reads a question that they reviewed, adjudicated, revised or imported, nor one of which they have seen the
+    key, nor one that is assigned to them for review, nor one on the images of such a question, whose report its review
+    opens, nor one whose key the practice block of another study shows them. ``case_set``: only the cases of this set
+    and the practice block.
     """
     cases = StudyCase.objects.filter(study=study)
     if case_set is not None:
@@ -102,6 +105,8 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
             found["reviewed"].add(number_of[question])
         else:
             found["beside"].update(number for _question, number, its_exam, _block in rows if its_exam == exam)
+    for question in SeenKey.objects.filter(person=reader, question__in=number_of).values_list("question", flat=True):
+        found["seen"].add(number_of[question])
     for question in brought.values_list("question", flat=True):
         found["imported"].add(number_of[question])
     for why, block, questions in _keys_elsewhere(reader, study):
@@ -117,6 +122,7 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
             "%(name)s reviews, or has reviewed, other questions on images of this study: %(numbers)s.",
             len(found["beside"]),
         ),
+        "seen": _("%(name)s has seen keys of this study as a coordinator: %(numbers)s."),
         "imported": _("%(name)s imported questions of this study, with their keys: %(numbers)s."),
         "practised": _(
             "%(name)s practises, or has practised, with questions of this study and sees their keys: %(numbers)s."
@@ -138,3 +144,11 @@ def _keys_elsewhere(reader: User, study: ReaderStudy) -> Iterator[tuple[str, Blo
     practised = practice.filter(Q(study__enrolments__in=there) | Q(readings__enrolment__reader=reader))
     yield "practised", Block.MAIN, set(practised.values_list(QUESTION, flat=True))
     yield "read", Block.PRACTICE, set(others.filter(sets__enrolments__in=there).values_list(QUESTION, flat=True))
+
+
+def note_study_keys(study: ReaderStudy, *, actor: User | None, at: datetime, revision: int | None = None) -> None:
+    """A coordinator is shown, or takes out, the keys of the cases, or one of them; a command does that for nobody."""
+    if actor is not None:
+        cases = study.cases.all() if revision is None else study.cases.filter(revision=revision)
+        questions = Question.objects.filter(revisions__in=cases.values("revision"))
+        note_seen_keys(actor, questions, source=KeySource.STUDY, subject=study, at=at)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,7 +15,9 @@ from readerstudy.design.naming import find_cases
 from readerstudy.design.parsing import VoidingRow
 from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import ReaderStudy, StudyCase, Voiding
+from readerstudy.models import ReaderStudy, Response, StudyCase, Voiding
+
+STATEMENT = "decided in the original study"  # what whoever declares voidings says of them
 
 
 class VoidingsRefused(StudyRefused):
@@ -51,6 +53,14 @@ def void_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime)
     return voiding
 
 
+@dataclass(frozen=True)
+class CheckedVoidings:
+    """Rows of a file that can be stored: ``fresh`` by the id of the case."""
+
+    fresh: Mapping[int, VoidingRow]
+    n_there: int  # voided before, for the same reason
+
+
 @transaction.atomic
 def import_voidings(
     study: ReaderStudy,
@@ -63,9 +73,58 @@ def import_voidings(
 ) -> VoidingsImported:
     """All rows or none. Raises VoidingsRefused with every row that cannot be stored, the ``unreadable`` ones included.
 
-    Voidings of a study that was never opened here, because it was read elsewhere, count as before unblinding.
+    Once somebody has seen a result they are a sensitivity line only, also where the study was read elsewhere.
     """
     hold_study(study)
+    checked = _checked(study, rows, unreadable)
+    early = study.unblinded_at is None
+    _store(checked, source=source, before_unblinding=early, declared=False, actor=actor, at=at)
+    facts = {"n": len(checked.fresh), "n_there": checked.n_there, "source": source[:200], "before_unblinding": early}
+    record("study.voidings_imported", actor=actor, at=at, subject=study, facts=facts)
+    return VoidingsImported(len(checked.fresh), checked.n_there)
+
+
+def check_declared(
+    study: ReaderStudy, rows: Sequence[VoidingRow], unreadable: Sequence[tuple[int, str]] = ()
+) -> CheckedVoidings:
+    """Voidings of an older study, to be declared with the import of its readings: before these are in, and blind.
+
+    Raises VoidingsRefused as ``import_voidings`` does, and StudyRefused once readings are in or a result was seen. The
+    same rows again are no reason to refuse.
+    """
+    checked = _checked(study, rows, unreadable)
+    if checked.fresh and study.unblinded_at is not None:
+        raise StudyRefused(
+            _(
+                "Somebody has seen a result of this study: no voiding can be declared as older any more. Void these "
+                "cases with import_voidings or on the page “Readers at work”: they are left out of a labelled "
+                "sensitivity line then."
+            )
+        )
+    if checked.fresh and Response.objects.filter(reading__enrolment__study=study).exists():
+        raise StudyRefused(
+            _(
+                "Readings of this study are in already: voidings of the older study are declared with their first "
+                "import. Void these cases with import_voidings or on the page “Readers at work”: nobody has seen a "
+                "result, so that they are left out of everything, as decided here."
+            )
+        )
+    return checked
+
+
+def declare_voidings(
+    study: ReaderStudy, checked: CheckedVoidings, *, source: str, actor: User | None, at: datetime
+) -> None:
+    """Store what ``check_declared`` let through, in the transaction that stores the readings."""
+    if not checked.fresh:
+        return
+    _store(checked, source=source, before_unblinding=True, declared=True, actor=actor, at=at)
+    facts = {"n": len(checked.fresh), "n_there": checked.n_there, "source": source[:200], "statement": STATEMENT}
+    record("study.voidings_declared", actor=actor, at=at, subject=study, facts=facts)
+
+
+def _checked(study: ReaderStudy, rows: Sequence[VoidingRow], unreadable: Sequence[tuple[int, str]]) -> CheckedVoidings:
+    """Raises VoidingsRefused with every row that cannot be stored, StudyRefused for a draft."""
     _check_state(study)
     cases = find_cases(study, {row.case for row in rows})
     there = dict(Voiding.objects.filter(case__study=study).values_list("case_id", "reason"))
@@ -92,14 +151,30 @@ def import_voidings(
             fresh[case.pk] = row
     if bad:
         raise VoidingsRefused(sorted(bad))
-    early = study.unblinded_at is None or study.opened_at is None
+    return CheckedVoidings(fresh, n_there)
+
+
+def _store(
+    checked: CheckedVoidings,
+    *,
+    source: str,
+    before_unblinding: bool,
+    declared: bool,
+    actor: User | None,
+    at: datetime,
+) -> None:
     Voiding.objects.bulk_create(
-        Voiding(case_id=pk, reason=row.reason.strip(), before_unblinding=early, source=source[:200], actor=actor, at=at)
-        for pk, row in fresh.items()
+        Voiding(
+            case_id=pk,
+            reason=row.reason.strip(),
+            before_unblinding=before_unblinding,
+            declared=declared,
+            source=source[:200],
+            actor=actor,
+            at=at,
+        )
+        for pk, row in checked.fresh.items()
     )
-    facts = {"n": len(fresh), "n_there": n_there, "source": source[:200], "before_unblinding": early}
-    record("study.voidings_imported", actor=actor, at=at, subject=study, facts=facts)
-    return VoidingsImported(len(fresh), n_there)
 
 
 def _check_state(study: ReaderStudy) -> None:

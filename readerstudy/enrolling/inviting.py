@@ -96,6 +96,25 @@ def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime)
     invitation.refresh_from_db()
 
 
+@transaction.atomic
+def restore_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> bool:
+    """Let a revoked link work again until its day; False where it is used, expired or not revoked."""
+    hold_study(invitation.study)
+    held = revoked_invitations(invitation.study, at).select_for_update(of=("self",)).filter(pk=invitation.pk).first()
+    if held is None:
+        return False
+    held.revoked_at = None
+    held.save(update_fields=["revoked_at"])
+    record("study_invitation.restored", actor=actor, at=at, subject=held)
+    return True
+
+
+def revoked_invitations(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:
+    """Links that were revoked and would still work, newest first."""
+    rows = study.invitations.filter(revoked_at__isnull=False, used_at__isnull=True, expires_at__gt=at)
+    return rows.select_related("case_set", "created_by")
+
+
 def find_invitation(token: str) -> StudyInvitation | None:
     """The invitation of a token, whatever its standing; None for a token that was never given out."""
     rows = StudyInvitation.objects.select_related("study", "case_set", "created_by")

@@ -14,6 +14,8 @@ from readerstudy.enrolling.facts import ReaderFacts
 from readerstudy.enrolling.holding import hold
 from readerstudy.models import Enrolment, ReaderStudy
 
+TRIES = 2  # of the display check, before a reader may go on without a patch
+
 
 class NotFinished(Exception):
     """Cases of the main block have no answer yet."""
@@ -69,22 +71,31 @@ def corners_now(enrolment: Enrolment) -> tuple[Corner, Corner]:
     return corners_of(enrolment.public_id, int(enrolment.display.get("n_failed", 0)))
 
 
-def check_display(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], *, at: datetime) -> None:
-    """Store the screen, and that both steps were found.
+def may_go_on_unseen(enrolment: Enrolment) -> bool:
+    """Whether a reader who does not find the patches is offered to go on all the same, which is flagged."""
+    return int(enrolment.display.get("n_failed", 0)) >= TRIES
+
+
+def check_display(
+    enrolment: Enrolment, screen: Screen, said: Sequence[Corner], *, at: datetime, goes_on: bool = False
+) -> None:
+    """Store the screen, and which of the two steps were found.
 
     Raises StepsNotSeen (the try is counted and the patches move), WindowTooSmall, HasLeft. The check may be done
-    anew on another screen: the newest one is stored, the others stay in the audit log.
+    anew on another screen: the newest one is stored, the others stay in the audit log. ``goes_on``: after two tries
+    a reader may go on without having found a patch; coordinators see that, and exports say it.
     """
     least = least_window(rules_of(enrolment.study))
     if least is not None and not is_large_enough(screen, least):
         raise WindowTooSmall(least, screen)
-    if not _store_check(enrolment, screen, said, at):
+    if not _store_check(enrolment, screen, said, at, goes_on=goes_on):
         raise StepsNotSeen
 
 
 @transaction.atomic
-def _store_check(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], at: datetime) -> bool:
+def _store_check(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], at: datetime, *, goes_on: bool) -> bool:
     hold(enrolment)
+    passes = goes_on and may_go_on_unseen(enrolment)
     seen = tuple(said) == corners_now(enrolment)
     n_failed = int(enrolment.display.get("n_failed", 0)) + (not seen)
     enrolment.display = {
@@ -93,12 +104,12 @@ def _store_check(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], a
         "light_step": said[1] == corners_now(enrolment)[1],
         "n_failed": n_failed,
     }
-    if seen:
+    if seen or passes:
         enrolment.display_checked_at = at
     enrolment.save(update_fields=["display", "display_checked_at"])
     act = "reader.display_checked" if seen else "reader.display_not_seen"
     record(act, actor=enrolment.reader, at=at, subject=enrolment, facts=enrolment.display)
-    return seen
+    return seen or passes
 
 
 @transaction.atomic

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from annotation.enums import Role
@@ -9,6 +10,7 @@ from annotation.models import Membership, Question, ReviewRound, SampledQuestion
 from annotation.permissions import is_administrator, is_coordinator
 from readerstudy.design.vetoing import OVER, may_not_read
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyRole
+from readerstudy.predictions.eligibility import banks_submitted_for
 
 
 def reasons_against(person: User, study: ReaderStudy, case_set: CaseSet) -> list[str]:
@@ -52,6 +54,14 @@ def readers_look_nothing_up(person: User, role: Role, review_round: ReviewRound 
     )
 
 
+def readers_with_keys_at_hand(study: ReaderStudy) -> list[User]:
+    """Who reads in the study and could look up its answers: they got both before either was refused."""
+    there = Enrolment.objects.filter(study=study, reader__isnull=False, withdrawn_at=None, replaced_at=None)
+    roles = Membership.objects.filter(round=None, role__in=(Role.COORDINATOR, Role.ADMINISTRATOR))
+    can_look = Q(pk__in=roles.values("user")) | Q(pk__in=StudyRole.objects.filter(study=study).values("user"))
+    return list(User.objects.filter(can_look, pk__in=there.values("reader")))
+
+
 def _by_role(person: User, study: ReaderStudy) -> list[str]:
     """Whoever made the study, and whoever can look up its keys or see what its reviewers said of them."""
     reasons = []
@@ -61,6 +71,10 @@ def _by_role(person: User, study: ReaderStudy) -> list[str]:
         reasons.append(_("%(name)s coordinates, and so can look up the answers.") % {"name": person.name})
     if is_administrator(person):
         reasons.append(_("%(name)s administers the site, and so can look up categories.") % {"name": person.name})
+    if study.bank_id in banks_submitted_for(person):
+        reasons.append(
+            _("%(name)s submits predictions of models for the questions of this study.") % {"name": person.name}
+        )
     questions = Question.objects.filter(revisions__in=study.cases.values("revision"))
     oversees = Membership.objects.filter(
         user=person, role=Role.COORDINATOR, round__plan__questions__revision__question__in=questions

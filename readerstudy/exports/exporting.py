@@ -11,9 +11,13 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import Word, _
 from annotation.exports.files import Written, write_digested
+from annotation.exports.source_ids import SOURCE_ID, with_source_ids
 from annotation.exports.tables import Cell, Column, Format
 from annotation.models import User
+from readerstudy.design.vetoing import note_study_keys
+from readerstudy.enums import StudyState
 from readerstudy.exports import events, orders, readers, sessions, voidings
+from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy
@@ -44,9 +48,25 @@ class AnswersHidden(Exception):
     """Answers of an open study were asked for without a reason."""
 
 
-def columns_of(study: ReaderStudy, table: Table) -> tuple[Column, ...]:
-    """Key and correct stand in the responses only where results may be seen."""
-    return response_columns(with_key=may_see_results(study)) if table == Table.RESPONSES else _PLAIN[table][0]
+class SourceIdsTooEarly(Exception):
+    """The ids of the imported file were asked for while somebody may still read: an id may tell a finding."""
+
+
+def columns_of(study: ReaderStudy, table: Table, *, source_ids: bool = False) -> tuple[Column, ...]:
+    """Key and correct stand in the responses only where results may be seen.
+
+    With ``source_ids`` tables of cases end with the id in the imported file.
+    """
+    own = response_columns(with_key=may_see_results(study)) if table == Table.RESPONSES else _PLAIN[table][0]
+    return (*own, SOURCE_ID) if source_ids and names_cases(own) else own
+
+
+def may_take_source_ids(study: ReaderStudy) -> bool:
+    return study.state == StudyState.CLOSED
+
+
+def names_cases(columns: tuple[Column, ...]) -> bool:
+    return CASE[0] in columns
 
 
 def export_table(
@@ -58,29 +78,39 @@ def export_table(
     actor: User | None,
     at: datetime,
     before_closing: str = "",
+    source_ids: bool = False,
 ) -> Written:
     """Write one table to ``to`` (seekable) and note in the audit log who took which bytes.
 
     The same rows give the same bytes. Answers raise AnswersHidden until results may be seen, unless ``before_closing``
     gives a reason of at least SHORTEST_REASON characters, which is noted. Whoever takes answers can see results, also
-    from the options in the events of the clock: that unblinds the study.
+    from the options in the events of the clock: that unblinds the study. ``source_ids`` adds the ids of the imported
+    file to tables of cases; SourceIdsTooEarly before the study is closed.
     """
+    if source_ids and not may_take_source_ids(study):
+        raise SourceIdsTooEarly(f"study {study.slug} is not closed")
     reason = " ".join(before_closing.split())
     breaks_glass = table in HIDDEN_BEFORE_RESULTS and not may_see_results(study)
     if breaks_glass and len(reason) < SHORTEST_REASON:
         raise AnswersHidden(f"the {table.label} of study {study.slug} are hidden until it is closed")
-    written = write_digested(to, columns_of(study, table), _rows(study, table), form)
+    columns = columns_of(study, table, source_ids=source_ids)
+    written = write_digested(to, columns, _rows(study, table, source_ids=SOURCE_ID in columns), form)
     facts = {"table": table.value, "format": form.value, "rows": written.n_rows, "sha256": written.sha256}
+    facts |= {"source_ids": True} if SOURCE_ID in columns else {}
     with transaction.atomic():
         if table in HIDDEN_BEFORE_RESULTS:
             unblind(study, actor=actor, at=at, because=f"export of the {table.value}")
+        if table == Table.RESPONSES and not breaks_glass:
+            note_study_keys(study, actor=actor, at=at)
         if breaks_glass:
             record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, "table": table.value})
         record("study.exported", actor=actor, at=at, subject=study, facts=facts)
     return written
 
 
-def _rows(study: ReaderStudy, table: Table) -> Iterator[list[Cell]]:
-    if table == Table.RESPONSES:
-        return response_rows(study, with_key=may_see_results(study))
-    return _PLAIN[table][1](study)
+def _rows(study: ReaderStudy, table: Table, *, source_ids: bool) -> Iterator[list[Cell]]:
+    with_key = may_see_results(study)
+    rows = response_rows(study, with_key=with_key) if table == Table.RESPONSES else _PLAIN[table][1](study)
+    if not source_ids:
+        return rows
+    return with_source_ids(study.bank, columns_of(study, table), rows, number_column=CASE[0].name)

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from django.db.models import Q
+
 from annotation.enums import Difficulty, Task
 from annotation.exports.tables import Cell, Column
 from annotation.models import AnswerKey
 from readerstudy.enums import Block, PredictionState
-from readerstudy.exports.columns import CASE, LETTERS, STUDY, TEXT, TIME, WHOLE, YES_NO, study_cells, words
+from readerstudy.exports.columns import CASE, LETTERS, REAL, STUDY, TEXT, TIME, WHOLE, YES_NO, study_cells, words
 from readerstudy.exports.responses import voided_cell
 from readerstudy.models import Prediction, PredictionRun, ReaderStudy, StudyCase
 
@@ -17,7 +19,11 @@ _RUN = (
     Column("model", TEXT, "Name and version of the model."),
     Column("run_id", TEXT, "Random id of the run: one file of predictions of one model."),
     Column("run", WHOLE, "Number of the run of this model on this study."),
-    Column("is_named", YES_NO, "Whether this run stands for the model in the analysis; the others show repeatability."),
+    Column(
+        "is_named",
+        YES_NO,
+        "Whether this run is named for the figures; it stands for the model unless the plan says else.",
+    ),
 )
 COLUMNS: tuple[Column, ...] = (
     *STUDY,
@@ -43,6 +49,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("raw", TEXT, "The answer as it stands in the file."),
     Column("explanation", TEXT, "Explanation of the model."),
     Column("row", WHOLE, "Row or record of the file."),
+    Column("confidence", REAL, "Chance of being right that the model stated, in percent; missing: none."),
 )
 RUN_COLUMNS: tuple[Column, ...] = (
     *STUDY,
@@ -69,8 +76,9 @@ RUN_COLUMNS: tuple[Column, ...] = (
 
 
 def live_runs(study: ReaderStudy) -> list[PredictionRun]:
-    """All that are not withdrawn, named or not, by model and number."""
-    rows = PredictionRun.objects.filter(study=study, withdrawn_at__isnull=True).select_related("entry")
+    """All that are not withdrawn, named or not, by model and number; and withdrawn ones that an analysis keeps."""
+    kept = Q(withdrawn_at__isnull=True) | Q(was_planned=True)
+    rows = PredictionRun.objects.filter(kept, study=study).select_related("entry")
     return list(rows.order_by("entry__name", "entry__version", "entry", "number"))
 
 
@@ -121,5 +129,5 @@ def _case_cells(case: StudyCase) -> list[Cell]:
 
 def _answer_cells(one: Prediction | None, key: str) -> list[Cell]:
     if one is None:
-        return [MISSING, "", key, None, "", "", None]
-    return [one.state, one.option, key, one.option == key, one.raw, one.explanation, one.row]
+        return [MISSING, "", key, None, "", "", None, None]
+    return [one.state, one.option, key, one.option == key, one.raw, one.explanation, one.row, one.confidence]

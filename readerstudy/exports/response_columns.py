@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from annotation.enums import Difficulty, Task
+from annotation.exports.reviews import part_columns
 from annotation.exports.tables import Column
 from annotation.timing.durations import EXCLUDING, TimeFlag
 from readerstudy.design.rules import CHANCES
@@ -75,7 +76,18 @@ _ANSWER = (
         "Whether the time ended before an answer was received; an answer that was committed in time and arrived "
         "afterwards then took its place.",
     ),
-    Column("delivered_late", YES_NO, "Committed in time and received later: counts as any other answer."),
+    Column(
+        "replaced",
+        TEXT,
+        "How the program had closed the reading before, oldest first, joined by |, with the option behind a colon: an "
+        "answer or a choice that was made in time and arrived afterwards took its place. Empty: nothing was replaced.",
+        "timed_out, unconfirmed:A to unconfirmed:D",
+    ),
+    Column(
+        "delivered_late",
+        YES_NO,
+        "Committed in time (of an unconfirmed one: chosen in time) and received later: counts as any other.",
+    ),
     Column(
         "best_guess",
         TEXT,
@@ -103,7 +115,7 @@ _TIMES = (
         "active_ms",
         WHOLE,
         "Active time in ms, by time_rule: from the first frame with question and all images at full depth to the "
-        "commit, minus hidden, paused and absent spans (nothing heard for over 15 s). Missing: time_flags say why.",
+        "commit, minus what the columns hidden_ms to gap_ms took off. Missing: time_flags say why.",
     ),
     Column("elapsed_ms", WHOLE, "Time from the same frame to the commit in ms, nothing taken off."),
     Column("sittings", WHOLE, "Sittings; 2 or more: taken up again later, which counts for no time."),
@@ -115,6 +127,7 @@ _TIMES = (
         f"{', '.join(sorted(EXCLUDING))}.",
         ", ".join(f"{flag.value} ({flag.label})" for flag in TimeFlag),
     ),
+    *part_columns(),
     Column("limit_ms", WHOLE, "Limit at which a late or unconfirmed time is censored; missing: not censored."),
     Column("opened_at", TIME, "When the case was first opened."),
     Column("painted_at", TIME, "When the server heard of the first frame with everything on screen."),

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from annotation.exports.tables import Cell
 from annotation.models import AnswerKey
+from annotation.timing.durations import part_cells
 from readerstudy.enums import Block, RemarkKind
 from readerstudy.exports.columns import reader_cells, study_cells
 from readerstudy.exports.counting import counted_state, is_correct, shown_letter
@@ -43,7 +44,7 @@ class _Place:
 class _Said:
     """What one reader said: by the id of the reading, what was refused by arm and case."""
 
-    responses: Mapping[int, list[Response]]  # the unconfirmed one first
+    responses: Mapping[int, list[Response]]  # the one that counts last
     remarks: Mapping[int, dict[str, Remark]]  # the newest of each kind
     n_refused: Mapping[tuple[int, int], int]
 
@@ -106,7 +107,7 @@ def _places(enrolment: Enrolment, arms: Mapping[int, Arm]) -> Iterator[_Place]:
 def _said(enrolment: Enrolment) -> _Said:
     of_reader = {"reading__enrolment": enrolment}
     responses: dict[int, list[Response]] = defaultdict(list)
-    for response in Response.objects.filter(**of_reader).order_by("is_confirmed"):
+    for response in Response.objects.filter(**of_reader).order_by("is_confirmed", "pk"):
         responses[response.reading_id].append(response)
     remarks: dict[int, dict[str, Remark]] = defaultdict(dict)
     for remark in Remark.objects.filter(**of_reader).order_by("pk"):
@@ -161,6 +162,7 @@ def _reading_cells(place: _Place, said: _Said) -> Cells:
         "opened_at": reading.opened_at if reading else None,
         "painted_at": reading.painted_at if reading else None,
         "closed_by_time": any(not response.is_confirmed for response in responses),
+        "replaced": "|".join(_ended(response) for response in responses[:-1]),
         "refused_answers": said.n_refused.get((place.arm_id, place.case_id), 0),
         "best_guess": guess.value if guess else "",
         "confidence": int(confidence.value) if confidence and confidence.value.isdigit() else None,
@@ -171,8 +173,12 @@ def _reading_cells(place: _Place, said: _Said) -> Cells:
     }
 
 
+def _ended(response: Response) -> str:
+    return f"{response.state}:{response.option}" if response.option else response.state
+
+
 def _response_cells(response: Response | None, options_order: str) -> Cells:
-    """The response that counts: the confirmed one where there is one."""
+    """The response that counts: the confirmed one where there is one, else the newest."""
     stored = response or Response(state="")
     return {
         "state": stored.state,
@@ -190,6 +196,7 @@ def _response_cells(response: Response | None, options_order: str) -> Cells:
         "sittings": stored.n_sittings,
         "time_rule": stored.time_rule,
         "time_flags": "|".join(stored.time_flags),
+        **part_cells(stored.time_parts),
         "unreadable": "|".join(stored.unreadable),
         "viewport": json.dumps(stored.viewport, sort_keys=True) if stored.viewport else "",
     }

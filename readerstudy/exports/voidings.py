@@ -21,6 +21,12 @@ COLUMNS: tuple[Column, ...] = (
         YES_NO,
         "true: before anybody saw a result, so it is left out everywhere. false: only in a labelled sensitivity line.",
     ),
+    Column(
+        "declared",
+        YES_NO,
+        "true: decided in the original study, as whoever imported its readings declared with them; such a voiding "
+        "counts as before unblinding.",
+    ),
     Column("source", TEXT, "File that the voiding was imported with; empty: decided here."),
     Column("author", TEXT, "Keyed pseudonym of the person who decided it; empty: on the command line."),
     Column("at", TIME, "When it was stored."),
@@ -39,6 +45,7 @@ def voiding_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
             voiding.case.public_id,
             voiding.reason,
             voiding.before_unblinding,
+            voiding.declared,
             voiding.source,
             _author(voiding.actor_id),
             voiding.at,

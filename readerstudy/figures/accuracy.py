@@ -1,97 +1,123 @@
-"""Accuracy of readers and models in one picture."""
+"""Accuracy of readers and models: over all questions, and by task or category beside each other."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from math import ceil
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from annotation.statistics.estimate import SMALL_N
-from annotation.statistics.intervals import FEWEST_TRIALS
-from readerstudy.figures.forms import Width
-from readerstudy.figures.style import (
-    QUIET,
-    READER_COLOUR,
-    mark_of,
-    new_figure,
-    note,
-    rows_of_names,
+from annotation.figures.forms import Width
+from annotation.figures.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
+from annotation.figures.words import printed_percent, short
+from readerstudy.figures.legends import DAGGER, is_small, printed_limits
+from readerstudy.figures.style import READER_COLOUR, mark_of, marks_of
+from readerstudy.results.stored import (
+    ALL_TASKS,
+    N_OPTIONS,
+    READER,
+    Json,
+    kinds_of,
+    order_of,
+    raters_of,
 )
-from readerstudy.results.stored import ALL_TASKS, INFERENCES, N_OPTIONS, READER, Json, raters_of
+from readerstudy.results.tables import Group, large_categories, large_tasks
 
-DAGGER = "†"  # behind an n that is small
+CHANCE = 100 / N_OPTIONS
+DASHES, DOTS = (0, (5, 2)), (0, (2, 2))
+BESIDE = {Width.ONE: 2, Width.TWO: 3}  # panels in a line
+LONGEST_TITLE = {Width.ONE: 22, Width.TWO: 34}
 
 
 def accuracy_figure(result: Json, width: Width) -> Figure:
-    """Each rater with its Wilson interval and n, the most accurate first; lines for the readers' mean and chance."""
+    """Each rater with interval and k of n, the most accurate first; lines for the readers' mean and chance."""
     raters = sorted(
         raters_of(result["panels"][ALL_TASKS]).values(),
         key=lambda one: (one["accuracy"]["value"] is None, -(one["accuracy"]["value"] or 0)),
     )
-    figure = new_figure(width, 1.1 + 0.2 * len(raters))
+    figure = new_figure(width, 1.0 + 0.2 * max(len(raters), 3))  # lower, legend and axis would leave no room
     axes = figure.add_subplot()
-    rows_of_names(axes, [one["name"] for one in raters])
+    names = [one["name"] for one in raters]
+    rows_of_names(axes, names, marks_of(result, names))
     for row, rater in enumerate(raters):
-        _draw(axes, row, rater)
+        _draw(axes, row, rater["accuracy"], rater["kind"])
     _write_numbers(axes, raters, with_interval=width == Width.TWO)
-    axes.set_xlim(0, 100)
-    axes.set_xlabel("Accuracy, %")
-    chance = 100 / N_OPTIONS
-    axes.axvline(chance, color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)))
+    _percent_axis(axes, "Accuracy, %")
     mean = result["mrmc"]["readers"]["value"]
     if mean is not None:
-        axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=(0, (5, 2)))
+        axes.axvline(100 * mean, color=READER_COLOUR, linewidth=0.7, linestyle=DASHES)
     figure.legend(handles=_legend(mean is not None), loc="outside upper left", ncols=2, frameon=False, borderpad=0)
-    small = f" · {DAGGER} n < {FEWEST_TRIALS}" if any(_is_small(one["accuracy"]) for one in raters) else ""
-    note(figure, result, _rules(result["mrmc"]["readers"]) + small)
+    mark_simulated(figure, simulated=result["simulated"])
     return figure
 
 
-def _draw(axes: Axes, row: int, rater: Json) -> None:
-    value, ci95 = rater["accuracy"]["value"], rater["accuracy"]["ci95"]
+def by_task_figure(result: Json, width: Width) -> Figure:
+    """A panel for each task, the rows those of every other figure."""
+    return _panels_figure(result, width, large_tasks(result))
+
+
+def by_category_figure(result: Json, width: Width) -> Figure:
+    """The same for the largest categories."""
+    return _panels_figure(result, width, large_categories(result))
+
+
+def _panels_figure(result: Json, width: Width, drawn: Sequence[Group]) -> Figure:
+    names, kinds = order_of(result), kinds_of(result)
+    lines = ceil(len(drawn) / BESIDE[width])
+    beside = ceil(len(drawn) / lines)
+    figure = new_figure(width, lines * (0.5 + 0.16 * len(names)) + 0.35)
+    places = list(figure.subplots(lines, beside, sharex=True, squeeze=False).flat)
+    for place, (axes, (title, n, shares)) in enumerate(zip(places, drawn, strict=False)):
+        rows_of_names(axes, names, marks_of(result, names))
+        axes.tick_params(labelleft=place % beside == 0)
+        for row, name in enumerate(names):
+            _draw(axes, row, shares[name], kinds[name])
+        titled(axes, f"{short(title, LONGEST_TITLE[width])} (n = {n})", place, fontsize=7.5)
+        last = place + beside >= len(drawn)
+        _percent_axis(axes, "Accuracy, %" if last else "")
+        axes.tick_params(labelbottom=last)
+    for axes in places[len(drawn) :]:
+        axes.remove()
+    mark_simulated(figure, simulated=result["simulated"])
+    return figure
+
+
+def _percent_axis(axes: Axes, label: str) -> None:
+    axes.set_xlim(0, 100)
+    axes.set_xticks([0, 25, 50, 75, 100])
+    axes.set_xlabel(label)
+    axes.axvline(CHANCE, color=QUIET, linewidth=0.8, linestyle=DOTS)
+
+
+def _draw(axes: Axes, row: int, accuracy: Json, kind: str) -> None:
+    value, ci95 = accuracy["value"], accuracy["ci95"]
     if value is None:
         return
-    mark = mark_of(rater["kind"])
+    mark = mark_of(kind)
     if ci95:
         axes.plot([100 * ci95[0], 100 * ci95[1]], [row, row], color=mark["color"], linewidth=1.1)
     axes.plot([100 * value], [row], linestyle="none", markersize=4.2, markeredgewidth=1.0, clip_on=False, **mark)
 
 
 def _write_numbers(axes: Axes, raters: Sequence[Json], *, with_interval: bool) -> None:
-    """To the right of the picture: percent, n, and in two columns the interval."""
-    place = axes.get_yaxis_transform()
-    ends: dict[str, Any] = {"ha": "left", "va": "center", "fontsize": 6.5, "clip_on": False}
+    """To the right of the picture: percent with its interval where there is room, and k of n."""
+    second = 84 if with_interval else 32
+    heads = [(8, "% (95% CI)" if with_interval else "%"), (second, "correct")]
+    write_beside(axes, -0.8, heads, va="bottom", color=QUIET)
     for row, rater in enumerate(raters):
-        axes.text(1.02, row, _number(rater["accuracy"], with_interval=with_interval), transform=place, **ends)
-    head = "% (95 % interval), n" if with_interval else "%, n"
-    axes.text(1.02, -0.75, head, transform=place, **{**ends, "va": "bottom"}, color=QUIET)
+        percent, k = _numbers(rater, with_interval=with_interval)
+        write_beside(axes, row, [(8, percent), (second, k)])
 
 
-def _number(accuracy: Json, *, with_interval: bool) -> str:
-    if accuracy["value"] is None:
-        return "n/a"
-    limits = ""
-    if with_interval and accuracy["ci95"]:
-        low, high = accuracy["ci95"]
-        limits = f" ({100 * low:.2f} to {100 * high:.2f})"
-    return f"{100 * accuracy['value']:.2f}{limits}, {accuracy['n']}" + (f" {DAGGER}" if _is_small(accuracy) else "")
-
-
-def _is_small(accuracy: Json) -> bool:
-    return accuracy["value"] is not None and SMALL_N in accuracy["flags"]
-
-
-def _rules(mean: Json) -> str:
-    """How the intervals were made, and the mean of the readers as a number."""
-    said = "95 % interval by Wilson"
-    if mean["value"] is None:
-        return said
-    limits = f" ({100 * mean['ci95'][0]:.2f} to {100 * mean['ci95'][1]:.2f})" if mean["ci95"] else ", no interval"
-    of = f"mean of the readers {100 * mean['value']:.2f}{limits}, n = {mean['n_questions']}"
-    return f"{said} · {of}: {INFERENCES[mean['method']]}"
+def _numbers(rater: Json, *, with_interval: bool) -> tuple[str, str]:
+    one = rater["accuracy"]
+    if one["value"] is None:
+        return "n/a", ""
+    limits = f" ({printed_limits(one)})" if with_interval and one["ci95"] else ""
+    k = f"{rater['n_correct']} of {one['n']}" + (f" {DAGGER}" if is_small(one) else "")
+    return printed_percent(one["value"], one["n"]) + limits, k
 
 
 def _legend(with_mean: bool) -> list[Line2D]:
@@ -100,10 +126,9 @@ def _legend(with_mean: bool) -> list[Line2D]:
         Line2D([], [], linestyle="-", linewidth=1.1, markersize=4.2, label="model", **mark_of("model")),
     ]
     if with_mean:
-        dashes = (0, (5, 2))
         handles.append(
-            Line2D([], [], color=READER_COLOUR, linewidth=0.7, linestyle=dashes, label="mean of the readers")
+            Line2D([], [], color=READER_COLOUR, linewidth=0.7, linestyle=DASHES, label="mean of the readers")
         )
-    chance = f"chance, {100 // N_OPTIONS} %"
-    handles.append(Line2D([], [], color=QUIET, linewidth=0.8, linestyle=(0, (2, 2)), label=chance))
+    chance = f"chance, {100 // N_OPTIONS}%"
+    handles.append(Line2D([], [], color=QUIET, linewidth=0.8, linestyle=DOTS, label=chance))
     return handles

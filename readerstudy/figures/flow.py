@@ -10,7 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from readerstudy.figures.style import INCHES, INK, QUIET, RULE, Width, new_figure, note
+from annotation.figures.forms import Width
+from annotation.figures.style import INCHES, INK, QUIET, RULE, mark_simulated, new_figure
 from readerstudy.results.stored import Json
 
 LINE = 0.124  # inches of one line of words
@@ -58,7 +59,7 @@ def flow_figure(flow: Flow, result: Json, width: Width) -> Figure:
         else:
             top = bottom - GAP
     _draw_box(axes, (0.04, FOOT + last, wide - 0.08, last), end, weight="bold")
-    note(figure, result)
+    mark_simulated(figure, simulated=result["simulated"])
     return figure
 
 

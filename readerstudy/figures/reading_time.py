@@ -1,70 +1,97 @@
-"""How long cases took: each reader, and how the time changed along the order."""
+"""How long cases took: a box for each reader, and how the time changed along the order."""
 
 from __future__ import annotations
 
+from typing import Any
+
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
-from readerstudy.figures.forms import Width
-from readerstudy.figures.style import INK, QUIET, READER_COLOUR, new_figure, note, rows_of_names
+from annotation.figures.forms import Width
+from annotation.figures.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
+from readerstudy.figures.style import READER_COLOUR
 from readerstudy.results.stored import Json
 
-ALL = "all readers"
-SECONDS = {
-    Width.ONE: "Seconds per case (log scale):\nbar quartiles, tick median, circle\ngeometric mean with 95 % interval",
-    Width.TWO: "Seconds per case (log scale): bar quartiles, tick median,\ncircle geometric mean with 95 % interval",
-}
-CHANGE = "Change of time per ten cases, %,\n95 % interval; all readers:\nadjusted for reader and case"
-WHICH = "active time of answered and declined cases, censored times left out"
+ALL = "All readers"
+BOX = "#e4ebf3"
+HALF = 0.3  # of the height of a box, the distance of rows being 1
 
 
 def time_figure(result: Json, width: Width) -> Figure:
-    """Left: median and quartiles of seconds per case. Right: change along the order, per ten cases, with 95 % limits.
+    """A: quartiles, median and geometric mean of the seconds per case. B: change per ten cases, with 95 % limits.
 
     In one column the second stands below the first.
     """
     time = result["time"]
     rows = [*time["readers"], {"name": ALL, **time["all"]}]
     side_by_side = width == Width.TWO
-    height = 0.8 + 0.22 * len(rows)
-    figure = new_figure(width, height + 0.2 if side_by_side else 2 * height + 0.4)
-    left, right = figure.subplots(1, 2) if side_by_side else figure.subplots(2, 1)
-    _draw_seconds(left, rows, SECONDS[width])
-    _draw_change(right, rows, CHANGE)
-    note(figure, result, WHICH)
+    height = 0.75 + 0.27 * len(rows)
+    figure = new_figure(width, height if side_by_side else 2 * height)
+    left, right = figure.subplots(1, 2, width_ratios=(3, 2)) if side_by_side else figure.subplots(2, 1)
+    _draw_seconds(left, rows)
+    _draw_change(right, rows, with_names=not side_by_side)
+    mark_simulated(figure, simulated=result["simulated"])
     return figure
 
 
-def _draw_seconds(axes: Axes, rows: list[Json], label: str) -> None:
+def _colour(one: Json) -> str:
+    return INK if one["name"] == ALL else READER_COLOUR
+
+
+def _draw_seconds(axes: Axes, rows: list[Json]) -> None:
     rows_of_names(axes, [one["name"] for one in rows], [f", n = {one['median']['n']}" for one in rows])
     for row, one in enumerate(rows):
         if one["median"]["value"] is None:
+            axes.annotate("n/a", (0.02, row), xycoords=("axes fraction", "data"), va="center", fontsize=7, color=QUIET)
             continue
-        colour = INK if one["name"] == ALL else READER_COLOUR
-        axes.plot([one["q1"]["value"], one["q3"]["value"]], [row, row], color=colour, linewidth=3.2, alpha=0.35)
-        axes.plot([one["median"]["value"]], [row], marker="|", markersize=9, markeredgewidth=1.6, color=colour)
-        mean = one["geometric_mean"]
-        if mean["ci95"]:
-            axes.plot(mean["ci95"], [row, row], color=colour, linewidth=1.0)
-            axes.plot([mean["value"]], [row], marker="o", markersize=2.8, color=colour, markerfacecolor="white")
+        _draw_box(axes, row, one)
     axes.set_xscale("log")
     axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _at: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_xlabel(label)
+    axes.set_xlabel("Seconds per case")
+    titled(axes, "Time per case", 0)
+    _write_medians(axes, rows)
 
 
-def _draw_change(axes: Axes, rows: list[Json], label: str) -> None:
+def _draw_box(axes: Axes, row: int, one: Json) -> None:
+    """Without the third quartile, which times cut at the limit can leave open, the box ends at the median."""
+    colour: dict[str, Any] = {"color": _colour(one)}
+    known = [one[name]["value"] for name in ("q1", "median", "q3") if one[name]["value"] is not None]
+    if len(known) > 1:
+        corner, wide = (known[0], row - HALF), known[-1] - known[0]
+        axes.add_patch(Rectangle(corner, wide, 2 * HALF, facecolor=BOX, edgecolor=_colour(one), linewidth=0.8))
+    axes.plot([one["median"]["value"]] * 2, [row - HALF, row + HALF], linewidth=1.8, **colour)
+    mean = one["geometric_mean"]
+    if mean["ci95"]:
+        axes.plot(mean["ci95"], [row, row], linewidth=1.0, **colour)
+        axes.plot([mean["value"]], [row], marker="D", markersize=3, markerfacecolor="white", **colour)
+
+
+def _write_medians(axes: Axes, rows: list[Json]) -> None:
+    write_beside(axes, -0.62, [(6, "median (quartiles), s")], va="bottom", color=QUIET)
+    for row, one in enumerate(rows):
+        q1, median, q3 = (_seconds(one[name]) for name in ("q1", "median", "q3"))
+        write_beside(axes, row, [(6, median if median == "n/a" else f"{median} ({q1}, {q3})")])
+
+
+def _seconds(one: Json) -> str:
+    return "n/a" if one["value"] is None else f"{one['value']:.1f}"
+
+
+def _draw_change(axes: Axes, rows: list[Json], *, with_names: bool) -> None:
     rows_of_names(axes, [one["name"] for one in rows])
+    axes.tick_params(labelleft=with_names)
     for row, one in enumerate(rows):
         change = one["percent_per_ten"]
         if change["value"] is None:
-            axes.text(0, row, " n/a", va="center", fontsize=6, color=QUIET)
+            axes.text(0, row, " n/a", va="center", fontsize=7, color=QUIET)
             continue
-        colour = INK if one["name"] == ALL else READER_COLOUR
         if change["ci95"]:
-            axes.plot(change["ci95"], [row, row], color=colour, linewidth=1.1)
-        axes.plot([change["value"]], [row], marker="o", markersize=4.0, color=colour)
+            axes.plot(change["ci95"], [row, row], color=_colour(one), linewidth=1.1)
+        axes.plot([change["value"]], [row], marker="o", markersize=4.0, color=_colour(one))
     axes.axvline(0, color=INK, linewidth=0.8)
-    axes.set_xlabel(label)
+    axes.set_xlabel("Change per ten cases, %")
+    titled(axes, "Change along the order", 1)

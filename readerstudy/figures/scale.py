@@ -1,7 +1,8 @@
 """The one scale of agreement: from -0.2 to 1 in steps of 0.05, the same colours on the page and in the figure. Pure.
 
-Sequential and of one hue, so that it reads in grey and without colour vision. The classes ``k0`` to ``k23`` of
-static/readerstudy/results.css hold the same colours; a test compares them.
+Sequential from pale yellow over green to dark blue (YlGnBu of ColorBrewer): each step is darker than the one before,
+so that it reads in grey and without colour vision, and the range in which kappas lie spans several hues. The classes
+``k0`` to ``k23`` of static/readerstudy/results.css hold the same colours; a test compares them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from math import floor
 LOWEST, HIGHEST = -0.2, 1.0
 STEP = 0.05
 N_STEPS = 24
-PALE, MIDDLE, DEEP = (250, 249, 252), (158, 134, 193), (63, 20, 115)  # at -0.2, 0.4 and 1
+ANCHORS = (  # at even distances from -0.2 to 1
+    (255, 255, 229), (237, 248, 190), (199, 233, 180), (127, 205, 187), (65, 182, 196), (29, 145, 192), (34, 94, 168),
+    (37, 52, 148), (8, 29, 88),
+)  # fmt: skip
 DARK_WORDS, LIGHT_WORDS = "#000000", "#ffffff"
 
 
@@ -21,10 +25,10 @@ def step_of(value: float) -> int:
 
 
 def colour_of(step: int) -> str:
-    """The middle of the step on two straight lines: pale to middle, middle to deep; as #rrggbb."""
-    place = (step + 0.5) / N_STEPS * 2
-    low, high = (PALE, MIDDLE) if place < 1 else (MIDDLE, DEEP)
-    part = place if place < 1 else place - 1
+    """The middle of the step on straight lines from anchor to anchor; as #rrggbb."""
+    place = (step + 0.5) / N_STEPS * (len(ANCHORS) - 1)
+    low, high = ANCHORS[int(place)], ANCHORS[int(place) + 1]
+    part = place % 1
     return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in zip(low, high, strict=True))
 
 

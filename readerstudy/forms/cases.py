@@ -1,9 +1,8 @@
-"""Which cases a study has: drawn from the bank, or named by their numbers; and what the forecast assumes."""
+"""Which cases a study has: drawn from the bank, or named by their numbers."""
 
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 from django import forms
@@ -13,12 +12,14 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
 from annotation.sampling.drawing import SEED_MAX
+from readerstudy.design.casting import resolve
 from readerstudy.design.choosing import stored_choice
 from readerstudy.design.drawing import ANY, DrawRequest, Quota
 from readerstudy.design.drawn import read_request
-from readerstudy.design.forecast import Assumptions
+from readerstudy.design.naming import ListRefused, Name, listed_names
 from readerstudy.design.protocol import sha256_of
 from readerstudy.design.rules import read_rules
+from readerstudy.design.studies import StudyRefused
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
 
@@ -37,17 +38,6 @@ def _whole(label: Any, least: int, most: int, sentence: Any = "", **options: Any
     return forms.IntegerField(label=label, min_value=least, max_value=most, help_text=sentence, **options)
 
 
-def _share(label: Any, sentence: Any, least: float, most: float, step: str = "0.01") -> forms.FloatField:
-    return forms.FloatField(
-        label=label,
-        min_value=least,
-        max_value=most,
-        help_text=sentence,
-        required=False,
-        widget=forms.NumberInput(attrs={"step": step}),
-    )
-
-
 class CasesForm(DraftForm):
     """What to draw, or what to take; ``seen`` is the draw that a person looked at before storing it.
 
@@ -59,7 +49,7 @@ class CasesForm(DraftForm):
     how = forms.ChoiceField(
         label=_("Cases"),
         widget=forms.RadioSelect,
-        choices=((DRAW, _("draw them by chance, with a seed")), (LIST, _("take the questions of a list"))),
+        choices=((DRAW, _("draw them by chance, with a seed")), (LIST, _("use a list of questions"))),
         initial=DRAW,
     )
     n = _whole(
@@ -86,16 +76,19 @@ class CasesForm(DraftForm):
         _("Cases in every set"), 0, MOST_CASES, _("The overlap; the other cases are dealt out evenly."), initial=0
     )
     numbers = forms.CharField(
-        label=_("Question numbers"),
+        label=_("Questions"),
         required=False,
-        max_length=50_000,
+        max_length=1_000_000,
         widget=forms.Textarea(attrs={"rows": 4}),
-        help_text=_("As they stand in the bank, with commas, blanks or lines between them."),
+        help_text=_(
+            "Own ids as in the imported file, question numbers, or ranges such as 12-40, with commas, blanks or lines "
+            "between them. What is an own id is taken as one: write #12 for the number 12."
+        ),
     )
     practice_numbers = forms.CharField(
-        label=_("Question numbers of the practice block"),
+        label=_("Questions of the practice block"),
         required=False,
-        max_length=2_000,
+        max_length=100_000,
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_("Empty: no practice block."),
     )
@@ -108,19 +101,6 @@ class CasesForm(DraftForm):
     )
     seen = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
-    accuracy = _share(_("Expected share of right answers"), _("Of a reader or a model."), 0.01, 0.99)
-    discordant = _share(
-        _("Share of cases on which two raters differ"),
-        _("One right and the other wrong, both ways together."),
-        0.01,
-        1.0,
-    )
-    delta = _share(_("Difference to find"), _("Model minus the mean of the readers, as a share."), 0.01, 0.99)
-    var_reader = _share(_("Variance of readers"), "", 0.0, 1.0, "0.0001")
-    var_case = _share(_("Variance of cases"), "", 0.0, 1.0, "0.0001")
-    var_reader_case = _share(_("Variance of readers with cases"), "", 0.0, 1.0, "0.0001")
-
-    FORECAST = ("accuracy", "discordant", "delta", "var_reader", "var_case", "var_reader_case")
     OF_DRAW = ("n", "n_practice", "n_sets", "n_shared", *(quota_name(*cell) for cell in CELLS))
 
     def __init__(self, study: ReaderStudy, data: Any = None) -> None:
@@ -152,9 +132,6 @@ class CasesForm(DraftForm):
         """None for any task of any difficulty: that is the number of cases."""
         return self[quota_name(task, difficulty)] if (task, difficulty) in CELLS else None
 
-    def forecast_fields(self) -> list[forms.BoundField]:
-        return [self[name] for name in self.FORECAST]
-
     def clean(self) -> dict[str, Any]:
         asked = super().clean() or self.cleaned_data
         if asked.get("how") == DRAW and not asked.get("n") and "n" not in self.errors:
@@ -163,11 +140,19 @@ class CasesForm(DraftForm):
             self.add_error("numbers", gettext("Name at least one question."))
         return asked
 
-    def clean_numbers(self) -> list[int]:
-        return read_numbers(self.cleaned_data["numbers"])
+    def clean_numbers(self) -> list[Name]:
+        return self._listed("numbers")
 
-    def clean_practice_numbers(self) -> list[int]:
-        return read_numbers(self.cleaned_data["practice_numbers"])
+    def clean_practice_numbers(self) -> list[Name]:
+        return self._listed("practice_numbers")
+
+    def _listed(self, name: str) -> list[Name]:
+        try:
+            names = listed_names(self.study.bank, self.cleaned_data[name].splitlines())
+            resolve(self.study.bank, names)  # here, so that the refusal stands beside its field
+        except (ListRefused, StudyRefused) as refusal:
+            raise forms.ValidationError(str(refusal)) from None
+        return names
 
     @property
     def names_a_choice(self) -> bool:
@@ -191,18 +176,11 @@ class CasesForm(DraftForm):
             several_per_patient=asked["several_per_patient"],
         )
 
-    def assumptions(self) -> Assumptions:
-        """What the forecast assumes; a field that was emptied has its default again."""
-        given = {name: self.cleaned_data.get(name) for name in self.FORECAST}
-        return Assumptions(**{name: value for name, value in given.items() if value is not None})
-
 
 def initial_of(study: ReaderStudy) -> dict[str, Any]:
     """What the study holds already."""
-    assumed = Assumptions()
-    initial: dict[str, Any] = {name: getattr(assumed, name) for name in CasesForm.FORECAST}
     rules = read_rules(study.rules)
-    initial |= {"seed": study.seed, "several_per_patient": rules.several_per_patient}
+    initial: dict[str, Any] = {"seed": study.seed, "several_per_patient": rules.several_per_patient}
     if not study.draw:
         reasons = study.cases.exclude(accepted_because="").order_by("number")
         return initial | {"accepted_because": reasons.values_list("accepted_because", flat=True).first() or ""}
@@ -210,19 +188,6 @@ def initial_of(study: ReaderStudy) -> dict[str, Any]:
     initial |= {name: getattr(asked, name) for name in ("n", "n_practice", "n_sets", "n_shared")}
     initial["accepted_because"] = study.draw.get("accepted_because", "")
     return initial | {quota_name(quota.task, quota.difficulty): quota.n for quota in asked.quotas}
-
-
-def read_numbers(text: str) -> list[int]:
-    """Question numbers with anything but letters between them, each once. Raises ValidationError."""
-    words = [word for word in re.split(r"[\s,;]+", text) if word]
-    wrong = [word for word in words if not (word.isascii() and word.isdigit() and 0 < len(word) < 10)]
-    if wrong:
-        raise forms.ValidationError(gettext("“%(word)s” is no question number.") % {"word": wrong[0][:40]})
-    numbers = [int(word) for word in words]
-    if len(set(numbers)) < len(numbers):
-        twice = next(number for number in numbers if numbers.count(number) > 1)
-        raise forms.ValidationError(gettext("Question %(number)s is named twice.") % {"number": twice})
-    return numbers
 
 
 def word_of(words: type[Task] | type[Difficulty], value: str) -> str:

@@ -21,11 +21,11 @@ class ReadersForm(DraftForm):
         help_text=_("Of all sets together. They are invited once the design is frozen."),
     )
     n_orders = forms.IntegerField(
-        label=_("Orders of each set"),
+        label=_("Reading orders per set"),
         min_value=1,
         max_value=MOST_ORDERS,
         required=False,
-        help_text=_("Empty: twice the readers. Fewer are never drawn."),
+        help_text=_("Default: twice the readers; fewer are never drawn."),
     )
 
     @classmethod

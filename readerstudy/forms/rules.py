@@ -9,21 +9,28 @@ from zoneinfo import ZoneInfo
 
 from django import forms
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ViewerTool
 from annotation.forms.account import TimeZoneField
+from annotation.windows import LEAST_WINDOW, MOST_WINDOW
+from readerstudy.design.plan_choices import LABELS, MEANINGS, PARTS
 from readerstudy.design.planned_pairs import LONGEST_NAME, MOST_PAIRS, PairsRefused, pairs_of_text, text_of_pairs
+from readerstudy.design.planned_runs import MOST_RUNS, PlannedRun, RunsRefused, runs_of_text, text_of_runs
 from readerstudy.design.rules import (
+    INFERENCES,
     LEAST_READY,
-    LEAST_WINDOW,
+    MADE,
     MOST_READY,
-    MOST_WINDOW,
     AnalysisPlan,
     Rules,
     RulesRefused,
+    known_choice,
+    proposed_inference,
     read_analysis,
+    read_new_analysis,
     read_rules,
 )
 from readerstudy.enrolling.deadlines import study_deadline_text
@@ -31,6 +38,8 @@ from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in
 from readerstudy.models import ReaderStudy
 
 MOST_WORDS = 20_000
+OWN_WORDS = "other"  # the choice for a part of the plan in words by which the program cannot act
+OTHER_WORDS = _("Other, in own words: the result will be post hoc")
 
 
 def _switch(label: Any, sentence: Any) -> forms.BooleanField:
@@ -41,9 +50,31 @@ def _whole(label: Any, sentence: Any, least: int, most: int) -> forms.IntegerFie
     return forms.IntegerField(label=label, required=False, min_value=least, max_value=most, help_text=sentence)
 
 
+def _choice(part: str) -> forms.ChoiceField:
+    """A part of the analysis plan that the program acts on: what it makes, or words of one's own."""
+    made = [(choice, _(LABELS[choice])) for choice in sorted(MADE[part], key=list(LABELS).index)]
+    sentence = _(MEANINGS[MADE[part][0]]) if len(made) == 1 else ""
+    return forms.ChoiceField(label=_(PARTS[part]), choices=[*made, (OWN_WORDS, OTHER_WORDS)], help_text=sentence)
+
+
+def _own_words(part: str) -> forms.CharField:
+    label = format_lazy(_("{part}, in own words"), part=_(PARTS[part]))
+    return _text(label, _("Only with “other”: the program keeps these words and cannot act on them."))
+
+
 def _text(label: Any, sentence: Any, *, most: int = 300, rows: int = 0, required: bool = False) -> forms.CharField:
     widget = forms.Textarea(attrs={"rows": rows}) if rows else forms.TextInput()
     return forms.CharField(label=label, required=required, max_length=most, widget=widget, help_text=sentence)
+
+
+def _chosen(plan: AnalysisPlan) -> dict[str, str]:
+    """What the fields of a plan stand at: a choice, or “other” with the words."""
+    chosen: dict[str, str] = {}
+    for part in MADE:
+        words = getattr(plan, part)
+        known = known_choice(part, words)
+        chosen |= {part: known or OWN_WORDS, f"{part}_words": "" if known else words}
+    return chosen
 
 
 class RulesForm(DraftForm):
@@ -134,15 +165,19 @@ class RulesForm(DraftForm):
     )
     time_zone = TimeZoneField(help_text=_("In which the deadline is meant and shown to readers."))
 
-    primary = _text(_("Primary comparison"), _("The one comparison that the study was made for."), required=True)
-    inference = _text(_("Inference"), _("To which readers and questions the result speaks."), required=True)
+    primary, primary_words = _choice("primary"), _own_words("primary")
+    family, family_words = _choice("family"), _own_words("family")
+    inference, inference_words = _choice("inference"), _own_words("inference")
     margin = forms.FloatField(
         label=_("Margin"),
         required=False,
         help_text=_("For non-inferiority, as a share: 0.05 is five percentage points. Empty: a test of difference."),
         widget=forms.NumberInput(attrs={"step": "0.01"}),
     )
-    family = _text(_("Family"), _("Over which comparisons the error rate is held, and how."), required=True)
+    margin_reason = _text(
+        _("Reason for the margin"),
+        _("With a margin: one line on why a difference of this size does not matter in practice."),
+    )
     pairs = _text(
         _("Planned pairs"),
         _(
@@ -153,9 +188,19 @@ class RulesForm(DraftForm):
         most=MOST_PAIRS * 2 * (LONGEST_NAME + 3),
         rows=3,
     )
-    late_answers = _text(_("Late answers"), _("How an answer after the limit counts."), required=True)
-    voids = _text(_("Voided cases"), _("How a case counts that is voided before or after unblinding."), required=True)
-    notes = _text(_("Notes"), _("Whatever else was decided beforehand."), most=5000, rows=3)
+    runs = _text(
+        _("Runs that stand for models"),
+        _(
+            "One model on a line, such as “Model A | mean of all runs” or “Model B | run 2”. With the mean, right or "
+            "wrong against the readers is the share of its runs that are right. For models not named here the run "
+            "named for the figures stands."
+        ),
+        most=MOST_RUNS * (LONGEST_NAME + 24),
+        rows=2,
+    )
+    late_answers, late_answers_words = _choice("late_answers"), _own_words("late_answers")
+    voids, voids_words = _choice("voids"), _own_words("voids")
+    notes = _text(_("Notes"), _("Additional prespecified details."), most=5000, rows=3)
 
     parts = (
         (_("Answers"), ("time_limit_s", "shuffle_options", "cannot_tell", "confidence", "slips")),
@@ -167,24 +212,44 @@ class RulesForm(DraftForm):
         ),
         (
             _("Analysis plan"),
-            ("primary", "inference", "margin", "family", "late_answers", "voids", "pairs", "notes"),
+            (
+                *("primary", "primary_words", "family", "family_words", "inference", "inference_words"),
+                *("late_answers", "late_answers_words", "voids", "voids_words", "margin", "margin_reason"),
+                *("pairs", "runs", "notes"),
+            ),
         ),
     )
 
     def __init__(self, study: ReaderStudy, data: Any = None) -> None:
-        self.rules_before, analysis = read_rules(study.rules), read_analysis(study.analysis)
+        self.rules_before, self.n_readers = read_rules(study.rules), study.n_readers
+        analysis = self.analysis_before = read_analysis(study.analysis)
         zone = ZoneInfo(study.time_zone)
         deadline = study.deadline_at.astimezone(zone).replace(tzinfo=None) if study.deadline_at else None
         texts = {name: getattr(study, name) for name in ("consent", "instructions", "contact", "time_zone")}
-        pairs = text_of_pairs(analysis.pairs)
-        initial = {**asdict(self.rules_before), **asdict(analysis), **texts, "pairs": pairs, "deadline": deadline}
+        lines = {"pairs": text_of_pairs(analysis.pairs), "runs": text_of_runs(analysis.runs)}
+        initial = {**asdict(self.rules_before), **asdict(analysis), **texts, **lines, "deadline": deadline}
+        initial |= _chosen(analysis)
         super().__init__(data, initial=initial)
         if study.deadline_at:
             stands = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
             self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {stands}"
+        self._offer_inferences(study.n_readers)
         tools = self.fields["hidden_tools"]
         assert isinstance(tools, forms.MultipleChoiceField)
         tools.choices = [(tool.value, gettext(tool.label)) for tool in ViewerTool]
+
+    def _offer_inferences(self, n_readers: int) -> None:
+        """Each with what it means; the one that is proposed for so many readers says so."""
+        field = self.fields["inference"]
+        assert isinstance(field, forms.ChoiceField)
+        proposed = proposed_inference(n_readers)
+        mark = gettext("%(label)s: proposed for %(n)s readers")
+        labels = {name: gettext(LABELS[name]) for name in LABELS if name in INFERENCES}
+        labels[proposed] = mark % {"label": labels[proposed], "n": n_readers}
+        field.choices = [*labels.items(), (OWN_WORDS, OTHER_WORDS)]
+        field.help_text = " ".join(
+            f"{gettext(LABELS[name]).partition(' (')[0]}: {gettext(MEANINGS[name])}" for name in labels
+        )
 
     def sections(self) -> list[tuple[str, list[forms.BoundField]]]:
         return [(str(title), [self[name] for name in names]) for title, names in self.parts]
@@ -195,8 +260,15 @@ class RulesForm(DraftForm):
         except PairsRefused as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
 
+    def clean_runs(self) -> tuple[PlannedRun, ...]:
+        try:
+            return runs_of_text(self.cleaned_data["runs"])
+        except RunsRefused as refusal:
+            raise forms.ValidationError(str(refusal)) from refusal
+
     def clean(self) -> dict[str, Any]:
         asked = super().clean() or self.cleaned_data
+        self._check_own_words(asked)
         if not self.errors:
             self._check_deadline()
             try:
@@ -204,6 +276,11 @@ class RulesForm(DraftForm):
             except RulesRefused as refusal:
                 self.add_error(refusal.field, gettext(str(refusal)))
         return asked
+
+    def _check_own_words(self, asked: dict[str, Any]) -> None:
+        for part in MADE:
+            if asked.get(part) == OWN_WORDS and not asked.get(f"{part}_words"):
+                self.add_error(f"{part}_words", gettext("Say it in your own words, or choose one of the list."))
 
     def _check_deadline(self) -> None:
         try:
@@ -219,8 +296,11 @@ class RulesForm(DraftForm):
         return read_rules(self._values(asdict(self.rules_before)))
 
     def analysis(self) -> AnalysisPlan:
-        """Raises RulesRefused."""
-        return read_analysis(self._values(asdict(AnalysisPlan())))
+        """What was asked for; the assumptions of the forecast stay. Raises RulesRefused."""
+        asked = self._values({name: getattr(self.analysis_before, name) for name in asdict(AnalysisPlan())})
+        own = {part: self.cleaned_data[f"{part}_words"] for part in MADE if asked[part] == OWN_WORDS}
+        asked |= {part: known_choice(part, words) or words for part, words in own.items()}
+        return read_new_analysis(asked, n_readers=self.n_readers)
 
     def _values(self, before: dict[str, Any]) -> dict[str, Any]:
         return {name: self.cleaned_data.get(name, value) for name, value in before.items()}

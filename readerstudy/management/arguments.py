@@ -6,22 +6,15 @@ import json
 from pathlib import Path
 
 from django.core.management.base import CommandError
-from django.db.models import Q
 
+from annotation.slugs import the_one
 from readerstudy.design.parsing import MAX_BYTES
 from readerstudy.models import ReaderStudy
 
 
 def find_study(wanted: str) -> ReaderStudy:
     """The study of this name or address. Raises CommandError where there is none, or two."""
-    found = list(ReaderStudy.objects.filter(Q(name=wanted) | Q(slug=wanted)))
-    if not found:
-        names = ", ".join(ReaderStudy.objects.values_list("slug", flat=True)[:20]) or "none so far"
-        raise CommandError(f"There is no study named {wanted!r}. Studies: {names}.", returncode=2)
-    if len(found) > 1:
-        both = " and ".join(f"{study.name!r} ({study.slug})" for study in found)
-        raise CommandError(f"{wanted!r} could mean {both}: give what only one of them is called.", returncode=2)
-    return found[0]
+    return the_one(ReaderStudy.objects.all(), wanted, "study")
 
 
 def read_file(path: Path) -> bytes:

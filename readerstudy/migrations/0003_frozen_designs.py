@@ -81,29 +81,34 @@ def _name(table: str, act: str) -> str:
 def add_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
     is_sqlite = schema_editor.connection.vendor == "sqlite"
     for table, act, refused in _conditions("IS NOT" if is_sqlite else "IS DISTINCT FROM"):
-        name, text = _name(table, act), f"{table}: the study is frozen"
-        if is_sqlite:
-            schema_editor.execute(
-                f"CREATE TRIGGER {name} BEFORE {act} ON {table} WHEN {refused} BEGIN SELECT RAISE(ABORT, '{text}'); END"
-            )
-        else:
-            schema_editor.execute(
-                f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
-                f"IF {refused} THEN RAISE EXCEPTION '{text}'; END IF; "
-                f"RETURN {'OLD' if act == 'DELETE' else 'NEW'}; END $$"
-            )
-            schema_editor.execute(
-                f"CREATE TRIGGER {name} BEFORE {act} ON {table} FOR EACH ROW EXECUTE FUNCTION {name}()"
-            )
+        add_trigger(schema_editor, table, act, refused)
 
 
 def remove_triggers(apps: StateApps, schema_editor: BaseDatabaseSchemaEditor) -> None:
-    is_sqlite = schema_editor.connection.vendor == "sqlite"
     for table, act, _refused in _conditions(""):
-        name = _name(table, act)
-        schema_editor.execute(f"DROP TRIGGER {name}" + ("" if is_sqlite else f" ON {table}"))
-        if not is_sqlite:
-            schema_editor.execute(f"DROP FUNCTION {name}()")
+        remove_trigger(schema_editor, table, act)
+
+
+def add_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str, refused: str) -> None:
+    name, text = _name(table, act), f"{table}: the study is frozen"
+    if schema_editor.connection.vendor == "sqlite":
+        schema_editor.execute(
+            f"CREATE TRIGGER {name} BEFORE {act} ON {table} WHEN {refused} BEGIN SELECT RAISE(ABORT, '{text}'); END"
+        )
+        return
+    schema_editor.execute(
+        f"CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN "
+        f"IF {refused} THEN RAISE EXCEPTION '{text}'; END IF; "
+        f"RETURN {'OLD' if act == 'DELETE' else 'NEW'}; END $$"
+    )
+    schema_editor.execute(f"CREATE TRIGGER {name} BEFORE {act} ON {table} FOR EACH ROW EXECUTE FUNCTION {name}()")
+
+
+def remove_trigger(schema_editor: BaseDatabaseSchemaEditor, table: str, act: str) -> None:
+    name, is_sqlite = _name(table, act), schema_editor.connection.vendor == "sqlite"
+    schema_editor.execute(f"DROP TRIGGER {name}" + ("" if is_sqlite else f" ON {table}"))
+    if not is_sqlite:
+        schema_editor.execute(f"DROP FUNCTION {name}()")
 
 
 class Migration(migrations.Migration):

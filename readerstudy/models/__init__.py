@@ -2,7 +2,7 @@
 
 from readerstudy.models.analysis import Analysis, InputsMark
 from readerstudy.models.comparison import ModelComparison
-from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase, StudyRole, Voiding
+from readerstudy.models.design import Arm, CaseSet, ReaderStudy, ShownImage, StudyCase, StudyRole, Voiding
 from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
 from readerstudy.models.predictions import ModelEntry, Prediction, PredictionRun, SubmissionCall
 from readerstudy.models.reading import (
@@ -36,6 +36,7 @@ __all__ = [
     "Remark",
     "Response",
     "ResultsLink",
+    "ShownImage",
     "StudyCase",
     "StudyInvitation",
     "StudyRole",

@@ -91,7 +91,9 @@ class StudyCase(models.Model):
     revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
     sets = models.ManyToManyField(CaseSet, related_name="cases", blank=True)  # of the main block
     accepted_because = models.TextField(blank=True)  # the coordinator's reason where reviews do not accept it
-    shown_sha256 = models.CharField(max_length=64, blank=True)  # at freeze: stem, options and pixels as shown
+    n_lost = models.PositiveSmallIntegerField(default=0)  # removed images of its exam when it was chosen with a reason
+    information = models.JSONField(null=True, blank=True)  # at freeze: what the arm tells beside the images
+    shown_sha256 = models.CharField(max_length=64, blank=True)  # at freeze: wording, images and information as shown
 
     class Meta:
         ordering = ("study", "block", "number")
@@ -104,12 +106,29 @@ class StudyCase(models.Model):
         return f"{self.block} case {self.number} of study {self.study_id}"
 
 
+class ShownImage(models.Model):
+    """An image of a frozen case as its readers see it. What changes at the image afterwards does not reach them."""
+
+    case = models.ForeignKey(StudyCase, on_delete=models.CASCADE, related_name="shown_images")
+    position = models.PositiveSmallIntegerField()
+    image = models.ForeignKey("annotation.Image", on_delete=models.PROTECT, related_name="+")
+    frozen = models.JSONField()  # see readerstudy.design.shown
+
+    class Meta:
+        ordering = ("case", "position")
+        constraints = (models.UniqueConstraint(fields=["case", "position"], name="shown_image_position_once"),)
+
+    def __str__(self) -> str:
+        return f"image {self.position} of case {self.case_id}"
+
+
 class Voiding(models.Model):
     """A case left out, with a reason: before unblinding of everything, after it only of a labelled sensitivity line."""
 
     case = models.OneToOneField(StudyCase, on_delete=models.PROTECT, related_name="voiding")
     reason = models.TextField()
     before_unblinding = models.BooleanField()
+    declared = models.BooleanField(default=False)  # decided in an older study; said with the import of its readings
     source = models.CharField(max_length=200, blank=True)  # the file that it was imported with
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

@@ -24,6 +24,7 @@ class ModelEntry(models.Model):
     state = WordField(EntryState, max_length=10, default=EntryState.LISTED)
     replaced_by = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="replaces")
     withdrawn_because = models.TextField(blank=True)
+    renamed_at = models.DateTimeField(null=True, blank=True)  # the last time that its name or version was changed
     submitter = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # null: entered on the command line
@@ -41,10 +42,20 @@ class ModelEntry(models.Model):
 
 
 class PredictionRunQuerySet(models.QuerySet["PredictionRun"]):
+    def live_on(self, study: ReaderStudy) -> PredictionRunQuerySet:
+        """Every run of a listed model on this study that is not withdrawn, by the name of the model."""
+        live = self.filter(study=study, withdrawn_at__isnull=True, entry__state=EntryState.LISTED)
+        return live.select_related("entry").order_by("entry__name", "entry__version", "pk")
+
     def for_figures(self, study: ReaderStudy) -> PredictionRunQuerySet:
         """The run of each model that the figures of this study show, by the name of the model."""
-        shown = self.filter(study=study, is_named=True, entry__state=EntryState.LISTED)
-        return shown.select_related("entry").order_by("entry__name", "entry__version", "pk")
+        return self.live_on(study).filter(is_named=True)
+
+    def for_analysis(self, study: ReaderStudy) -> PredictionRunQuerySet:
+        """These, and what stood for its model when somebody first saw a result: taking it out is a choice, too."""
+        live = Q(withdrawn_at__isnull=True, entry__state=EntryState.LISTED)
+        found = self.filter(live | Q(was_planned=True), study=study).select_related("entry__replaced_by", "study")
+        return found.order_by("entry__name", "entry__version", "pk")
 
 
 class PredictionRun(models.Model):
@@ -75,6 +86,7 @@ class PredictionRun(models.Model):
     is_named = models.BooleanField(default=False)  # for the figures
     named_at = models.DateTimeField(null=True, blank=True)
     named_before_unblinding = models.BooleanField(default=False)  # otherwise the choice is post hoc
+    was_planned = models.BooleanField(default=False)  # stood for its model when somebody first saw a result
     withdrawn_at = models.DateTimeField(null=True, blank=True)
     withdrawn_because = models.TextField(blank=True)
     imported_by = models.ForeignKey(
@@ -120,6 +132,7 @@ class Prediction(models.Model):
     raw = models.TextField(blank=True)  # the answer as it stands in the file
     explanation = models.TextField(blank=True)  # of the model, never that of the bank
     row = models.PositiveIntegerField()  # of the file
+    confidence = models.FloatField(null=True, blank=True)  # stated chance of being right, percent; null: not stated
 
     class Meta:
         ordering = ("run", "revision")
@@ -128,6 +141,10 @@ class Prediction(models.Model):
             models.CheckConstraint(
                 condition=Q(state="answered") & ~Q(option="") | Q(state="failed", option=""),
                 name="prediction_has_option_or_failed",
+            ),
+            models.CheckConstraint(
+                condition=Q(confidence__isnull=True) | Q(confidence__gte=0, confidence__lte=100),
+                name="prediction_confidence_in_percent",
             ),
         )
 

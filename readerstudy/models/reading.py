@@ -67,19 +67,30 @@ class Reading(models.Model):
         return f"reading {self.public_id}"
 
 
+_WITH_OPTION = (ResponseState.ANSWERED, ResponseState.UNCONFIRMED)
+_EITHER = (ResponseState.LATE,)  # an option, or "cannot tell"
+_SAYS_WHAT_ITS_STATE_SAYS = (
+    models.Q(state__in=_EITHER)
+    | models.Q(models.Q(state__in=_WITH_OPTION) & ~models.Q(option=""))
+    | models.Q(~models.Q(state__in=_WITH_OPTION) & models.Q(option=""))
+)
+
+
 class Response(Timed):
     """How a reading ended. Insert-only, held by triggers.
 
     A reading has at most one confirmed response, which is final. Where the time ended first it also has an
-    unconfirmed one; a commit that was made in time and arrives afterwards stands beside it and takes its place.
+    unconfirmed one, and another for each newer choice that was made in time and arrived afterwards: the newest counts,
+    until a commit that was on its way stands beside them and takes their place.
     """
 
     reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="responses")
     is_confirmed = models.BooleanField()  # committed by the reader; False: closed by the program
     state = WordField(ResponseState, max_length=12)
     option = WordField(OptionLetter, max_length=1, blank=True)  # canonical, whatever stood where on screen
+    choice_sequence = models.PositiveIntegerField(default=0)  # of the choice with which the program closed the case
     key = models.CharField(max_length=36, blank=True)  # idempotency key of the commit, made by the page
-    delivered_late = models.BooleanField(default=False)  # committed in time, received after the limit
+    delivered_late = models.BooleanField(default=False)  # made in time, received after the limit or the close
     limit_ms = models.PositiveBigIntegerField(null=True, blank=True)  # censoring of a late or unconfirmed time
     source = models.CharField(max_length=200, blank=True)  # file and row of an imported response
     committed_at = models.DateTimeField(null=True, blank=True)  # by the server's clock: when it arrived
@@ -87,7 +98,17 @@ class Response(Timed):
 
     class Meta:
         ordering = ("reading", "is_confirmed", "pk")
-        constraints = (models.UniqueConstraint(fields=["reading", "is_confirmed"], name="one_final_response"),)
+        constraints = (
+            models.UniqueConstraint(
+                fields=["reading"], condition=models.Q(is_confirmed=True), name="one_final_response"
+            ),
+            models.UniqueConstraint(
+                fields=["reading", "choice_sequence"],
+                condition=models.Q(is_confirmed=False),
+                name="one_close_for_each_choice",
+            ),
+            models.CheckConstraint(condition=_SAYS_WHAT_ITS_STATE_SAYS, name="response_option_fits_its_state"),
+        )
 
     def __str__(self) -> str:
         return f"response to reading {self.reading_id}"

@@ -61,7 +61,9 @@ def edit_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | No
     for name, value in changed.items():
         setattr(entry, name, value)
     _check_free(entry)
-    entry.save(update_fields=list(changed))
+    if changed.keys() & {"name", "version"}:  # by which a plan may mean it
+        entry.renamed_at = at
+    entry.save(update_fields=[*changed, "renamed_at"])
     record(EDITED, actor=actor, at=at, subject=entry, facts={"changed": facts})
 
 

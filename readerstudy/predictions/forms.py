@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from math import nan
 from typing import Any
 
 from readerstudy.enums import PredictionForm
@@ -42,18 +43,22 @@ FORMS: dict[PredictionForm, Fields] = {
         ("case_id", "id", "question_id", "index"),
     ),
 }
+CONFIDENCE = "confidence"  # in every form, beside the answer or in it
 COUNTED = "index"  # may count from 0, while questions count from 1
 
 
 def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
     """By the fields of the records. Raises FileUnreadable where none has an answer in a known field."""
-    values = [value for _row, _key, value in entries if isinstance(value, Mapping)]
     asked = [PredictionForm.TABLE] if is_table else [form for form in FORMS if form != PredictionForm.TABLE]
-    for value in values:
+    has_failed: bool | None = None
+    for _row, _key, value in entries:
+        if not isinstance(value, Mapping):
+            continue
         for form in asked:
             if any(name in value for name in FORMS[form].answer):
                 return form
-    if values and all("error" in value for value in values):
+        has_failed = "error" in value and has_failed is not False
+    if has_failed:
         return PredictionForm.RESULTS  # a run that failed as a whole
     known = ", ".join(dict.fromkeys(name for form in asked for name in FORMS[form].answer))
     raise FileUnreadable(f"No record has its answer in a field that is known: {known}.")
@@ -71,12 +76,16 @@ def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record 
         return name._replace(row=row)
     answer = _first(value, fields.answer)
     raw = _response(answer) if form == PredictionForm.HARNESS else answer
-    explanation = _first(value, fields.explanation)
-    if isinstance(raw, Mapping):  # {"answer": "B", "explanation": "..."}
+    explanation, stated = _first(value, fields.explanation), value.get(CONFIDENCE)
+    if isinstance(raw, Mapping):  # {"answer": "B", "explanation": "...", "confidence": 80}
         explanation = explanation or _first(raw, OF_MODEL)
+        stated = raw.get(CONFIDENCE) if stated is None else stated
         inner = _first(raw, ("answer", "option", *fields.answer))
         raw = raw if inner is None else inner
-    record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")))
+    confidence = None if stated is None else _percent(stated)
+    if isinstance(confidence, str):
+        return Problem(row, name, confidence)
+    record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")), confidence)
     wrong = text_problem(record.id) or text_problem(record.raw) or text_problem(record.explanation)
     return Problem(row, name if not text_problem(name) else "", wrong) if wrong else record
 
@@ -102,6 +111,33 @@ def _response(answer: Any) -> Any:
     while isinstance(answer, list) and answer and isinstance(answer[0], str | list):
         answer = answer[0]
     return answer
+
+
+def _percent(stated: Any) -> float | str | None:
+    """A stated chance of being right, None for an empty cell; or why it is none."""
+    text = stated.strip() if isinstance(stated, str) else _text(stated)
+    if not text:
+        return None
+    try:
+        percent = float(text.removesuffix("%")) if not isinstance(stated, bool) else nan
+    except ValueError:
+        percent = nan
+    if 0 <= percent <= 100:
+        return percent
+    told = "The confidence is %(said)r. It is the chance of being right in percent: a number from 0 to 100, or nothing."
+    return told % {"said": text[:40]}
+
+
+def share_problem(records: Iterable[Record]) -> Problem | None:
+    """Chances that are all 1 or less are shares, and read as percent they would be something else."""
+    first, most = None, 0.0
+    for one in records:
+        if one.confidence is not None:
+            first, most = first or one, max(most, one.confidence)
+    if first is None or not 0 < most <= 1:
+        return None
+    told = "No confidence of the file is above 1. They are read as percent: write 85 for 0.85, and 100 for 1."
+    return Problem(first.row, first.id, told)
 
 
 def _text(value: Any) -> str:

@@ -49,6 +49,15 @@ def history_of(entry: ModelEntry, known_runs: Collection[str]) -> list[Happening
     ]
 
 
+def names_at(entry: ModelEntry, when: datetime) -> list[str]:
+    """What the model was called then: its name, and its name and version; from what was edited afterwards."""
+    found = {"name": entry.name, "version": entry.version}
+    edited = AuditEvent.objects.filter(act=entries.EDITED, subject_type="modelentry", subject_id=entry.public_id)
+    for facts in edited.filter(at__gte=when).order_by("-pk").values_list("facts", flat=True):
+        found |= {name: facts["changed"][name][0] for name in found.keys() & facts["changed"].keys()}
+    return list(dict.fromkeys([found["name"], f"{found['name']} {found['version']}".strip()]))
+
+
 def _words(act: str, facts: dict[str, Any]) -> str:
     sentences = {
         entries.ENTERED: _("entered as “%(name)s”"),

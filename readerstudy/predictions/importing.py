@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from django.db import transaction
@@ -22,16 +23,18 @@ from annotation.questionbank.known import keys_of_questions
 from readerstudy.design.studies import hold_study
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
+from readerstudy.predictions.eligibility import check_may_store
 from readerstudy.predictions.entries import ModelRefused, enter_model, hold_entry
 from readerstudy.predictions.extraction import RULE
 from readerstudy.predictions.matching import Answer, Matching, match
-from readerstudy.predictions.reading import read_predictions
-from readerstudy.predictions.records import FileUnreadable, Problem
+from readerstudy.predictions.reading import opened, read_predictions
+from readerstudy.predictions.records import FileUnreadable, KeptRecords, Problem, Record
 from readerstudy.predictions.targets import Target, questions_of
 
 IMPORTED = "predictions.imported"
+AT_ONCE = 1_000  # rows in one statement
 MOST_KEPT = 1_000  # ids of each kind in the report of a run
-_COLUMNS = ("run_id", "revision_id", "state", "option", "raw", "explanation", "row")
+_COLUMNS = ("run_id", "revision_id", "state", "option", "raw", "explanation", "row", "confidence")
 
 
 @dataclass(frozen=True)
@@ -39,13 +42,14 @@ class SentFile:
     """A file of predictions, and what its sender says of it."""
 
     name: str
-    content: bytes
+    content: bytes | Path  # a path is read part by part
     form: PredictionForm | None = None  # None: found by its fields
     duplicates: str = ""  # which of several answers counts: "", "first", "last"
 
     @cached_property
     def sha256(self) -> str:
-        return hashlib.sha256(self.content).hexdigest()
+        with opened(self.content) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass
@@ -150,7 +154,7 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
         _is_there(result)
     elif not result.problems:
         try:
-            _store(result, actor=actor, at=at)
+            _store(result, read.records, actor=actor, at=at)
         except ModelRefused as refusal:
             result.problems = [Problem(0, "", str(refusal))]
     return result
@@ -171,7 +175,7 @@ def _check(entry: ModelEntry, target: Target) -> None:
 
 
 @transaction.atomic
-def _store(result: PredictionsImported, *, actor: User | None, at: datetime) -> None:
+def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | None, at: datetime) -> None:
     entry, target = result.entry, result.target
     if entry._state.adding:
         entry = result.entry = enter_model({"name": entry.name, "version": entry.version}, actor=actor, at=at)
@@ -181,9 +185,13 @@ def _store(result: PredictionsImported, *, actor: User | None, at: datetime) -> 
     _check(entry, target)
     if _is_there(result):
         return
+    check_may_store(actor, target.bank, target.study)
     runs = _runs(entry, target)
     run = result.run = _make_run(result, runs.count() + 1, not runs.filter(is_named=True).exists(), actor=actor, at=at)
-    insert_rows(Prediction, _COLUMNS, [_row(run.pk, answer) for answer in result.matching.answers])
+    answers = sorted(result.matching.answers, key=_place)
+    for start in range(0, len(answers), AT_ONCE):
+        some = answers[start : start + AT_ONCE]
+        insert_rows(Prediction, _COLUMNS, [_row(run.pk, answer, records[answer.place]) for answer in some])
     result.stored = run.n_matched
     facts = {
         "run": run.public_id,
@@ -252,14 +260,17 @@ def _make_run(
 
 
 def is_before_unblinding(study: ReaderStudy | None) -> bool:
-    """Whether a choice that is made now is made blind. A study that was never opened here was read elsewhere."""
-    return study is not None and (study.unblinded_at is None or study.opened_at is None)
+    """Whether a choice that is made now is made blind, wherever the study was read."""
+    return study is not None and study.unblinded_at is None
 
 
-def _row(run_id: int, answer: Answer) -> Row:
+def _place(answer: Answer) -> int:
+    return answer.place
+
+
+def _row(run_id: int, answer: Answer, record: Record) -> Row:
     state = PredictionState.ANSWERED if answer.option else PredictionState.FAILED
-    record = answer.record
     return (
         *(run_id, answer.question.revision_id, state.value, answer.option),
-        *(record.raw, record.explanation, record.row),
+        *(record.raw, record.explanation, record.row, record.confidence),
     )

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.enums import Role
 from annotation.models import QuestionBank, User
-from annotation.permissions import is_administrator, is_coordinator, site_roles
+from annotation.permissions import is_administrator, is_coordinator
 from readerstudy.enums import StudyState
-from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, SubmissionCall
+from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
+from readerstudy.predictions.eligibility import open_banks
 from readerstudy.predictions.targets import Target
 
 
@@ -60,14 +60,16 @@ def lines_of(entries: Iterable[ModelEntry], person: User) -> list[EntryLine]:
 
 
 def targets_for(person: User) -> list[Target]:
-    """Studies first, then banks: what this person may send predictions for. Submitters: banks that are open to them."""
+    """Studies first, then banks: what this person may send predictions for.
+
+    Submitters: banks that are open to them, without those that they read or review.
+    """
     banks = QuestionBank.objects.filter(archived_at__isnull=True)
     if is_coordinator(person):
         studies = _studies().exclude(enrolments__reader=person)
     else:
         studies = _studies().filter(coordinators__user=person).exclude(enrolments__reader=person)
-        is_submitter = Role.MODEL_SUBMITTER in site_roles(person)
-        banks = banks.filter(pk__in=SubmissionCall.objects.values("bank")) if is_submitter else banks.none()
+        banks = banks.filter(pk__in=open_banks(person))
     return [*map(Target.of_study, studies), *map(Target, banks)]
 
 

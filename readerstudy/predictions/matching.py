@@ -22,9 +22,10 @@ class KnownQuestion(NamedTuple):
 
 
 class Answer(NamedTuple):
-    record: Record
+    record: Record  # without its words, which a file may have too many of, unless no option could be taken
     question: KnownQuestion
     option: str  # canonical; "" where none could be taken
+    place: int  # of the whole record in the file
 
 
 @dataclass
@@ -47,36 +48,50 @@ class Matching:
 def match(records: Iterable[Record], known: Mapping[str, KnownQuestion], *, duplicates: str = "") -> Matching:
     """Which option each question is given. ``known``: by every id that the records use; others name no question.
 
-    The same answer twice counts once. Of different answers the first or the last counts where ``duplicates`` says
-    so; otherwise each is a problem.
+    The same answer twice, with the same confidence, counts once. Of different ones the first or the last counts where
+    ``duplicates`` says so; otherwise each is a problem.
     """
     found = Matching()
     chosen: dict[int, Answer] = {}
     unknown: dict[str, None] = {}
     duplicate: dict[str, None] = {}
-    for record in records:
+    for place, record in enumerate(records):
         question = known.get(record.id)
         if question is None:
             unknown[record.id] = None
             continue
-        answer = Answer(record, question, _option(record, question.options, found))
+        answer = _answer(place, record, question, found)
         before = chosen.setdefault(question.revision_id, answer)
         if before is answer:
             continue
         duplicate[record.id] = None
         if duplicates == LAST:
             chosen[question.revision_id] = answer
-        elif answer.option != before.option and duplicates != FIRST:
+        elif duplicates != FIRST and _said(answer) != _said(before):
             found.problems.append(_conflict(before, answer))
     found.answers = list(chosen.values())
     found.unknown, found.duplicate = list(unknown), list(duplicate)
     return found
 
 
+def _answer(place: int, record: Record, question: KnownQuestion, found: Matching) -> Answer:
+    option = _option(record, question.options, found)
+    kept = Record(record.row, record.id, "" if option else record.raw, confidence=record.confidence)
+    return Answer(kept, question, option, place)
+
+
+def _said(answer: Answer) -> tuple[str, float | None]:
+    return answer.option, answer.record.confidence
+
+
 def _conflict(before: Answer, answer: Answer) -> Problem:
+    first, this = (
+        f"{option or 'no option'}" + ("" if percent is None else f", confidence {percent:g}")
+        for option, percent in (_said(before), _said(answer))
+    )
     told = (
-        f"Row {before.record.row} answers this question with {before.option or 'no option'}, this row with "
-        f"{answer.option or 'no option'}. Say which counts: the first or the last."
+        f"Row {before.record.row} answers this question with {first}, this row with {this}. Say which counts: the "
+        "first or the last."
     )
     return Problem(answer.record.row, answer.record.id, told)
 

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import msgspec
+
 LONGEST_ID = 255
+IN_MEMORY = 8 * 1024 * 1024  # bytes of the records of one file
 
 
 def _(text: str) -> str:
@@ -21,6 +27,7 @@ class Record(NamedTuple):
     raw: str  # the answer as it stands in the file
     explanation: str = ""  # of the model
     options: tuple[str, ...] = ()  # as the record lists them, in the order that the model saw; empty where it does not
+    confidence: float | None = None  # stated chance of being right, percent
 
 
 class Problem(NamedTuple):
@@ -35,10 +42,33 @@ class FileUnreadable(ValueError):
     """The file as a whole cannot be read; the sentence says where and why."""
 
 
+class KeptRecords:
+    """Records in the order of the file: a large file is not held in memory, but beside it on the disk."""
+
+    def __init__(self) -> None:
+        self._file = tempfile.SpooledTemporaryFile(max_size=IN_MEMORY)  # noqa: SIM115 - lives as long as its records
+        self._starts = array("Q", [0])
+
+    def add(self, record: Record) -> None:
+        """Only before anything is read."""
+        self._starts.append(self._starts[-1] + self._file.write(msgspec.msgpack.encode(record)))
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def __getitem__(self, place: int) -> Record:
+        start, end = self._starts[place], self._starts[place + 1]
+        self._file.seek(start)
+        return msgspec.msgpack.decode(self._file.read(end - start), type=Record)
+
+    def __iter__(self) -> Iterator[Record]:
+        return (self[place] for place in range(len(self)))
+
+
 @dataclass(frozen=True)
 class ReadFile:
     form: str  # readerstudy.enums.PredictionForm
-    records: tuple[Record, ...]
+    records: KeptRecords
     problems: tuple[Problem, ...]
     n_read: int  # records, those with a problem included
 

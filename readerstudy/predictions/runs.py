@@ -9,6 +9,8 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
+from readerstudy.design.studies import hold_study
+from readerstudy.enums import EntryState
 from readerstudy.models import PredictionRun
 from readerstudy.predictions.entries import ModelRefused, hold_entry
 from readerstudy.predictions.importing import is_before_unblinding
@@ -53,9 +55,41 @@ def withdraw_run(run: PredictionRun, reason: str, *, actor: User | None, at: dat
     record(TAKEN_BACK, actor=actor, at=at, subject=run.entry, facts=facts)
 
 
+def is_post_hoc(run: PredictionRun) -> bool:
+    """Whether the named run of a study was chosen after somebody had seen a result: nobody can have planned it.
+
+    A run that comes in after that can only be named after it. Neither can a model have been planned under a name that
+    it was given later.
+    """
+    return is_renamed(run) or not (run.named_before_unblinding or run.was_planned)
+
+
+def is_renamed(run: PredictionRun) -> bool:
+    """Whether its model was given another name or version after somebody had seen a result of the study."""
+    seen_at, renamed_at = run.study.unblinded_at if run.study else None, run.entry.renamed_at
+    return seen_at is not None and renamed_at is not None and renamed_at >= seen_at
+
+
+def left_because(run: PredictionRun, *, is_chosen: bool = False) -> str:
+    """Why a planned run stands no longer for its model; empty while it does. ``is_chosen``: by the plan."""
+    entry = run.entry
+    if run.withdrawn_at is not None:
+        return _("run withdrawn: %(why)s") % {"why": run.withdrawn_because}
+    if entry.state == EntryState.WITHDRAWN:
+        return _("model withdrawn: %(why)s") % {"why": entry.withdrawn_because}
+    if entry.state == EntryState.REPLACED:
+        return _("model replaced by %(name)s") % {"name": entry.replaced_by}
+    return "" if run.is_named or is_chosen else _("another run of the model was named")
+
+
 def _hold(run: PredictionRun) -> None:
-    """Lock the entry of the run and bring the run up to date. Raises ModelRefused once the entry is not listed."""
+    """Lock the entry of the run, and its study, and bring the run up to date.
+
+    Raises ModelRefused once the entry is not listed.
+    """
     hold_entry(run.entry)
+    if run.study is not None:
+        hold_study(run.study)
     run.refresh_from_db(fields=["is_named", "named_at", "withdrawn_at"])
 
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import csv
-import io
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TextIO
 
 from readerstudy.predictions.records import FileUnreadable, Problem
 
 Row = tuple[int, dict[str, str]]  # as a spreadsheet counts, the header is row 1
 
 
-def rows_of_text(text: str, problems: list[Problem]) -> Iterator[Row]:
+def rows_of_text(text: TextIO, problems: list[Problem]) -> Iterator[Row]:
     """Rows of comma, semicolon or tab separated text, as its first line is. Raises FileUnreadable."""
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=_separator(text.partition("\n")[0]), strict=True)
+    first = text.readline()
+    reader = csv.reader(itertools.chain([first], text), delimiter=_separator(first), strict=True)
     yield from named_rows(_lines(reader), problems)
 
 

@@ -20,11 +20,11 @@ from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, Upload, User
 from readerstudy.enums import PredictionForm
 from readerstudy.models import ModelEntry, ReaderStudy
+from readerstudy.predictions.eligibility import UPLOADS, check_may_send_file
 from readerstudy.predictions.entries import ModelRefused
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.targets import Target
 
-PURPOSE = "predictions"
 CHECK, STORE = "check_predictions", "store_predictions"
 MOST_TOLD = 10_000  # of each list in the report
 LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "other_wording", "errors")
@@ -52,8 +52,9 @@ class Asked:
 
 
 def receive_file(content: Iterable[bytes], name: str, *, asked: Asked, actor: User, at: datetime) -> Upload:
-    """Keep a sent file and start its check."""
-    upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE, bank=asked.target.bank, n_files=1)
+    """Keep a sent file and start its check. Raises ModelRefused for a submitter who has sent enough for a day."""
+    check_may_send_file(actor, at)
+    upload = Upload(created_by=actor, created_at=at, purpose=UPLOADS, bank=asked.target.bank, n_files=1)
     path = _path_of(upload)
     path.parent.mkdir(parents=True, mode=0o700)
     try:
@@ -118,18 +119,19 @@ def store_predictions(progress: Progress, params: Params) -> Result:
 
 def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImported:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
-    content = _path_of(upload).read_bytes()
-    progress.report(0, len(content))
+    path = _path_of(upload)
+    n_bytes = path.stat().st_size
+    progress.report(0, n_bytes)
     form = PredictionForm(params["form"]) if params["form"] else None
     found = import_predictions(
         ModelEntry.objects.get(public_id=params["entry"]),
         target_of(params),
-        SentFile(params["name"], content, form, params["duplicates"]),
+        SentFile(params["name"], path, form, params["duplicates"]),
         actor=upload.created_by,
         at=timezone.now(),
         dry_run=dry_run,
     )
-    progress.report(len(content), len(content))
+    progress.report(n_bytes, n_bytes)
     return found
 
 

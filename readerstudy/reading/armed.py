@@ -9,35 +9,43 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, TypeVar
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.kept_queries import KeptQuery, KeptSQL
 from readerstudy.design.rules import MOST_READY, Rules
 from readerstudy.enums import Block
-from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading
+from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading, ShownImage
 from readerstudy.reading.holding import NotArmed
 from readerstudy.reading.limits import is_over
 
 # What the page of a reader shows of a place, in one row. Nothing of a key, an explanation, a task or a category.
 _COLUMNS = (
     *("public_id", "block", "position", "options", "case_id", "order__arm_id", "order__arm__information"),
-    *("case__revision__stem", "case__revision__options", "case__revision__question__exam__age_years"),
-    *("case__revision__question__exam__sex",),
+    *("case__revision__stem", "case__revision__options", "case__information"),
     *("reading__public_id", "reading__enrolment_id", "reading__presented_id", "reading__position"),
     *("reading__opened_at", "reading__painted_at"),
     *("reading__deadline_at", "reading__choice", "reading__choice_sequence", "reading__closed_at"),
 )
-PLACES = PresentedCase.objects.select_related("order__arm", "case__revision__question__exam", "reading").only(*_COLUMNS)
+PLACES = PresentedCase.objects.select_related("order__arm", "case__revision", "reading").only(*_COLUMNS)
 _OPEN = Q(reading__isnull=True) | Q(reading__closed_at__isnull=True)
 
 
-def _next(places: QuerySet[PresentedCase], enrolment: int, block: str) -> QuerySet[PresentedCase]:
+Places = TypeVar("Places", bound=QuerySet[PresentedCase, Any])
+
+
+def _next(places: Places, enrolment: int, block: str) -> Places:
     return places.filter(_OPEN, order__enrolment=enrolment, block=block).order_by("position")
 
 
-def _last(places: QuerySet[PresentedCase], enrolment: int) -> QuerySet[PresentedCase]:
+def _last(places: Places, enrolment: int) -> Places:
     return places.filter(order__enrolment=enrolment, reading__closed_at__isnull=False).order_by("block", "-position")
+
+
+def _whether(image: int) -> QuerySet[PresentedCase, tuple[bool]]:
+    shows = ShownImage.objects.filter(case=OuterRef("case"), image=image)
+    return PresentedCase.objects.values_list(Exists(shows))
 
 
 _NEXT: KeptQuery[PresentedCase] = KeptQuery(
@@ -45,13 +53,11 @@ _NEXT: KeptQuery[PresentedCase] = KeptQuery(
 )
 _LAST: KeptQuery[PresentedCase] = KeptQuery(lambda enrolment: _last(PLACES, enrolment)[:1], int)
 # What an image asks: the same places without all that a page shows, which takes PostgreSQL a fraction of the planning.
-_EXAM = "case__revision__question__exam_id"
-_NEXT_EXAMS: KeptQuery[tuple[int]] = KeptQuery(
-    lambda enrolment, block: _next(PresentedCase.objects.all(), enrolment, block).values_list(_EXAM)[: MOST_READY + 1],
-    *(int, str),
+_NEXT_SHOW: KeptQuery[tuple[bool]] = KeptQuery(
+    lambda image, enrolment, block: _next(_whether(image), enrolment, block)[: MOST_READY + 1], *(int, int, str)
 )
-_LAST_EXAM: KeptQuery[tuple[int]] = KeptQuery(
-    lambda enrolment: _last(PresentedCase.objects.all(), enrolment).values_list(_EXAM)[:1], int
+_LAST_SHOWS: KeptQuery[tuple[bool]] = KeptQuery(
+    lambda image, enrolment: _last(_whether(image), enrolment)[:1], *(int, int)
 )
 _NAMED = KeptQuery(lambda enrolment, name: PLACES.filter(order__enrolment=enrolment, public_id=name), int, str)
 # By hand: the database needs a tenth of the time that it takes to build this query from models.
@@ -75,6 +81,7 @@ class Standing:
     armed: tuple[PresentedCase, ...]
     run_out: PresentedCase | None = None  # its time has ended; whatever comes next closes it
     is_undecided: bool = False  # the practice block is done and was not passed
+    has_practice: bool = False
 
     @property
     def current(self) -> PresentedCase | None:
@@ -99,6 +106,7 @@ def standing_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> Standing
         armed=tuple(armed),
         run_out=run_out,
         is_undecided=practises and n_practised >= n_practice,
+        has_practice=n_practice > 0,
     )
 
 
@@ -107,9 +115,9 @@ def armed_places(enrolment: Enrolment, block: Block, rules: Rules) -> list[Prese
     return _NEXT(enrolment.pk, str(block))[: 1 + rules.n_ready]
 
 
-def armed_exams(enrolment: Enrolment, block: Block, rules: Rules) -> list[int]:
-    """The exams of armed_places()."""
-    return [exam for (exam,) in _NEXT_EXAMS(enrolment.pk, str(block))[: 1 + rules.n_ready]]
+def is_armed_image(image: int, enrolment: Enrolment, block: Block, rules: Rules) -> bool:
+    """Whether one of armed_places() shows this image."""
+    return any(shows for (shows,) in _NEXT_SHOW(image, enrolment.pk, str(block))[: 1 + rules.n_ready])
 
 
 def counts_of(enrolment: Enrolment) -> dict[str, tuple[int, int]]:
@@ -141,10 +149,9 @@ def last_answered_place(enrolment: Enrolment) -> PresentedCase | None:
     return answered.order_by("block", "-position").first()
 
 
-def last_exam(enrolment: Enrolment) -> int | None:
-    """The exam of last_place()."""
-    row = _LAST_EXAM.first(enrolment.pk)
-    return row[0] if row else None
+def is_last_image(image: int, enrolment: Enrolment) -> bool:
+    """Whether last_place() shows this image."""
+    return any(shows for (shows,) in _LAST_SHOWS(image, enrolment.pk))
 
 
 def reading_of(place: PresentedCase) -> Reading | None:

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
-from django.db.models import Q
 
 from annotation.audit.recording import record
-from annotation.enums import ImageState
 from annotation.kept_queries import KeptInsert, KeptQuery
-from annotation.models import Image, User
+from annotation.models import User
 from annotation.timing.parsing import NO_TRACE, Trace
 from annotation.timing.witnessed import check_all_seen, time_columns
 from readerstudy.design.rules import Rules
+from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal
-from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response
+from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
 from readerstudy.reading.armed import named_place, place_of, reading_of
 from readerstudy.reading.choosing import NoSuchOption, check_option
 from readerstudy.reading.events import set_painted, time_of, witness
@@ -28,6 +28,7 @@ from readerstudy.reading.expiring import close_run_out
 from readerstudy.reading.holding import (
     ReadingRefused,
     check_may_read,
+    check_still_open,
     hold_enrolment,
     hold_pen,
     rules_of,
@@ -38,9 +39,8 @@ from readerstudy.reading.opening import open_answered
 from readerstudy.reading.practice import settle_block
 
 _insert = KeptInsert(Response)
-_IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
-_IMAGES: KeptQuery[tuple[str, bool]] = KeptQuery(
-    lambda exam: Image.objects.filter(exam=exam).annotate(is_shown=_IS_SHOWN).values_list("public_id", "is_shown"), int
+_IMAGES: KeptQuery[tuple[str, dict[str, Any]]] = KeptQuery(
+    lambda case: ShownImage.objects.filter(case=case).values_list("image__state", "frozen"), int
 )
 _CONFIRMED = KeptQuery(lambda reading: Response.objects.filter(reading=reading, is_confirmed=True), int)
 
@@ -101,6 +101,7 @@ def _commit(
         close_run_out(held, actor=actor, at=at)
         reading = open_answered(held, place, pen, at=at)
     response = _response(held, place, reading, answer, rules, pen, at=at)
+    check_still_open(held)
     _insert(response)
     reading.closed_at = reading.closed_at or at
     reading.save(update_fields=["painted_at", "deadline_at", "closed_at"])
@@ -122,7 +123,7 @@ def _response(
 ) -> Response:
     """The row to store. Raises NotSeen, NoSuchImage."""
     told = witness(reading, answer.trace, session=pen, at=at)
-    images = dict(_IMAGES(place.case.revision.question.exam_id))
+    images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(place.case_id)}
     check_all_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)
     set_painted(held, reading, answer.trace, at=at)
     measured = time_of(reading, told, at=at)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
@@ -13,7 +13,7 @@ from annotation.kept_queries import KeptQuery
 from annotation.models import User
 from annotation.timing.durations import ClockEvent, Durations, TimeFlag, durations
 from annotation.timing.parsing import SentEvent, Trace
-from annotation.timing.witnessed import SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed
+from annotation.timing.witnessed import ROW, SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.armed import named_place, reading_of
 from readerstudy.reading.elapsed import Heard, most_elapsed_ms, since_opening_ms
@@ -21,9 +21,7 @@ from readerstudy.reading.holding import NotOpened, check_may_read, hold_enrolmen
 from readerstudy.reading.limits import deadline_after
 
 _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
-    lambda reading: TimingEvent.objects.filter(reading=reading).values_list(
-        *("page", "sequence", "kind", "client_ms", "wall_ms", "details", "session_id")
-    ),
+    lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")),
     int,
 )
 
@@ -76,10 +74,10 @@ def witness(reading: Reading, trace: Trace, *, session: ReadingSession, at: date
     stored = [row for row in rows if row[0] != SERVER]
     new = new_events(trace, {(row[0], row[1]) for row in stored})
     insert_events(reading, trace.page, new, session=session, at=at)
-    seen = [*(row[:6] for row in stored), *(row_of(trace.page, event) for event in new)]
+    seen = [*(row[:7] for row in stored), *(row_of(trace.page, event, at=at) for event in new)]
     return Told(
         witnessed(seen, is_damaged=trace.is_damaged),
-        frozenset({session.pk, *(row[6] for row in rows if row[6] is not None)}),
+        frozenset({session.pk, *(row[7] for row in rows if row[7] is not None)}),
     )
 
 
@@ -96,19 +94,17 @@ def set_painted(held: Enrolment, reading: Reading, trace: Trace, *, at: datetime
 
 
 def time_of(reading: Reading, told: Told, *, at: datetime) -> Durations:
-    """First painted to the commit. A clock that cannot be read or was set back, and a second sitting, are flagged."""
+    """First painted to the commit. A clock that cannot be read and a second sitting are flagged."""
     measured = durations(told.seen.events, server_elapsed_ms=since_opening_ms(reading.opened_at, at))
     if TimeFlag.ABOVE_SERVER in measured.flags:  # opened while the network was away: ask what is known of the page
         measured = durations(told.seen.events, server_elapsed_ms=_most_elapsed_ms(reading, told, at=at))
     more = {TimeFlag.MALFORMED} if told.seen.is_damaged else set()
     if len(told.sessions) > 1:
         more |= {TimeFlag.RESUMED}
-    elif _is_told_after_the_answer(told.seen.events):
-        more |= {TimeFlag.CLOCK_BACKWARDS}
     flags = tuple(flag for flag in TimeFlag if flag in more or flag in measured.flags)
     if told.seen.is_damaged:
         return Durations(None, None, None, flags)
-    return Durations(measured.active_ms, measured.elapsed_ms, measured.n_sittings, flags)
+    return replace(measured, flags=flags)
 
 
 def insert_events(
@@ -144,18 +140,6 @@ def _most_elapsed_ms(reading: Reading, told: Told, *, at: datetime) -> float | N
     earlier = [Heard(*row) for row in before.values_list("page", "client_ms", "received_at")]
     started = ReadingSession.objects.filter(pk__in=told.sessions).order_by("started_at").first()
     return most_elapsed_ms(_painted(told.seen.events), earlier, begun_at=started.started_at if started else None, at=at)
-
-
-def _is_told_after_the_answer(events: Sequence[ClockEvent]) -> bool:
-    """Whether, by the time of day, another load of the page told something after the answer: nothing can have been."""
-    answered = max(
-        (event for event in events if event.kind == EventKind.SUBMITTED),
-        key=lambda event: event.wall_ms or 0,
-        default=None,
-    )
-    if answered is None or answered.wall_ms is None:
-        return False
-    return any(event.page != answered.page and (event.wall_ms or 0) > answered.wall_ms for event in events)
 
 
 def _painted(events: Sequence[ClockEvent]) -> ClockEvent | None:

@@ -67,18 +67,33 @@ def end_left_sessions(*, at: datetime) -> int:
     return ended + forgotten.update(ended_at=at, end=SessionEnd.LAPSED)
 
 
+def close_with_newer_choice(held: Enrolment, reading: Reading, *, actor: User, at: datetime) -> None:
+    """A newer choice was made in time and came when the case was closed: how it ends with that stands beside the first.
+
+    Without an answer the newest row counts.
+    """
+    _store_end(held, reading, delivered_late=True, at=at)
+    facts = {"position": reading.position, "sequence": reading.choice_sequence}
+    record("reading.choice_delivered_late", actor=actor, at=at, subject=reading, facts=facts)
+
+
 def _close(held: Enrolment, reading: Reading, *, actor: User | None, at: datetime) -> None:
-    time_limit_s = rules_of(held).time_limit_s
-    state = state_without_answer(reading.choice)
-    Response.objects.create(
-        reading=reading,
-        is_confirmed=False,
-        state=state,
-        option=reading.choice,
-        limit_ms=time_limit_s * 1000 if time_limit_s is not None else None,
-        stored_at=at,
-    )
+    _store_end(held, reading, at=at)
     reading.closed_at = at
     reading.save(update_fields=["closed_at"])
     record("reading.ran_out", actor=actor, at=at, subject=reading, facts={"position": reading.position})
     settle_block(held, at=at)
+
+
+def _store_end(held: Enrolment, reading: Reading, *, delivered_late: bool = False, at: datetime) -> None:
+    time_limit_s = rules_of(held).time_limit_s
+    Response.objects.create(
+        reading=reading,
+        is_confirmed=False,
+        state=state_without_answer(reading.choice),
+        option=reading.choice,
+        choice_sequence=reading.choice_sequence,
+        delivered_late=delivered_late,
+        limit_ms=time_limit_s * 1000 if time_limit_s is not None else None,
+        stored_at=at,
+    )

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from annotation.audit.recording import hold_log
 from annotation.kept_queries import KeptQuery
 from annotation.models import User
 from readerstudy.design.rules import Rules, read_rules
 from readerstudy.enums import Refusal, StudyState
-from readerstudy.models import Enrolment, ReadingSession
+from readerstudy.models import Enrolment, ReaderStudy, ReadingSession
 
 _COLUMNS = (
     *("public_id", "reader_id", "study_id", "pseudonym"),
@@ -27,6 +28,7 @@ _COLUMNS = (
 ENROLMENTS = Enrolment.objects.select_related("study").only(*_COLUMNS)
 _OWN = KeptQuery(lambda user, slug: ENROLMENTS.filter(reader=user, study__slug=slug), int, str)
 _HELD = KeptQuery(lambda pk: ENROLMENTS.filter(pk=pk).select_for_update(of=("self",)), int)
+_STATE: KeptQuery[tuple[str]] = KeptQuery(lambda pk: ReaderStudy.objects.filter(pk=pk).values_list("state"), int)
 _LIVE = KeptQuery(lambda pk: ReadingSession.objects.filter(enrolment=pk, ended_at__isnull=True), int)
 
 
@@ -99,6 +101,17 @@ def is_prepared(enrolment: Enrolment) -> bool:
 
 def may_read(enrolment: Enrolment, at: datetime) -> bool:
     return why_not(enrolment, at) is None and is_prepared(enrolment)
+
+
+def check_still_open(enrolment: Enrolment) -> None:
+    """Right before an answer is stored. Raises ReadingRefused where the study was closed since this act began.
+
+    Closing writes to the log too, and one act at a time does: it has ended and is seen here, or it comes after this
+    answer and counts it.
+    """
+    hold_log()
+    if _STATE.first(enrolment.study_id) != (StudyState.OPEN,):
+        raise ReadingRefused(Refusal.STUDY_CLOSED)
 
 
 def check_may_read(enrolment: Enrolment, at: datetime) -> None:

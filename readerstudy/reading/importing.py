@@ -14,6 +14,9 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.design.naming import find_cases
+from readerstudy.design.parsing import FileRefused, parse_voidings
+from readerstudy.design.studies import StudyRefused
+from readerstudy.design.voiding import CheckedVoidings, VoidingsRefused, check_declared, declare_voidings
 from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
 from readerstudy.reading.response_file import Answer, FileUnreadable, Problem, as_spoken, read_response_file
@@ -35,17 +38,20 @@ class ResponsesImported:
     study: str
     file: str
     sha256: str
+    sent_sha256: str  # of the file with the voidings that came with it
     dry_run: bool
     read: int = 0
     created: int = 0
     unchanged: int = 0
     readers: list[str] = field(default_factory=list)  # that this file brings
     problems: list[Problem] = field(default_factory=list)
+    voided: int = 0  # cases that are declared as voided in the original study
+    voiding_problems: list[tuple[int, str]] = field(default_factory=list)  # rows of that file; 0: of the whole
     stored: bool = False
 
     @property
     def is_refused(self) -> bool:
-        return bool(self.problems)
+        return bool(self.problems or self.voiding_problems)
 
     def as_json(self) -> dict[str, Any]:
         return {
@@ -59,22 +65,50 @@ class ResponsesImported:
             "rejected": len({problem.row for problem in self.problems}),
             "readers": self.readers,
             "errors": [problem._asdict() for problem in self.problems[:MOST_TOLD]],
+            "voided": 0 if self.is_refused else self.voided,
+            "voiding_errors": [{"row": row, "message": why} for row, why in self.voiding_problems[:MOST_TOLD]],
             "stored": self.stored,
         }
 
 
+@dataclass(frozen=True)
+class DeclaredFile:
+    """Voidings of which somebody says that they were decided in the original study, sent with its readings."""
+
+    name: str
+    content: bytes
+
+    @property
+    def source(self) -> str:
+        return f"{self.name[:100]} sha256:{hashlib.sha256(self.content).hexdigest()}"
+
+
+def hash_of(content: bytes, declared: DeclaredFile | None) -> str:
+    """Of the file of readings, and of the voidings that are sent with it."""
+    return hashlib.sha256(content + b"\0" + declared.content if declared else content).hexdigest()
+
+
 @transaction.atomic
 def import_responses(
-    study: ReaderStudy, *, name: str, content: bytes, actor: User | None, at: datetime, dry_run: bool = False
+    study: ReaderStudy,
+    *,
+    name: str,
+    content: bytes,
+    actor: User | None,
+    at: datetime,
+    dry_run: bool = False,
+    declared: DeclaredFile | None = None,
 ) -> ResponsesImported:
     """Store the readings of a file in the study; its readers need no account.
 
     One problem anywhere and nothing is stored: ``problems`` names each with its row. A row that is stored already is
     ``unchanged``; one that says something else of the same reader and case is a problem, since a stored answer is
-    final. The study is at least frozen.
+    final. The study is at least frozen. With the first readings come the voidings of the study in which they were made,
+    if ``declared``: in one act with them, before anybody can have seen a result.
     """
     held = ReaderStudy.objects.select_for_update(of=("self",)).get(pk=study.pk)
-    result = ResponsesImported(held.slug, name, hashlib.sha256(content).hexdigest(), dry_run)
+    sha256 = hashlib.sha256(content).hexdigest()
+    result = ResponsesImported(held.slug, name, sha256, hash_of(content, declared), dry_run)
     try:
         arm = _arm_of(held)
         read = read_response_file(content)
@@ -87,14 +121,32 @@ def import_responses(
     result.problems = sorted([*read.problems, *placed.problems])
     result.unchanged = len(read.answers) - len(new) - len(placed.refused)
     result.created, result.readers = len(new), sorted({a.reader for a in new} - placed.stored.keys())
-    if result.problems or dry_run:
+    voidings = _voidings(held, declared, result) if declared else None
+    if result.is_refused or dry_run:
         return result
+    if declared and voidings:
+        declare_voidings(held, voidings, source=declared.source, actor=actor, at=at)
     if new:
         _store(held, arm, new, placed, source=f"{name[:100]} sha256:{result.sha256}", at=at)
         facts = {"file": name, "sha256": result.sha256, "created": len(new), "unchanged": result.unchanged}
         record("study.responses_imported", actor=actor, at=at, subject=held, facts=facts)
     result.stored = True
     return result
+
+
+def _voidings(study: ReaderStudy, declared: DeclaredFile, result: ResponsesImported) -> CheckedVoidings | None:
+    """What of them can be stored; None, with the problems in the result, where one cannot."""
+    try:
+        rows, unreadable = parse_voidings(declared.content)
+        checked = check_declared(study, rows, unreadable)
+    except VoidingsRefused as refusal:
+        result.voiding_problems = list(refusal.rows)
+        return None
+    except (FileRefused, StudyRefused) as refusal:
+        result.voiding_problems = [(0, str(refusal))]
+        return None
+    result.voided = len(checked.fresh)
+    return checked
 
 
 def _arm_of(study: ReaderStudy) -> Arm:

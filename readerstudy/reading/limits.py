@@ -79,10 +79,14 @@ def judge(
     state = ResponseState.DECLINED if declined else ResponseState.ANSWERED
     if time_limit_s is None:
         return Judged(state)
-    limit_ms = time_limit_s * 1000
-    if client_ms > limit_ms + GRACE_MS:
-        return Judged(ResponseState.LATE, limit_ms=limit_ms)
+    if not is_in_time(client_ms, time_limit_s):
+        return Judged(ResponseState.LATE, limit_ms=time_limit_s * 1000)
     return Judged(state, delivered_late=deadline_at is not None and at > deadline_at)
+
+
+def is_in_time(client_ms: float, time_limit_s: int | None) -> bool:
+    """Of an answer, and of a choice that nobody confirmed; ``client_ms``: see taken_ms."""
+    return time_limit_s is None or client_ms <= time_limit_s * 1000 + GRACE_MS
 
 
 def state_without_answer(choice: str) -> ResponseState:

@@ -9,14 +9,12 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotation.enums import ImageState
-from annotation.ingest.serving import image_descriptors
 from annotation.kept_queries import KeptQuery
-from annotation.models import AnswerKey, Image, Rendition
 from readerstudy.design.options import in_order
 from readerstudy.design.rules import MOST_READY, Rules
-from readerstudy.enums import RemarkKind
-from readerstudy.models import Enrolment, PresentedCase, Response
+from readerstudy.design.shown import Views, views_of
+from readerstudy.enums import Block, RemarkKind
+from readerstudy.models import Enrolment, PresentedCase, Response, ShownImage
 from readerstudy.reading.armed import Standing, last_place, reading_of, standing_of
 from readerstudy.reading.holding import live_session, may_read, rules_of
 from readerstudy.reading.limits import seconds_left
@@ -24,24 +22,18 @@ from readerstudy.reading.opening import still_asked
 from readerstudy.reading.visibility import Part, visible_parts
 from readerstudy.reading.visibility import Standing as PlaceStanding
 
-# Images of the armed cases, and what the viewer needs of them; removed ones are gone.
-_EXAMS = (int,) * (1 + MOST_READY)
-_NO_EXAM = 0
-_IMAGES = KeptQuery(
-    lambda *exams: (
-        Image.objects.exclude(state=ImageState.REMOVED)
-        .filter(exam_id__in=exams)
-        .only(
-            *("public_id", "exam_id", "position", "state", "view_position", "laterality"),
-            *("display", "simulated", "attribution", "licence"),
-        )
-        .order_by("position", "pk")
+# Images of the armed cases as they were frozen, and whether each may be seen now.
+_CASES = (int,) * (1 + MOST_READY)
+_NO_CASE = 0
+_IMAGES: KeptQuery[tuple[int, int, str, dict[str, Any]]] = KeptQuery(
+    lambda *cases: (
+        ShownImage.objects.filter(case_id__in=cases)
+        .order_by("case_id", "position")
+        .values_list("case_id", "image_id", "image__state", "frozen")
     ),
-    *_EXAMS,
+    *_CASES,
 )
-_RENDITIONS = KeptQuery(
-    lambda *exams: Rendition.objects.filter(image__exam_id__in=exams).values_list("image_id", "kind", "name"), *_EXAMS
-)
+NOTHING = Views([], [])
 _CONFIRMED: KeptQuery[Response] = KeptQuery(lambda pk: _final(pk), int)
 
 
@@ -54,6 +46,7 @@ class ShownPlace:
     stem: str
     options: list[tuple[str, str]]  # canonical letter and text, in the order shown
     views: list[dict[str, Any]]
+    withheld: list[dict[str, str]]  # images of the case that are not shown: view, and why
     information: dict[str, Any] | None
     opened: bool
     painted: bool
@@ -61,6 +54,7 @@ class ShownPlace:
     choice_sequence: int
     seconds_left: float | None
     break_before: bool  # a break is offered before it: nobody has opened it
+    begins: bool  # the first case after the practice block: nobody has opened it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,15 +104,17 @@ def show_state(enrolment: Enrolment, *, token: str, at: datetime) -> ShownState:
         standing=standing,
         session=session,
         paused=enrolment.paused_at is not None,
-        cases=_shown_places(armed, rules, at=at),
+        cases=_shown_places(armed, rules, has_practice=standing.has_practice, at=at),
         last=_shown_last(enrolment, rules) if session is not None and reads else None,
     )
 
 
-def _shown_places(armed: Sequence[PresentedCase], rules: Rules, *, at: datetime) -> list[ShownPlace]:
+def _shown_places(
+    armed: Sequence[PresentedCase], rules: Rules, *, has_practice: bool, at: datetime
+) -> list[ShownPlace]:
     if not armed:
         return []
-    views = views_of([place.case.revision.question.exam_id for place in armed])
+    views = _views_of([place.case_id for place in armed])
     parts = [
         visible_parts(
             PlaceStanding(
@@ -127,44 +123,32 @@ def _shown_places(armed: Sequence[PresentedCase], rules: Rules, *, at: datetime)
         )
         for place in armed
     ]
-    indications = _indications(armed, parts)
     return [
-        _shown(place, seen, views.get(place.case.revision.question.exam_id, []), indications, rules, at=at)
+        _shown(place, seen, views.get(place.case_id, NOTHING), rules, has_practice=has_practice, at=at)
         for place, seen in zip(armed, parts, strict=True)
     ]
 
 
 def _shown(
-    place: PresentedCase,
-    parts: frozenset[Part],
-    views: list[dict[str, Any]],
-    indications: dict[int, str],
-    rules: Rules,
-    *,
-    at: datetime,
+    place: PresentedCase, parts: frozenset[Part], views: Views, rules: Rules, *, has_practice: bool, at: datetime
 ) -> ShownPlace:
     revision, reading = place.case.revision, reading_of(place)
-    exam = revision.question.exam
-    information = None
-    if Part.AGE_SEX in parts:
-        information = {
-            "age": exam.age_years,
-            "sex": exam.sex,
-            "indication": indications.get(place.case.revision_id, ""),
-        }
+    views = views if Part.IMAGES in parts else NOTHING
     return ShownPlace(
         id=place.public_id,
         position=place.position,
         stem=revision.stem if Part.STEM in parts else "",
         options=in_order(place.options, revision.options) if Part.OPTIONS in parts else [],
-        views=views if Part.IMAGES in parts else [],
-        information=information,
+        views=views.shown,
+        withheld=views.withheld,
+        information=_information(place, parts),
         opened=reading is not None,
         painted=reading is not None and reading.painted_at is not None,
         choice=reading.choice if reading is not None and Part.OWN_CHOICE in parts else "",
         choice_sequence=reading.choice_sequence if reading is not None else 0,
         seconds_left=seconds_left(reading.deadline_at, at) if reading is not None else None,
         break_before=reading is None and rules.has_break_before(place.block, place.position),
+        begins=reading is None and has_practice and place.block == Block.MAIN and place.position == 1,
     )
 
 
@@ -202,20 +186,19 @@ def _final(reading: int) -> QuerySet[Response]:
     return Response.objects.filter(reading=reading, is_confirmed=True)
 
 
-def views_of(exams: Sequence[int]) -> dict[int, list[dict[str, Any]]]:
-    """The images of each exam as the viewer wants them; two queries for all."""
-    asked = (*dict.fromkeys(exams), *(_NO_EXAM,) * len(_EXAMS))[: len(_EXAMS)]
-    names: dict[int, dict[str, str]] = {}
-    for image_id, kind, name in _RENDITIONS(*asked):
-        names.setdefault(image_id, {})[kind] = name
-    images: dict[int, list[Image]] = {}
-    for image in _IMAGES(*asked):
-        images.setdefault(image.exam_id, []).append(image)
-    return {exam: image_descriptors(of_one, names=names) for exam, of_one in images.items()}
+def _views_of(cases: Sequence[int]) -> dict[int, Views]:
+    """The images of each case as the viewer wants them; one query for all."""
+    asked = (*dict.fromkeys(cases), *(_NO_CASE,) * len(_CASES))[: len(_CASES)]
+    images: dict[int, list[tuple[int, str, dict[str, Any]]]] = {}
+    for case, image, state, frozen in _IMAGES(*asked):
+        images.setdefault(case, []).append((image, state, frozen))
+    return {case: views_of(of_one) for case, of_one in images.items()}
 
 
-def _indications(armed: Sequence[PresentedCase], parts: Sequence[frozenset[Part]]) -> dict[int, str]:
-    """By revision: of the report that belongs to its wording only the indication, and only where the arm shows it."""
-    asked = [place.case.revision_id for place, seen in zip(armed, parts, strict=True) if Part.INDICATION in seen]
-    rows = AnswerKey.objects.filter(pk__in=asked).values_list("pk", "report__indication") if asked else ()
-    return {revision: indication or "" for revision, indication in rows}
+def _information(place: PresentedCase, parts: frozenset[Part]) -> dict[str, Any] | None:
+    """What the arm shows of what was frozen beside the images."""
+    if Part.AGE_SEX not in parts:
+        return None
+    told = place.case.information or {}
+    indication = told.get("indication", "") if Part.INDICATION in parts else ""
+    return {"age": told.get("age"), "sex": told.get("sex", ""), "indication": indication}

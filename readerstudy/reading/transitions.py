@@ -48,7 +48,7 @@ TRANSITIONS: Mapping[tuple[PlaceState, PlaceAct], PlaceState] = {
     (_S.PAINTED, _A.EXPIRE): _S.RAN_OUT,
     (_S.RAN_OUT, _A.OPEN): _S.RAN_OUT,
     (_S.RAN_OUT, _A.PAINT): _S.RAN_OUT,
-    (_S.RAN_OUT, _A.CHOOSE): _S.RAN_OUT,  # too late: the choice stays as it was
+    (_S.RAN_OUT, _A.CHOOSE): _S.RAN_OUT,  # made in time it counts; it stays closed
     (_S.RAN_OUT, _A.EXPIRE): _S.RAN_OUT,
     (_S.RAN_OUT, _A.COMMIT): _S.ANSWERED,
     (_S.ANSWERED, _A.OPEN): _S.ANSWERED,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.report.sheets import KIND, PANEL, RATER, TEXT, VALUE, WHOLE, Sheet, value_cells, values_of
-from readerstudy.results.stored import ALL_TASKS, Json, asks_guesses, kinds_of, order_of, raters_of
+from readerstudy.report.sheets import KIND, PANEL, RATER, REAL, TEXT, VALUE, WHOLE, Sheet, value_cells, values_of
+from readerstudy.results.stored import ALL_TASKS, Json, asks_guesses, calibrations, kinds_of, order_of, raters_of
 
 COUNTS = (
     Column("n_correct", WHOLE, "Right answers."),
@@ -19,6 +19,12 @@ COUNTS = (
     Column("n_missing", WHOLE, "Not reached, or not in the file of the model; not counted."),
 )
 GUESSED = Column("n_guessed", WHOLE, "“Cannot tell” with a best guess.")
+MERGED = Column(
+    "merged_tasks",
+    TEXT,
+    "Tasks whose difficulties are taken together in the mix of the bank, since fewer than two questions of one of them "
+    "count; joined by |.",
+)
 MEASURE = Column(
     "measure",
     TEXT,
@@ -33,8 +39,28 @@ def accuracy_sheets(result: Json) -> list[Sheet]:
         Sheet(
             "accuracy",
             "accuracy by task and over all tasks, with failed extractions and every other state counted",
-            (RATER, KIND, PANEL, MEASURE, *VALUE, *_counts(result)),
+            (RATER, KIND, PANEL, MEASURE, *VALUE, MERGED, *_counts(result)),
             list(_accuracy_rows(result)),
+        ),
+        Sheet(
+            "expert_ceiling",
+            "how often blind answers of reviewers to these questions equal the key",
+            (
+                PANEL,
+                Column(
+                    "statistic",
+                    TEXT,
+                    "expert_ceiling: share of the blind answers that are the key; expert_ceiling_cluster: the same, "
+                    "its interval by patient or exam.",
+                ),
+                *VALUE,
+            ),
+            [
+                [name, statistic, *value_cells(panel[statistic])]
+                for name, panel in result["panels"].items()
+                for statistic in ("expert_ceiling", "expert_ceiling_cluster")
+                if statistic in panel
+            ],
         ),
         _breakdown(result, "categories", "category"),
         _breakdown(result, "difficulties", "difficulty"),
@@ -62,6 +88,41 @@ def accuracy_sheets(result: Json) -> list[Sheet]:
             ],
         ),
         Sheet(
+            "runs",
+            "accuracy of every run of each model over all tasks, with mean and standard deviation over the runs",
+            (
+                RATER,
+                Column(
+                    "statistic",
+                    TEXT,
+                    "accuracy_of_runs: of one run; accuracy_run_mean, accuracy_run_sd: mean and standard deviation "
+                    "(runs minus one), n their runs.",
+                ),
+                Column("run", WHOLE, "Number of the run; missing: all of them."),
+                *VALUE,
+            ),
+            list(_run_rows(result)),
+        ),
+        Sheet(
+            "calibration",
+            "stated chance of being right against being right, of each rater who stated one, over all tasks",
+            (
+                RATER,
+                KIND,
+                Column(
+                    "statistic",
+                    TEXT,
+                    "brier_score: mean squared distance of the stated chance (0 to 1) from right (1) and wrong (0); "
+                    "brier_reference: that of always stating one's own share right; mean_stated, mean_right: shares; "
+                    "stated_minus_right: above 0 overconfident; *_se: their cluster-robust errors; right: share right "
+                    "of the answers of one bin.",
+                ),
+                Column("stated", REAL, "Of a bin, the mean stated chance from 0 to 1; missing: all answers."),
+                *VALUE,
+            ),
+            list(_calibration_rows(result)),
+        ),
+        Sheet(
             "positions",
             "accuracy of each reader along the order of the cases, in ten blocks",
             (
@@ -79,6 +140,27 @@ def accuracy_sheets(result: Json) -> list[Sheet]:
     ]
 
 
+def _run_rows(result: Json) -> Iterator[Sequence[Cell]]:
+    for name, entry in raters_of(result["panels"][ALL_TASKS]).items():
+        runs = entry.get("runs")
+        if runs:
+            for one in runs["accuracy_of_runs"]:
+                yield [name, "accuracy_of_runs", one["number"], *value_cells(one)]
+            for statistic in ("accuracy_run_mean", "accuracy_run_sd"):
+                yield [name, statistic, None, *value_cells(runs[statistic])]
+
+
+def _calibration_rows(result: Json) -> Iterator[Sequence[Cell]]:
+    for one in calibrations(result):
+        rater = [one["name"], one["kind"]]
+        for statistic, value in values_of(one).items():
+            yield [*rater, statistic, None, *value_cells(value)]
+            if value.get("se") is not None:
+                yield [*rater, f"{statistic}_se", None, value["se"], None, None, *value_cells(value)[3:]]
+        for part in one["reliability_bins"]:
+            yield [*rater, "right", part["mean_stated"], *value_cells(part["right"])]
+
+
 def _counts(result: Json) -> tuple[Column, ...]:
     return (*COUNTS, GUESSED) if asks_guesses(result) else COUNTS
 
@@ -92,7 +174,8 @@ def _accuracy_rows(result: Json) -> Iterator[Sequence[Cell]]:
             entry = entries[rater]
             counts = [entry[column.name] for column in _counts(result)]
             for measure, value in values_of(entry).items():
-                yield [rater, kinds[rater], panel, measure, *value_cells(value), *counts]
+                merged = "|".join(value.get("merged_tasks", ()))
+                yield [rater, kinds[rater], panel, measure, *value_cells(value), merged, *counts]
 
 
 def _breakdown(result: Json, table: str, name: str) -> Sheet:

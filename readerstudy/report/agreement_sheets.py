@@ -20,9 +20,20 @@ from readerstudy.report.sheets import (
     value_cells,
     values_of,
 )
-from readerstudy.results.stored import ALL_TASKS, INFERENCES, PLANNED_PAIRS, Json
+from readerstudy.results.inferences import (
+    BY_CLUSTER,
+    BY_QUESTION,
+    COMPLETE_ROWS,
+    COUNTS,
+    INFERENCES,
+    MOVER,
+    lines_of,
+)
+from readerstudy.results.stored import ALL_TASKS, Json
 
-OF_READERS = "mean of the readers"
+OF_READERS, ONE_READER = "mean of the readers", "one_reader"
+UNITS = {BY_QUESTION: "question", BY_CLUSTER: "cluster"}
+N_PAIRS = ("n_pairs_readers", "n_pairs_reader_model")
 TEST_NAMES = ("df", "p", "bootstrap_undefined_fraction")
 
 
@@ -46,7 +57,7 @@ def agreement_sheets(result: Json) -> list[Sheet]:
         ),
         Sheet(
             "groups",
-            "agreement within the readers, the models and all raters, and the means of the kappas of their pairs",
+            "agreement within the readers, the models and all raters, and the means over their pairs",
             (
                 PANEL,
                 Column("group", TEXT, "Whose agreement.", "readers, models, all"),
@@ -61,7 +72,7 @@ def agreement_sheets(result: Json) -> list[Sheet]:
         ),
         Sheet(
             "comparison",
-            "mean of the readers, each model minus it (the planned family, then by task), and planned pairs",
+            "mean of the readers, each model minus it (the planned family, then by task), planned pairs, post hoc ones",
             COMPARISON,
             [*_comparison_rows(result)],
         ),
@@ -85,10 +96,18 @@ def _group_rows(result: Json) -> Iterator[Sequence[Cell]]:
             for name, one in values_of(entry).items():
                 tests = [one.get(test) for test in ("se", *TEST_NAMES)]
                 yield [panel, group, entry["n_raters"], name, *value_cells(one), *tests]
+            for name in N_PAIRS:
+                if name in entry:
+                    yield [panel, group, entry["n_raters"], name, *count_cells(entry[name], found["n"]), *[None] * 4]
 
 
 COMPARISON = (
-    Column("family", TEXT, "Comparisons that are adjusted together; empty: the mean of the readers itself."),
+    Column(
+        "family",
+        TEXT,
+        "Comparisons that are adjusted together; post hoc: of a model that came or was chosen after unblinding, "
+        "adjusted with nothing; empty: the mean of the readers itself.",
+    ),
     Column("planned", YES_NO, "Whether the frozen plan names this comparison; otherwise it is post hoc."),
     PANEL,
     Column("first", TEXT, "The model; or the mean of the readers; or the first of a planned pair."),
@@ -96,13 +115,29 @@ COMPARISON = (
     Column(
         "inference",
         TEXT,
-        "What stands for a population: readers, questions or both; empty: of a planned pair.",
-        ", ".join(INFERENCES),
+        "What stands for a population: readers, questions or both. random_readers_random_questions: other readers "
+        "and other questions; fixed_readers_random_questions: these readers, other questions, says nothing about "
+        "other readers; random_readers_fixed_questions: other readers, these questions; one_reader: the model minus "
+        "one reader alone; empty: of a planned pair.",
+        ", ".join([*INFERENCES, ONE_READER]),
     ),
-    Column("primary", YES_NO, "Whether this is the inference of the plan; of a planned pair: the exact test."),
+    Column("unit", TEXT, "What is drawn again: a question, or the patient or exam with all of its questions."),
+    Column(
+        "line",
+        TEXT,
+        "planned: the inference of the plan (of a planned pair: the exact test); other: another inference; the rest "
+        "are sensitivity lines. mover_ci95: wider limits for few readers, by each part of the variance (MOVER); "
+        "by_question: questions taken as independent; complete_rows: only questions that no reader missed.",
+        f"planned, other, {MOVER}, {BY_QUESTION}, {COMPLETE_ROWS}",
+    ),
     *VALUE,
-    Column("n_readers", WHOLE, "Readers."),
-    Column("n_dropped", WHOLE, "Questions left out because they do not count for every rater concerned."),
+    Column("n_readers", WHOLE, "Readers with an answer in it."),
+    Column("n_readers_dropped", WHOLE, "Readers of the plan without one."),
+    Column("n_questions_dropped", WHOLE, "Scored questions without one, of n and these."),
+    Column("n_cells", WHOLE, "Answers: a reader on a question that count, with the model where there is one."),
+    Column("n_missing", WHOLE, "Assigned answers that are missing."),
+    Column("reader_part", REAL, "What readers add to the variance."),
+    Column("case_part", REAL, "What questions, patients or exams add to the variance; below 0 it counts as 0."),
     Column("se", REAL, "Standard error."),
     Column("df", REAL, "Degrees of freedom of the t distribution."),
     Column("low90", REAL, "Lower limit of the 90 % interval, for equivalence."),
@@ -110,64 +145,93 @@ COMPARISON = (
     Column(
         "p",
         REAL,
-        "Two-sided p, not adjusted: t test; of a planned pair exact McNemar test, by cluster Obuchowski's (1998).",
+        "Two-sided p, not adjusted: t test of the planned inference; of a planned pair exact McNemar test, by cluster "
+        "Obuchowski's (1998). Other inferences have intervals only.",
     ),
-    Column("p_holm", REAL, "p of the primary row, adjusted by Holm within the family."),
+    Column("p_holm", REAL, "p adjusted by Holm within the family."),
     Column("margin", REAL, "Margin of the plan; missing: none."),
     Column("superior", YES_NO, "Lower limit above 0."),
-    Column("non_inferior", YES_NO, "Lower limit above minus the margin; missing: no margin."),
+    Column(
+        "noninferiority_p", REAL, "One-sided p that the difference is minus the margin or less; missing: no margin."
+    ),
+    Column("noninferiority_p_holm", REAL, "The same adjusted by Holm, a family of its own."),
+    Column("non_inferior", YES_NO, "noninferiority_p_holm is 0.025 or less; missing: no margin."),
     Column("equivalent", YES_NO, "90 % interval within the margin; missing: no margin."),
 )
 
 
 def _comparison_rows(result: Json) -> Iterator[Sequence[Cell]]:
-    """The mean of the readers in every panel, then every comparison; each by the three inferences. Then the pairs."""
+    """The mean of the readers in every panel, then every comparison, each by all of its lines; then the pairs."""
     mrmc: Mapping[str, Json] = {ALL_TASKS: result["mrmc"], **result["mrmc"]["tasks"]}
     for panel, found in mrmc.items():
-        yield from _by_inference(found["readers"], ["", None, panel, OF_READERS, ""], None)
+        yield from _lines(found["readers"], ["", None, panel, OF_READERS, ""], None)
     for one in result["comparisons"]:
         head: list[Cell] = [one["family"], one["planned"], one["panel"], one["first"], one["second"]]
-        if one["family"] == PLANNED_PAIRS:
+        if "table" in one:
             yield from _of_pair(one, head)
         else:
-            yield from _by_inference(mrmc[one["panel"]]["models"][one["first"]], head, one)
+            found = mrmc[one["panel"]]["models"][one["first"]]
+            yield from _lines(found, head, one)
+            yield from _own(found, head)
+
+
+NO_COUNTS: list[Cell] = [None] * 7
+NO_VERDICTS: list[Cell] = [None] * 8
 
 
 def _of_pair(one: Json, head: list[Cell]) -> Iterator[Sequence[Cell]]:
     """The exact test; and by cluster, where patients or exams share questions."""
     difference, none = one["difference"], [None] * 4
     flags = list(dict.fromkeys([*difference["flags"], *one["p"]["flags"]]))
-    tests: list[Cell] = [one["p"]["value"], one["p_holm"]["value"]]
-    yield [*head, "", True, *value_cells({**difference, "flags": flags}), None, None, *none, *tests, *none]
+    tests: list[Cell] = [one["p"]["value"], _adjusted(one, "p"), *NO_VERDICTS[2:]]
+    yield [*head, "", "question", "planned", *value_cells({**difference, "flags": flags}), *NO_COUNTS, *none, *tests]
     if "difference_cluster" in one:
         by = one["difference_cluster"]
         errors: list[Cell] = [by["difference_cluster_se"], None, None, None]
         p = one["cluster_mcnemar_chi2"]["p"]
-        yield [*head, "", False, *value_cells(by), None, None, *errors, p, None, *none]
+        yield [*head, "", "cluster", "other", *value_cells(by), *NO_COUNTS, *errors, p, *NO_VERDICTS[1:]]
 
 
-def _by_inference(found: Json, head: list[Cell], one: Json | None) -> Iterator[Sequence[Cell]]:
-    for name in INFERENCES:
-        by, primary = found[name], found["method"] == name
-        flags = one["difference"]["flags"] if one and primary else list(dict.fromkeys(found["flags"] + by["flags"]))
-        value = {**by, "value": found["value"], "n": found["n"], "method": name, "flags": flags}
-        low90, high90 = by["ci90"] or (None, None)
+def _lines(found: Json, head: list[Cell], one: Json | None) -> Iterator[Sequence[Cell]]:
+    for line in lines_of(found):
+        value, is_planned = line.value, line.is_planned
+        if one and is_planned:
+            value = {**value, "flags": one["difference"]["flags"]}
+        parts = found[line.unit] if line.sensitivity != COMPLETE_ROWS else found[COMPLETE_ROWS][line.unit]
+        low90, high90 = value["ci90"] or (None, None)
         yield [
             *head,
-            name,
-            primary,
+            line.inference,
+            UNITS[line.unit],
+            line.sensitivity or ("planned" if is_planned else "other"),
             *value_cells(value),
-            *(found[count] for count in ("n_readers", "n_dropped")),
-            by["se"],
-            by["df"],
+            *(value[count] for count in COUNTS if count != "n_questions"),
+            *(parts[part] for part in ("reader_part", "case_part")),
+            *(value[name] for name in ("se", "df")),
             low90,
             high90,
-            by["p"],
-            *_verdicts(one, primary=primary),
+            *(_verdicts(one) if one and is_planned else NO_VERDICTS),
         ]
 
 
-def _verdicts(one: Json | None, *, primary: bool) -> list[Cell]:
-    if one is None or not primary:
-        return [None] * 5
-    return [one["p_holm"]["value"], *(one[name] for name in ("margin", "superior", "non_inferior", "equivalent"))]
+def _own(found: Json, head: list[Cell]) -> Iterator[Sequence[Cell]]:
+    """The model minus each reader alone."""
+    unit = UNITS[found["unit"]]
+    for own in found["difference_by_reader"]:
+        who = [*head[:-1], own["reader"]]
+        yield [*who, ONE_READER, unit, "other", *value_cells(own), *NO_COUNTS, None, None, None, None, *NO_VERDICTS]
+
+
+def _verdicts(one: Json) -> list[Cell]:
+    below = one.get("noninferiority_p")
+    return [
+        *(one["p"]["value"], _adjusted(one, "p"), one["margin"], one.get("superior")),
+        *(below["value"] if below else None, _adjusted(one, "noninferiority_p")),
+        *(one.get("non_inferior"), one.get("equivalent")),
+    ]
+
+
+def _adjusted(one: Json, name: str) -> float | None:
+    """Nothing of what is post hoc: it is in no family."""
+    adjusted = one.get(f"{name}_holm")
+    return adjusted["value"] if adjusted else None

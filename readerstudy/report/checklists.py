@@ -11,7 +11,12 @@ from readerstudy.results.stored import ALL_TASKS, MODEL, READER, Json, panel_nam
 
 NOT_KNOWN = "not known to the program"
 COLUMNS = (
-    Column("guideline", TEXT, "Guideline and its year.", "GRRAS 2011, CLAIM 2024, STARD-AI 2025"),
+    Column(
+        "guideline",
+        TEXT,
+        "Guideline and its year.",
+        "GRRAS 2011, CLAIM 2024, STARD-AI 2025, STARD 2015, MI-CLEAR-LLM 2024, DECIDE-AI 2022",
+    ),
     Column("item", TEXT, "Number of the item in the guideline."),
     Column("topic", TEXT, "What it asks for, in a few words of ours; the wording that counts is the guideline's."),
     Column("known", YES_NO, "Whether the program knows something that belongs there; it may not be all."),
@@ -34,8 +39,7 @@ def facts_for_items(result: Json, facts: StudyFacts) -> dict[str, str]:
     mix = (f"{task_label(name)} {result['panels'][name]['n']}" for name in panel_names(result) if name != ALL_TASKS)
     known = {
         "measurement": "multiple-choice questions with four options about images",
-        "size": f"Planned: {counted(facts.flow.n_planned, 'reader')}, {counted(facts.cases.n_main, 'case')}, each read "
-        f"once by a reader. How that was chosen: {result['plan']['notes'].strip() or NOT_KNOWN}",
+        "size": text["Sample size"] + _notes(result),
         "cases": text["Cases"],
         "bank": f"bank “{facts.cases.bank}”" + (f", {facts.cases.n_bank:,} questions" if facts.cases.n_bank else ""),
         "statistics": text["Statistical analysis"],
@@ -44,7 +48,7 @@ def facts_for_items(result: Json, facts: StudyFacts) -> dict[str, str]:
         f"{counted(kinds.count(READER), 'reader')} and {counted(kinds.count(MODEL), 'model')} analysed; flow.svg, "
         f"tables/excluded.csv",
         "mix": f"questions by task: {', '.join(mix)}; by difficulty: tables/difficulties.csv",
-        "agreement": "tables/pairs, kappas_by_task, groups and mean_kappas, with 95 % intervals and n",
+        "agreement": "tables/pairs, kappas_by_task, groups and mean_agreement, with 95 % intervals and n",
         "accuracy": "tables/accuracy, tables/categories, tables/difficulties, with 95 % intervals and n",
         "primary": f"as planned: {result['plan']['primary']}; inference: {result['plan']['inference']}",
         "missing": f"{counts['n_missing']} answers missing, not counted, by rater in tables/accuracy.csv; questions "
@@ -60,10 +64,35 @@ def facts_for_items(result: Json, facts: StudyFacts) -> dict[str, str]:
         "protocol": f"protocol.json, SHA-256 {facts.protocol_sha256}",
         "audit": "answers are stored unchanged; views, exports and changes are in the audit log of the program",
     }
-    known |= {"models": text["Models"]} if facts.models else {}
+    if facts.models:
+        known |= {"models": text["Models"], "attempts": _attempts(facts)}
+    if any(one.prompt for one in facts.models):
+        n_prompts = sum(bool(one.prompt) for one in facts.models)
+        known["prompts"] = f"of {n_prompts} of {counted(len(facts.models), 'model')}: data/models.csv"
+    if result["tables"]["positions"] and facts.flow.n_enrolled:
+        known["learning"] = "accuracy by place in the order: tables/positions; times by place: tables/time"
     known |= {"experience": text["Readers"]} if facts.readers.n_said else {}
     if facts.flow.n_enrolled:
         known |= {"reading": text["Reading"], "independence": text["Reading"]}
+        if facts.unaided:
+            known["users"] = (
+                "readers read without any answer of a model, so that nobody followed or overruled one; how far they "
+                "agree with models: tables/pairs"
+            )
     if facts.opened_at and facts.closed_at:
         known["dates"] = f"read from {facts.opened_at.date()} to {facts.closed_at.date()}; of the images: {NOT_KNOWN}"
     return known
+
+
+def _attempts(facts: StudyFacts) -> str:
+    """One line for each model: its runs on this study, and the settings as they were entered."""
+    return "; ".join(
+        f"{one.entry}: {counted(one.n_runs, 'run')}, run {one.run_number} analysed, decoding "
+        f"{one.decoding.strip().rstrip('.') or NOT_KNOWN}"
+        for one in facts.models
+    )
+
+
+def _notes(result: Json) -> str:
+    notes = result["plan"]["notes"].strip()
+    return f" Notes of the plan: {notes}" if notes else ""

@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path
 
 from annotation.exports.tables import Cell, Column, Format, write_codebook, write_table
+from annotation.figures.forms import FigureForm, Width
+from annotation.figures.rendering import rendered
 from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.settings import Settings
 from readerstudy.design.freezing import opening_of
@@ -17,17 +19,18 @@ from readerstudy.exports import predictions, readers, voidings
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.figures.flow import flow_figure
-from readerstudy.figures.rendering import FigureForm, figures_of, rendered
-from readerstudy.figures.style import Width
+from readerstudy.figures.legends import figure_legend
+from readerstudy.figures.rendering import figures_of
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report import checklists, imrmc, ratings
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.facts import StudyFacts
 from readerstudy.report.flowing import flow_of
-from readerstudy.report.latex import escaped, whole_document
+from readerstudy.report.latex import escaped, plain, whole_document
 from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.methods import methods_text
+from readerstudy.report.office import codebook_rows, document_of, workbook_of
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.readme import readme_text
 from readerstudy.results.figure_files import figure_file
@@ -99,14 +102,18 @@ def _tables(result: Json) -> Iterator[Content]:
     sheets = [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]
     for sheet in sheets:
         yield from _csv(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)
-    meanings = [
-        [sheet.name, column.name, column.kind.label, column.meaning, column.values]
-        for sheet in sheets
-        for column in sheet.columns
-    ]
+    meanings = codebook_rows(sheets)
     head = [Column(name, ratings.TEXT, "") for name in ("table", "column", "kind", "meaning", "values")]
     yield from _csv("tables/codebook.csv", "what the columns of these tables mean", head, meanings, with_codebook=False)
     printed = tex_tables(result)
+    about = "all of these tables in one workbook"
+    yield Content("tables/tables.xlsx", about, partial(workbook_of, sheets, meanings))
+    title = f"Tables of the study {result['study']}"
+    yield Content(
+        "tables/tables.docx",
+        "the tables for print in one document",
+        partial(document_of, printed, plain(escaped(title))),
+    )
     document = whole_document(printed, f"Tables of the study {escaped(result['study'])}")
     yield Content("tables/all_tables.tex", "the tables for print in one document", document.encode)
     for table in printed:
@@ -115,12 +122,14 @@ def _tables(result: Json) -> Iterator[Content]:
 
 def _figures(source: Source) -> Iterator[Content]:
     result = source.result
-    about = "the figures for one and two columns of a journal, as SVG, PDF and PNG"
+    about = "the figures for one and two columns of a journal, as SVG, PDF and PNG, each with its legend as text"
     for name in figures_of(result):
         for width in Width:
             for form in FigureForm:
                 make = partial(figure_file, source.analysis, name, form, width)
                 yield Content(f"figures/{name}-{width}.{form}", about, make, "figures/")
+        legend = figure_legend(name, result) + "\n"
+        yield Content(f"figures/{name}.txt", about, legend.encode, "figures/")
     flow = flow_of(result, source.facts)
     for form in FigureForm:
         make = partial(rendered, partial(flow_figure, flow, result, Width.TWO), form)
@@ -132,6 +141,14 @@ def _data(source: Source) -> Iterator[Content]:
     about = "a row per rater and case: what every number is computed from"
     yield Content("data/ratings.csv", about, lambda: ratings.ratings_csv(arrays, settings).encode())
     yield _codebook("data/ratings.csv", ratings.ratings_columns(arrays))
+    if arrays.repeats is not None:
+        what = "a row per case and further run of a model, as the ratings hold the named one"
+        yield Content("data/runs.csv", what, lambda: ratings.runs_csv(arrays).encode())
+        yield _codebook("data/runs.csv", ratings.RUN_COLUMNS)
+    if arrays.experts is not None:
+        what = "how many reviewers answered each case blind, and how many of them with the key"
+        yield Content("data/experts.csv", what, lambda: ratings.experts_csv(arrays).encode())
+        yield _codebook("data/experts.csv", ratings.EXPERT_COLUMNS)
     columns = response_columns(with_key=True)
     rows = response_rows(study, with_key=True)
     yield from _csv("data/responses.csv", "a row per reader and case, with all that a mixed model needs", columns, rows)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -16,7 +17,7 @@ from readerstudy.enrolling.facts import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
 from readerstudy.report.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts
-from readerstudy.results.stored import READER, Json, kinds_of, runs_of
+from readerstudy.results.stored import READER, Json, is_by_plan, kinds_of, runs_of
 from readerstudy.watching.unblinding import looks_before_closing
 
 NOT_SAID = "not said"
@@ -47,6 +48,7 @@ def facts_of(analysis: Analysis, result: Json) -> StudyFacts:
         readers=_readers(study, [name for name, kind in kinds_of(result).items() if kind == READER]),
         models=_models(study, result),
         software=analysis.software,
+        forecast=json.loads(study.protocol).get("forecast") if study.protocol else None,
     )
 
 
@@ -118,10 +120,11 @@ def _models(study: ReaderStudy, result: Json) -> list[ModelFacts]:
     live = PredictionRun.objects.filter(study=study, withdrawn_at__isnull=True).order_by()
     n_runs = dict(live.values_list("entry").annotate(n=Count("pk")))
     place = {name: row for row, name in enumerate(named.values())}
-    return sorted((_model(run, named[run.public_id], n_runs) for run in runs), key=lambda one: place[one.name])
+    by_plan = {one["name"]: one["planned_run"] for one in result["raters"] if is_by_plan(one)}
+    return sorted((_model(run, named[run.public_id], n_runs, by_plan) for run in runs), key=lambda one: place[one.name])
 
 
-def _model(run: PredictionRun, name: str, n_runs: Mapping[int, int]) -> ModelFacts:
+def _model(run: PredictionRun, name: str, n_runs: Mapping[int, int], by_plan: Mapping[str, str]) -> ModelFacts:
     entry = run.entry
     return ModelFacts(
         name=name,
@@ -133,7 +136,10 @@ def _model(run: PredictionRun, name: str, n_runs: Mapping[int, int]) -> ModelFac
         run=run.public_id,
         run_number=run.number,
         n_runs=n_runs.get(entry.pk, 1),
+        imported_on=run.imported_at.date().isoformat(),
+        named_on=run.named_at.date().isoformat() if run.named_at else "",
         named_before_unblinding=run.named_before_unblinding,
+        by_plan=by_plan.get(name, ""),
         extraction=run.rule,
         duplicates=run.duplicates,
         n_read=run.n_read,

@@ -65,7 +65,10 @@ class ModelFacts:
     run: str
     run_number: int
     n_runs: int  # on this study, withdrawn ones left out
+    imported_on: str
+    named_on: str
     named_before_unblinding: bool
+    by_plan: str  # how the plan names what stands for the model: "run 2"; empty: it does not, or it was not there
     extraction: str
     duplicates: str
     n_read: int
@@ -94,3 +97,4 @@ class StudyFacts:
     readers: ReaderFacts
     models: Sequence[ModelFacts]
     software: Mapping[str, Any]  # that computed the analysis
+    forecast: Mapping[str, Any] | None = None  # as the protocol keeps it; None where it was frozen before there was one

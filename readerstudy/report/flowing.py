@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from readerstudy.figures.flow import Box, Flow
 from readerstudy.report.facts import StudyFacts
 from readerstudy.report.methods import counted
-from readerstudy.results.stored import ALL_TASKS, MODEL, READER, Json
+from readerstudy.results.stored import ALL_TASKS, DECLARED, MODEL, READER, Json, post_hoc_models
 
 MOST_REASONS, LONGEST_REASON = 6, 60
 STATES = {
@@ -40,12 +40,19 @@ def _cases(result: Json, facts: StudyFacts) -> list[Box]:
         pool = "all questions were candidates" if cases.pool_reason else "accepted by every review"
         boxes.append(Box(f"Pool of the draw: {cases.n_pool:,} ({pool})"))
     how = "Drawn" if cases.n_pool is not None else "Listed"
-    aside = [f"Voided before unblinding: {asked['n_voided_before_unblinding']}", *_reasons(result, "before_unblinding")]
-    boxes.append(Box(f"{how} for the study: {asked['n_cases']}", aside if asked["n_voided_before_unblinding"] else ()))
+    boxes.append(Box(f"{how} for the study: {asked['n_cases']}", _voided(result)))
     scored = f"Scored: {asked['n_scored']}"
     if asked["n_voided_after_unblinding"]:
         scored += f" (of these voided after unblinding, kept: {asked['n_voided_after_unblinding']})"
     return [*boxes, Box(scored)]
+
+
+def _voided(result: Json) -> list[str]:
+    """How many cases are left out of everything and why, those of an older study first."""
+    declared = result["questions"].get("n_voided_declared", 0)
+    here = result["questions"]["n_voided_before_unblinding"] - declared
+    lines = [f"Voided in the original study, as declared: {declared}", *_reasons(result, DECLARED)] if declared else []
+    return [*lines, *([f"Voided before unblinding: {here}", *_reasons(result, "before_unblinding")] if here else [])]
 
 
 def _reasons(result: Json, decided: str) -> list[str]:
@@ -73,7 +80,8 @@ def _readers(result: Json, facts: StudyFacts) -> list[Box]:
 
 def _models(result: Json) -> list[Box]:
     n = sum(one["kind"] == MODEL for one in result["raters"])
-    return [Box(f"With a named run: {n}"), Box(f"Analysed: {n}; {_answers(result, MODEL)}")]
+    late = [f"Named after results were seen: {len(found)}"] if (found := post_hoc_models(result)) else []
+    return [Box(f"With a named run: {n}", late), Box(f"Analysed: {n}; {_answers(result, MODEL)}")]
 
 
 def _answers(result: Json, kind: str) -> str:

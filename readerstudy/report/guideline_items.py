@@ -1,10 +1,13 @@
-"""The items of three reporting guidelines by number, each with its topic in a few words of ours. Pure.
+"""The items of six reporting guidelines by number, each with its topic in a few words of ours. Pure.
 
 The wording that counts is that of the guidelines; numbers and topics were compared with published copies of them.
 
 - GRRAS: J. Kottner et al., J. Clin. Epidemiol. 64 (2011) 96-106, table 1.
 - CLAIM: A. S. Tejani et al., Checklist for AI in Medical Imaging, 2024 update, Radiol. Artif. Intell. 6 (2024) e240300.
 - STARD-AI: V. Sounderajah et al., Nat. Med. 31 (2025) 3283-3289, table 2.
+- STARD 2015: P. M. Bossuyt et al., BMJ 351 (2015) h5527, table 1.
+- MI-CLEAR-LLM: S. H. Park et al., Korean J. Radiol. 25 (2024) 865-868.
+- DECIDE-AI: B. Vasey et al., Nat. Med. 28 (2022) 924-933, table 2; numbers for items on AI, Roman ones for the others.
 
 The last word of a line names the facts that readerstudy.report.checklists fills in; "-": the program knows none.
 """
@@ -134,6 +137,81 @@ STARD_AI = """
 40a | availability of data and code | detailed
 40b | whether outputs are stored and can be audited | audit
 """
+STARD = """
+1 | diagnostic accuracy and a measure of it in title or abstract | -
+2 | structured summary | -
+3 | background, intended use and role of the index test | -
+4 | objectives and hypotheses | primary
+5 | data collected before or after the tests | -
+6 | eligibility | cases
+7 | how eligible participants were identified | -
+8 | setting, location, dates | dates
+9 | consecutive, random or convenience series | cases
+10a | index test | models
+10b | reference standard | reference
+11 | rationale of the reference standard | -
+12a | result categories of the index test | categories
+12b | result categories of the reference standard | categories
+13a | what performers and readers of the index test knew | independence
+13b | what assessors of the reference standard knew | -
+14 | estimating and comparing accuracy | statistics
+15 | indeterminate results | indeterminate
+16 | missing data | missing
+17 | analyses of variability, prespecified or exploratory | statistics
+18 | intended sample size and how it was determined | size
+19 | flow diagram | included
+20 | baseline characteristics of participants | -
+21a | severity of the target condition | -
+21b | alternative diagnoses | -
+22 | interval and interventions between index test and reference standard | -
+23 | cross-tabulation with the reference standard | crosstab
+24 | estimates of accuracy with their precision | accuracy
+25 | adverse events | -
+26 | limitations | -
+27 | implications for practice | -
+28 | registration | -
+29 | where the protocol can be found | protocol
+30 | funding | -
+"""
+MI_CLEAR_LLM = """
+1 | the model: name, version, manufacturer, dates of training and of the queries, access to the web | models
+2 | stochasticity: settings, number of attempts, how they were put together | attempts
+3 | wording and syntax of the prompts | prompts
+4 | structure of the prompts: sessions, order, what was asked together | -
+5 | testing and optimisation of the prompts | -
+6 | independence of the test data from the training data | -
+"""
+DECIDE_AI = """
+1 | title: early clinical evaluation of a decision support system based on AI | -
+I | structured summary | -
+2 | intended use: condition, patients, users, place in the pathway | -
+II | objectives | primary
+III | protocol, registration, ethics approval | protocol
+3a | recruitment of patients and data, how their number was decided | cases
+3b | recruitment of users, how their number was decided | size
+3c | how users were made familiar with the system | -
+4 | the AI system: version, algorithm, inputs, outputs | models
+5 | implementation: setting, clinical workflow | reading
+IV | primary and secondary outcomes | primary
+6 | how errors and risks to safety were defined and identified | -
+7 | human factors: methods, use cases, users | -
+V | statistical analysis, prespecified additional analyses | statistics
+8 | methods towards an ethics-related goal, such as fairness | -
+VI | involvement of patients | -
+9 | characteristics of patients and users, missing input data | experience
+10 | exposure of users, adherence, changes of the workflow | -
+VII | main results, also of comparison groups | accuracy
+VIII | results in prespecified subgroups | accuracy
+11 | changes to the AI system during the study | -
+12 | agreement of users with the AI system | users
+13 | errors, malfunctions, harm | failures
+14 | usability, learning curves | learning
+15 | whether the results support the intended use | -
+16 | what the results say about safety | -
+IX | strengths and limitations | -
+17 | availability of data and code | detailed
+X | conflicts of interest | -
+"""
 
 
 def _items(guideline: str, text: str) -> list[Item]:
@@ -145,4 +223,7 @@ ITEMS: tuple[Item, ...] = (
     *_items("GRRAS 2011", GRRAS),
     *_items("CLAIM 2024", CLAIM),
     *_items("STARD-AI 2025", STARD_AI),
+    *_items("STARD 2015", STARD),
+    *_items("MI-CLEAR-LLM 2024", MI_CLEAR_LLM),
+    *_items("DECIDE-AI 2022", DECIDE_AI),
 )

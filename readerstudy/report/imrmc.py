@@ -49,7 +49,8 @@ def imrmc_input(arrays: StudyArrays, settings: Settings) -> str:
 def key_rows(arrays: StudyArrays) -> list[list[Cell]]:
     readers: list[list[Cell]] = [["readerID", n, arrays.raters[row].name] for n, row in enumerate(arrays.readers, 1)]
     models: list[list[Cell]] = [
-        ["modalityID", n, arrays.raters[row].name] for n, row in enumerate(arrays.models, READERS_MODALITY + 1)
+        ["modalityID", n, arrays.raters[row].name + (" (post hoc)" if arrays.raters[row].is_post_hoc else "")]
+        for n, row in enumerate(arrays.models, READERS_MODALITY + 1)
     ]
     return [*readers, ["modalityID", READERS_MODALITY, "the readers themselves"], *models]
 

@@ -13,6 +13,7 @@ from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.design.studies import StudyRefused
+from readerstudy.design.vetoing import note_study_keys
 from readerstudy.models import Analysis, AnalysisReport
 
 
@@ -38,6 +39,7 @@ def take_report(report: AnalysisReport, *, actor: User | None, at: datetime) -> 
     if not path.is_file():
         raise ReportGone(_("The file of this report is not there any more: make it again."))
     see_analysis(report.analysis, actor=actor, at=at)
+    note_study_keys(report.analysis.study, actor=actor, at=at)
     facts = {"analysis": report.analysis.public_id, "report": report.public_id, "sha256": report.sha256}
     record("study.report_taken", actor=actor, at=at, subject=report.analysis.study, facts=facts)
     return path

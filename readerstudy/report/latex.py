@@ -12,6 +12,7 @@ from readerstudy.results.stored import Json
 
 PACKAGES = ("booktabs", "longtable")
 NONE = "n/a"
+MARKS = {"small_n": r"\textdagger", "few_disagreements": r"\textdaggerdbl"}
 LONGEST_HEAD = 28  # signs in a line of the head of a row
 _SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -54,6 +55,29 @@ def escaped(text: str) -> str:
     return "".join(_SPECIAL.get(sign, sign) for sign in _CONTROL.sub(" ", text))
 
 
+_PLAIN = {sign: text for text, sign in _SPECIAL.items()} | {
+    r"\begin{tabular}[t]{@{}l@{}}": "",
+    r"\end{tabular}": "",
+    r"\shortstack[r]": "",
+    r"\textsuperscript": "",
+    r"\textdaggerdbl": "‡",
+    r"\textdagger": "†",
+    r"$\pm$": "±",
+    r"\quad ": "\N{EM SPACE}",
+    r"\,": "",
+    r"\\": " ",
+    "''": "”",
+    "{": "",
+    "}": "",
+}
+_TOKENS = re.compile("|".join(re.escape(one) for one in sorted(_PLAIN, key=len, reverse=True)))
+
+
+def plain(tex: str) -> str:
+    """What a cell or a caption reads in print: names come back as they were, with the apostrophe of print."""
+    return _TOKENS.sub(lambda found: _PLAIN[found[0]], tex)
+
+
 # --- numbers --------------------------------------------------------------------------------------
 def fixed(value: float | None, places: int, *, signed: bool = False) -> str:
     """With so many decimals and a true minus; no minus before a zero."""
@@ -85,8 +109,9 @@ def p_value(p: float | None) -> str:
 
 
 def marked(text: str, one: Json) -> str:
-    """A dagger where n is small."""
-    return rf"{text}\textsuperscript{{\textdagger}}" if "small_n" in one["flags"] and text != NONE else text
+    """A dagger where n is small, a double one where few disagree."""
+    marks = [mark for flag, mark in MARKS.items() if flag in one["flags"]]
+    return rf"{text}\textsuperscript{{{''.join(marks)}}}" if marks and text != NONE else text
 
 
 def stacked(text: str, width: int = 15) -> str:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from readerstudy.report.latex import TexTable, escaped, limits, marked, percent, row_head, stacked
-from readerstudy.report.latex_words import Rows, caption, failed_rule, layout, quotes, with_n
-from readerstudy.results.stored import ALL_TASKS, Json, task_label
-from readerstudy.results.tables import AccuracyRow, AccuracyTable, accuracy_table, breakdown, variants_table
+from readerstudy.report.latex import TexTable, escaped, limits, marked, percent, stacked
+from readerstudy.report.latex_words import INTERVAL, Rows, caption, failed_rule, layout, quotes, rater_head, with_n
+from readerstudy.results.inferences import means_of_runs
+from readerstudy.results.stored import ALL_TASKS, Json, expert_ceiling, task_label
+from readerstudy.results.tables import AccuracyRow, AccuracyTable, accuracy_table, breakdown, runs_table, variants_table
 from readerstudy.results.wording import caution
 
 AT_ONCE, MOST_AT_ONCE = 6, 8  # columns of shares beside each other; of the table of tasks
@@ -15,6 +16,7 @@ GUESSES = (
     "“With best guesses” has the best guess in place of “cannot tell”, which is wrong in every other column; without a "
     "guess it is wrong there, too. "
 )
+CLUSTERED = "These intervals take questions as independent, although patients or exams share some. "
 SMALL = r"\textdagger{} n below 10."
 
 
@@ -24,22 +26,49 @@ def accuracy_tex(result: Json) -> TexTable:
     heads = [("Over questions", table.n), *guessed, *((task_label(task), n) for task, n in table.tasks)]
     heads += [("Mean of tasks", table.n), *([("Mix of the bank", table.n)] if table.has_bank_mix else [])]
     shares = [_shares_of(row, table) for row in table.rows]
-    names = [row_head(row.name) for row in table.rows]
+    names = [rater_head(result, row.name) for row in table.rows]
     parts = list(_blocks(names, heads, shares, MOST_AT_ONCE))
-    states = [_states_of(row) for row in table.rows]
+    states = [[name, *_states_of(row)] for name, row in zip(names, table.rows, strict=True)]
     n_columns = max(3, min(MOST_AT_ONCE, len(heads)))
     head = ["Rater", "Failed extraction", "No option", "Missing"]
     parts.append(([*head, *[""] * (n_columns - 3)], [[*row, *[""] * (n_columns - 3)] for row in states]))
     text = (
         r"Accuracy in percent with 95\,\% intervals (Wilson) over the scored questions that the rater did not miss; n "
         r"in the head, and with a share where it is another. “Over questions” counts every question once, “mean "
-        r"of tasks” every task once, “mix of the bank” weights the strata of the draw as in the bank, its "
-        r"interval about the questions of that bank alone. No option: "
+        r"of tasks” every task once (no interval where one has fewer than five questions)"
+        f"{_of_bank(table)}. {CLUSTERED if table.has_clusters else ''}No option: "
         f"declined, time ended without a choice, or too late; counted wrong. Failed extractions {failed_rule(result)}. "
         + (GUESSES if table.has_guesses else "")
+        + _ceiling(result)
         + SMALL
     )
     return TexTable("accuracy", caption(result, quotes(text)), layout(n_columns), parts)
+
+
+def _ceiling(result: Json) -> str:
+    """The line of the experts over all tasks; empty where no reviewer answered blind."""
+    found = expert_ceiling(result["panels"][ALL_TASKS])
+    if not found:
+        return ""
+    intervals = "; by patient or exam ".join(limits(one, 2, 100) or escaped(caution(one)) for one in found)
+    value, n = found[0]["value"], found[0]["n"]
+    return rf"Blind reviewers equal the key in {percent(value)}\,\% ({intervals}, n = {n} answers). "
+
+
+def _of_bank(table: AccuracyTable) -> str:
+    """What the column of the bank is, and whose strata it took together."""
+    if not table.has_bank_mix:
+        return ""
+    text = (
+        ", “mix of the bank” weights the strata of the draw as in the bank, its interval about the questions of that "
+        "bank alone"
+    )
+    merged = ", ".join(map(task_label, table.merged_tasks))
+    return (
+        f"{text}; difficulties taken together, since fewer than two questions of one count: {merged}"
+        if merged
+        else text
+    )
 
 
 def _shares_of(row: AccuracyRow, table: AccuracyTable) -> list[Json | None]:
@@ -49,7 +78,7 @@ def _shares_of(row: AccuracyRow, table: AccuracyTable) -> list[Json | None]:
 
 def _states_of(row: AccuracyRow) -> list[str]:
     share = "" if not row.n_failed or row.failed_share is None else rf" ({percent(row.failed_share)}\,\%)"
-    return [row_head(row.name), f"{row.n_failed}{share}", str(row.n_no_option), str(row.n_missing)]
+    return [f"{row.n_failed}{share}", str(row.n_no_option), str(row.n_missing)]
 
 
 def _blocks(
@@ -87,13 +116,41 @@ def breakdowns_tex(result: Json) -> Iterator[TexTable]:
         heads = [(value or "not known", n) for value, n in table.values]
         if not heads:
             continue
-        parts = list(_blocks([row_head(rater) for rater, _ in table.rows], heads, [row for _, row in table.rows]))
+        names = [rater_head(result, rater) for rater, _ in table.rows]
+        parts = list(_blocks(names, heads, [row for _, row in table.rows]))
         text = (
             rf"Accuracy by {key} in percent with 95\,\% intervals (Wilson) over the scored questions that the rater "
             "did not miss; n in the head, and with a share where it is another. Failed extractions "
             f"{failed_rule(result)}. Nothing here was tested. {SMALL}"
         )
         yield TexTable(name, caption(result, text), layout(min(AT_ONCE, len(heads))), parts, is_long=len(parts) > 1)
+
+
+def runs_tex(result: Json) -> Iterator[TexTable]:
+    found = runs_table(result)
+    if not found:
+        return
+    rows = [
+        [
+            rater_head(result, row.name) if place == 0 else "",
+            f"{one['number']}{' (named)' if one['number'] == row.named else ''}",
+            marked(percent(one["value"]), one),
+            limits(one, 2, 100) or escaped(caution(one)),
+            str(one["n"]),
+            percent(row.found["accuracy_run_mean"]["value"]) if place == 0 else "",
+            percent(row.found["accuracy_run_sd"]["value"]) if place == 0 else "",
+        ]
+        for row in found
+        for place, one in enumerate(row.found["accuracy_of_runs"])
+    ]
+    means = means_of_runs(result)
+    head = ["Model", "Run", r"Accuracy, \%", INTERVAL, "n", stacked("Mean of runs"), stacked("SD of runs, points")]
+    text = (
+        r"Accuracy over all tasks of every run of a model that is not withdrawn, in percent with 95\,\% intervals "
+        r"(Wilson), and mean and standard deviation (runs minus one) over the runs. Everywhere else the named run "
+        rf"stands for the model{f'; against the readers {escaped(means)}' if means else ''}."
+    )
+    yield TexTable("runs", caption(result, text), "llrlrrr", [(head, rows)], is_long=len(rows) > 24)
 
 
 def variants_tex(result: Json) -> Iterator[TexTable]:
@@ -107,5 +164,5 @@ def variants_tex(result: Json) -> Iterator[TexTable]:
     text = (
         rf"Accuracy over all tasks in percent with 95\,\% intervals (Wilson) under other rules. {labels.capitalize()}."
     )
-    parts = list(_blocks([row_head(name) for name, _, _ in table.rows], heads, rows))
+    parts = list(_blocks([rater_head(result, name) for name, _, _ in table.rows], heads, rows))
     yield TexTable("variants", caption(result, text), layout(len(heads)), parts)

@@ -1,34 +1,59 @@
-"""Agreement for print: mean kappas, every pair, every pair by task, and groups."""
+"""Agreement for print: readers and models, every pair, every pair by task, and groups."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, row_head, stacked
-from readerstudy.report.latex_words import INTERVAL, Rows, bootstrap_rule, caption, layout, with_n
+from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, stacked
+from readerstudy.report.latex_words import (
+    INTERVAL,
+    SHARED_DIFFICULTY,
+    Rows,
+    bootstrap_rule,
+    caption,
+    layout,
+    pair_rule,
+    rater_head,
+    with_n,
+)
+from readerstudy.results.reader_agreement import reader_agreement
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
-from readerstudy.results.tables import mean_kappas
 from readerstudy.results.wording import caution
 
-SMALL_PAIRS = r"\textdagger{} fewer than 30 questions that both answered."
+SMALL_PAIRS = (
+    r"\textdagger{} fewer than 30 questions that both answered. \textdaggerdbl{} fewer than 5 disagreements: bootstrap "
+    "limits may be too narrow."
+)
+MEASURES = {
+    "excess": "Excess agreement, points",
+    "error_consistency": "Error consistency",
+    "kappa": "Cohen's kappa, same option",
+}
 
 
-def mean_kappas_tex(result: Json) -> TexTable:
-    found = mean_kappas(result)
-    names = {
-        "readers": "Readers among themselves",
-        "mixed": "Readers with models",
-        "difference": "Difference, the first minus the second",
-    }
-    rows = [
-        [label, *_kappa(found[key]), str(found[key]["n"]), escaped(caution(found[key]))] for key, label in names.items()
-    ]
+def mean_agreement_tex(result: Json) -> TexTable:
+    """What is free of accuracy first."""
+    found = reader_agreement(result)
+    rows: Rows = []
+    for row in found.rows:
+        named = {"Readers minus mixed": row.difference, "Readers": row.readers, "Readers with models": row.mixed}
+        for place, (pairs, one) in enumerate(named.items()):
+            shown = _points(one) if row.measure == "excess" else _kappa(one)
+            rows.append(["" if place else MEASURES[row.measure], pairs, *shown, str(one["n"]), escaped(caution(one))])
+    left_out = "; pairs that share no assigned question are left out" if found.leaves_out else ""
     text = (
-        f"Mean of Cohen's kappa over pairs of raters, same option, all tasks, on shared draws; n the fewest questions "
-        f"that a pair has in common. {bootstrap_rule(result)}"
+        f"Whether readers agree more with each other than with models: means over {found.n_pairs_readers} pairs of "
+        f"readers and {found.n_pairs_reader_model} of a reader and a model{left_out}, all tasks, on shared draws. "
+        "Excess: same option beyond that of two independent raters of the same accuracies, in percentage points; error "
+        "consistency: Cohen's kappa of right and wrong; n the fewest questions that a pair has in common. "
+        f"{bootstrap_rule(result)} {SHARED_DIFFICULTY}"
     )
-    head = ["Pairs", "Mean kappa", INTERVAL, "n", "Caution"]
-    return TexTable("mean_kappas", caption(result, text), "lrrrl", [(head, rows)])
+    head = ["Measure", "Pairs", "Mean", INTERVAL, "n", "Caution"]
+    return TexTable("mean_agreement", caption(result, text), "llrrrl", [(head, rows)])
+
+
+def _points(one: Json) -> list[str]:
+    return [marked(percent(one["value"], signed=True), one), limits(one, 2, 100, signed=True)]
 
 
 def _kappa(one: Json) -> list[str]:
@@ -41,7 +66,7 @@ def pairs_tex(result: Json) -> Iterator[TexTable]:
         return
     rows: Rows = []
     for one in pairs:
-        rows.append([row_head(one["first"], one["second"]), str(one["cohen_kappa"]["n"]), *_pair(one)])
+        rows.append([rater_head(result, one["first"], one["second"]), str(one["cohen_kappa"]["n"]), *_pair(one)])
     head = ["Pair", "n", *map(stacked, ("Same option, %", "Expected, %"))]
     for name in ("Cohen's kappa", "Brennan–Prediger", "Excess, points", "Error consistency"):
         head += [stacked(name, 18), ""]
@@ -49,7 +74,7 @@ def pairs_tex(result: Json) -> Iterator[TexTable]:
         "Agreement of every pair of raters over all tasks: n questions that both answered with an option; same option "
         "and agreement expected by chance in percent; kappas; agreement beyond that of two independent raters of the "
         "same accuracies in percentage points; error consistency is Cohen's kappa of right and wrong. Of a model and a "
-        f"reader the model stands first. {bootstrap_rule(result)} {SMALL_PAIRS}"
+        f"reader the model stands first. {pair_rule(result)} {SMALL_PAIRS}"
     )
     yield TexTable("pairs", caption(result, text), "lrrrrlrlrlrl", [(head, rows)], is_long=True)
     yield _kappas_by_task(result)
@@ -62,8 +87,7 @@ def _pair(one: Json) -> list[str]:
         percent(one["expected_agreement"]["value"]),
         *_kappa(one["cohen_kappa"]),
         *_kappa(one["brennan_prediger"]),
-        percent(excess["value"], signed=True),
-        limits(excess, 2, 100, signed=True),
+        *_points(excess),
         *_kappa(one["error_consistency"]),
     ]
 
@@ -73,7 +97,7 @@ def _kappas_by_task(result: Json) -> TexTable:
     found = [(panel["n"], [pair["cohen_kappa"] for pair in panel["pairs"]]) for panel in panels.values()]
     rows: Rows = []
     for place, pair in enumerate(panels[ALL_TASKS]["pairs"]):
-        rows.append([row_head(pair["first"], pair["second"]), *(_kappa(one[place])[0] for _, one in found)])
+        rows.append([rater_head(result, pair["first"], pair["second"]), *(_kappa(one[place])[0] for _, one in found)])
         rows.append(["", *(_below_kappa(one[place], n) for n, one in found)])
     head = ["Pair", *(stacked(with_n(task_label(name), panel["n"])) for name, panel in panels.items())]
     text = (
@@ -91,11 +115,7 @@ def _below_kappa(one: Json, n: int) -> str:
 GROUP_STATISTICS = {
     "percent_agreement": "Percent agreement",
     "fleiss_kappa": "Fleiss' kappa",
-    "conger_kappa": "Conger's kappa",
-    "gwet_ac1": "Gwet's AC1",
     "brennan_prediger": "Brennan--Prediger",
-    "krippendorff_alpha_nominal": "Krippendorff's alpha",
-    "light_kappa": "Light's kappa",
 }
 
 
@@ -110,9 +130,8 @@ def groups_tex(result: Json) -> TexTable:
         head += [f"{group.capitalize()} ({groups[group]['n_raters']})", r"95\,\% interval, n"]
     text = (
         "Agreement within groups of raters over all tasks, on the chosen option; percent agreement in percent; n "
-        "questions that two raters of the group or more answered with an option, of Light's kappa, the mean over "
-        "pairs, the fewest that a pair has in common. "
-        f"{bootstrap_rule(result)}"
+        "questions that two raters of the group or more answered with an option; all others are left out. More "
+        f"coefficients stand in groups.csv. {bootstrap_rule(result)}"
     )
     return TexTable("groups", caption(result, text), "lrlrlrl", [(head, rows)])
 

@@ -2,68 +2,155 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
-from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, p_value, percent, row_head, stacked
-from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, variants_tex
-from readerstudy.report.latex_agreement import groups_tex, mean_kappas_tex, pairs_tex
+from readerstudy.report.latex import NONE, TexTable, escaped, fixed, limits, marked, p_value, percent, row_head, stacked
+from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, runs_tex, variants_tex
+from readerstudy.report.latex_agreement import groups_tex, mean_agreement_tex, pairs_tex
 from readerstudy.report.latex_words import INTERVAL, Rows, caption
-from readerstudy.results.stored import ALL_TASKS, Json
-from readerstudy.results.tables import planned_pairs_table, planned_rows
-from readerstudy.results.wording import caution, method
+from readerstudy.results.inferences import Line, counted, means_of_runs, planned_line
+from readerstudy.results.stored import Json, calibrations, is_made_after_readings
+from readerstudy.results.tables import Planned, claims_of, planned_pairs_table, planned_rows, post_hoc_table
+from readerstudy.results.wording import came, caution, methods, plan_kind
+from readerstudy.statistics.multireader import FEWEST_READERS
 
-AS_INDEPENDENT = " The analysis takes questions as independent, although patients or exams share some."
+AFTER_SEEING = (
+    "Post hoc models came in, or were chosen, after somebody had seen a result; their p is adjusted with nothing:"
+)
+UNITS = (
+    "Patients or exams are the unit, since some hold several questions; ``by question'' takes questions as "
+    "independent. "
+)
+FEW = (
+    "With fewer than 5 readers the variance between readers is imprecise: the limits of both parts combined (MOVER) "
+    "are wider. "
+)
+ANSWER = {True: "yes", False: "no", None: NONE}
 
 
 def tex_tables(result: Json) -> list[TexTable]:
     """Tables that would be empty are left out."""
-    tables = [accuracy_tex(result), *breakdowns_tex(result), *_comparison(result), *_planned_pairs(result)]
+    tables = [accuracy_tex(result), *breakdowns_tex(result), *_comparison(result)]
+    tables += [*_margin(result), *_by_reader(result), *_planned_pairs(result)]
     return [
         *tables,
-        mean_kappas_tex(result),
+        mean_agreement_tex(result),
         *pairs_tex(result),
         groups_tex(result),
         *_time(result),
+        *_calibration(result),
+        *runs_tex(result),
         *variants_tex(result),
     ]
 
 
+def _reason(result: Json) -> str:
+    reason = result["plan"].get("margin_reason", "").strip().rstrip(".")
+    return f" ({escaped(reason)})" if reason else ""
+
+
 def _comparison(result: Json) -> Iterator[TexTable]:
-    planned = planned_rows(result)
-    if not planned:
+    planned, late = planned_rows(result), post_hoc_table(result)
+    if not planned and not late:
         return
-    rows: Rows = []
-    for one in planned:
-        for place, (name, value) in enumerate(one.inferences):
-            first = place == 0
-            points = percent(one.row["difference"]["value"], signed=True)
-            rows.append(
-                [
-                    row_head(one.row["first"]) if first else "",
-                    points if first else "",
-                    escaped(method(name)),
-                    limits(value, 2, 100, signed=True) or "n/a",
-                    p_value(value["p"]),
-                    p_value(one.row["p_holm"]["value"]) if first else "",
-                    str(one.row["difference"]["n"]) if first else "",
-                ]
-            )
+    rows = _by_inference(planned)
+    head = ["Model", "Difference", "Inference", INTERVAL, "p", "p, Holm", "n"]
+    parts: list[tuple[list[str], Rows]] = [(head, rows)] if rows else []
+    if late:
+        came_at = "; ".join(f"{one.row['first']}: {came(model)}" for one, model in late.rows)
+        parts.append((["Post hoc model", *head[1:5], "", "n"], _by_inference([one for one, _model in late.rows])))
     mean = result["mrmc"]["readers"]
-    kind = "Planned comparison" if result["plan"]["is_planned"] else "Post hoc comparison (the plan names another one)"
+    line, kind = planned_line(mean), escaped(plan_kind(result))
     margin = result["plan"]["margin"]
     text = (
         f"{kind}: accuracy of each model minus the mean of the readers in percentage points, above 0 the model was "
         "right more often; multi-reader multi-case "
-        rf"analysis over n questions that count for every rater concerned; 95\,\% intervals (t) and two-sided p by "
-        "three inferences, that of the plan first; p adjusted by Holm over the models for that one, intervals not "
-        "adjusted. Mean of the "
-        rf"{mean['n_readers']} readers: {percent(mean['value'])}\,\% {limits(mean, 2, 100)}, "
-        f"n = {mean['n_questions']}. "
-        + (f"Margin of the plan: {fixed(100 * margin, 2)} points." if margin else "The plan names no margin.")
-        + (AS_INDEPENDENT if result["panels"][ALL_TASKS]["unit"] == "cluster" else "")
+        rf"analysis in which every question counts once, over n questions; 95\,\% intervals (t), not adjusted; the "
+        "inference of the plan first, with its two-sided p and p adjusted by Holm over the models; below it other "
+        rf"inferences and sensitivity lines. {UNITS if mean['by_cluster'] else ''}"
+        rf"{FEW if mean['n_readers'] < FEWEST_READERS else ''}"
+        rf"Mean of the readers: {percent(mean['value'])}\,\% {limits(mean, 2, 100)}, "
+        f"{escaped(counted(mean))}; {escaped(line.words)}{f' ({escaped(line.aside)})' if line.aside else ''}"
+        f"{f'; {escaped(caution(mean))}' if caution(mean) else ''}. "
+        + (
+            f"Margin of the plan: {fixed(100 * margin, 2)} points{_reason(result)}."
+            if margin
+            else "The plan names no margin."
+        )
+        + (f" {escaped(means_of_runs(result))}." if means_of_runs(result) else "")
+        + (f" {AFTER_SEEING} {escaped(came_at)}." if late else "")
     )
-    head = ["Model", "Difference", "Inference", INTERVAL, "p", "p, Holm", "n"]
-    yield TexTable("comparison", caption(result, text), "lrlrrrr", [(head, rows)], is_long=len(rows) > 24)
+    n_rows = sum(len(of_part) for _head, of_part in parts)
+    yield TexTable("comparison", caption(result, text), "lrlrrrr", parts, is_long=n_rows > 24)
+
+
+def _by_inference(compared: Sequence[Planned]) -> Rows:
+    rows: Rows = []
+    for one in compared:
+        points, n = percent(one.row["difference"]["value"], signed=True), one.row["difference"]["n"]
+        adjusted = p_value(one.row["p_holm"]["value"]) if "p_holm" in one.row else ""
+        tests = [p_value(one.row["p"]["value"]), adjusted]
+        rows.append([row_head(one.row["first"]), points, *_of_line(one.planned), *tests, str(n)])
+        for line in one.others:
+            other_n = str(line.value["n"]) if line.value["n"] != n else ""
+            own = percent(line.value["value"], signed=True) if line.has_own_value else ""
+            rows.append(["", own, *_of_line(line), "", "", other_n])
+    return rows
+
+
+def _of_line(line: Line) -> list[str]:
+    """The inference with what it does not say and its cautions, and its limits."""
+    words = f"{line.words} ({line.beside})" if line.beside else line.words
+    return [row_head(words), limits(line.value, 2, 100, signed=True) or escaped(caution(line.value)) or NONE]
+
+
+def _margin(result: Json) -> Iterator[TexTable]:
+    """Non-inferiority and equivalence, where the plan names a margin."""
+    claims = claims_of(result)
+    if claims is None:
+        return
+    margin = fixed(100 * claims.margin, 2)
+    rows: Rows = [
+        [
+            row_head(one["first"]),
+            p_value(one["noninferiority_p"]["value"]),
+            p_value(one["noninferiority_p_holm"]["value"]),
+            *(ANSWER[one[claim]] for claim in ("non_inferior", "equivalent")),
+        ]
+        for one in claims.rows
+    ]
+    text = (
+        f"Each model against the margin of the plan, {margin} percentage points, by the inference of the plan. p: "
+        "one-sided, that the model is worse than the mean of the readers by the margin or more; adjusted by Holm over "
+        f"the planned models, a family of its own (tests: {claims.n_tests}). Not inferior: adjusted p of 0.025 or "
+        rf"less. Equivalent: 90\,\% interval within $\pm${margin} points."
+    )
+    head = ["Model", "p", "p, Holm", "Not inferior", "Equivalent"]
+    yield TexTable("non_inferiority", caption(result, text), "lrrll", [(head, rows)])
+
+
+def _by_reader(result: Json) -> Iterator[TexTable]:
+    """Each model minus each reader alone."""
+    late = post_hoc_table(result)
+    compared = [*planned_rows(result), *([one for one, _model in late.rows] if late else [])]
+    if not compared or not compared[0].by_reader:
+        return
+    rows: Rows = []
+    for one in compared:
+        for place, own in enumerate(one.by_reader):
+            points = marked(percent(own["value"], signed=True), own)
+            shown = limits(own, 2, 100, signed=True) or escaped(caution(own))
+            name = row_head(one.row["first"]) if place == 0 else ""
+            rows.append([name, row_head(own["reader"]), points, shown, str(own["n"])])
+    own_rules = methods(one.by_reader[0]["method"] for one in compared)
+    text = (
+        "Accuracy of each model minus that of each reader alone in percentage points, over the n questions that count "
+        rf"for both; 95\,\% intervals: {escaped(own_rules)}, not adjusted. "
+        f"{f'{escaped(means_of_runs(result))}. ' if means_of_runs(result) else ''}"
+        r"\textdagger{} n below 10."
+    )
+    head = ["Model", "Reader", "Difference", INTERVAL, "n"]
+    yield TexTable("difference_by_reader", caption(result, text), "llrrr", [(head, rows)], is_long=len(rows) > 24)
 
 
 def _planned_pairs(result: Json) -> Iterator[TexTable]:
@@ -87,7 +174,8 @@ def _planned_pairs(result: Json) -> Iterator[TexTable]:
         "1998, not adjusted)."
     )
     text = (
-        "Planned pairs: accuracy of the first minus that of the second in percentage points over all tasks, above 0 "
+        f"{'Plan made after the readings, pairs' if is_made_after_readings(result) else 'Planned pairs'}: accuracy of "
+        "the first minus that of the second in percentage points over all tasks, above 0 "
         "the first was right more often; questions that both, the first only, the second only and neither had right; "
         rf"95\,\% interval by Tango, not adjusted; exact McNemar test, two-sided; p adjusted by Holm "
         rf"(tests: {table.n_tests}).{by_cluster if table.has_clusters else ''} "
@@ -110,18 +198,49 @@ def _time(result: Json) -> Iterator[TexTable]:
     head = ["Reader", "n", stacked("Cut at limit"), "Median", "Quartiles", stacked("Geometric mean"), INTERVAL]
     head += [stacked("Change per ten cases, %"), INTERVAL]
     text = (
-        f"Seconds per case: {escaped(time['rule'])}; n cases. Geometric mean with t interval on logs; change along the "
-        "order by least squares on log seconds, for all readers with reader and case as fixed factors. The "
+        f"Seconds per case: {escaped(time['rule'])}; n cases, those cut at the limit among them. n/a: a quartile at or "
+        "beyond the first time that was cut, a mean with one. Geometric mean with t interval on logs; change along the "
+        "order by least squares on the log of the exact seconds, for all readers with reader and case as fixed "
+        "factors; n/a below ten of them, or where more than a tenth was cut. The "
         "interval of the mean of all readers takes their times as independent: it is about these readers."
     )
     yield TexTable("time", caption(result, text), "lrrrlrlrl", [(head, rows)])
 
 
+def _calibration(result: Json) -> Iterator[TexTable]:
+    raters = calibrations(result)
+    if not raters:
+        return
+    rows = [
+        [
+            row_head(one["name"]),
+            str(one["n"]),
+            marked(fixed(one["brier_score"]["value"], 3), one["brier_score"]),
+            limits(one["brier_score"], 3) or escaped(caution(one["brier_score"])),
+            fixed(one["brier_reference"]["value"], 3),
+            percent(one["mean_stated"]["value"]),
+            percent(one["mean_right"]["value"]),
+            percent(one["stated_minus_right"]["value"], signed=True),
+            limits(one["stated_minus_right"], 2, 100, signed=True) or escaped(caution(one["stated_minus_right"])),
+        ]
+        for one in raters
+    ]
+    head = ["Rater", "n", stacked("Brier score"), INTERVAL, "Reference", stacked("Stated, %"), stacked("Right, %")]
+    head += [stacked("Stated minus right"), INTERVAL]
+    text = (
+        "Stated chance of being right against being right, over all tasks; n answers with a stated chance. Brier "
+        "score: mean squared distance of the stated chance from right (1) and wrong (0); reference: the score of "
+        "always stating one's own share right. Stated minus right in percentage points, above 0 overconfident. "
+        "Intervals by t with a cluster-robust error where patients or exams share questions, from ten answers and "
+        "clusters on."
+    )
+    yield TexTable("calibration", caption(result, text), "lrrlrrrrl", [(head, rows)])
+
+
 def _times_of(one: Json) -> list[str]:
     change = one.get("percent_per_ten")
-    quartiles = (
-        "" if one["q1"]["value"] is None else f"{fixed(one['q1']['value'], 1)} to {fixed(one['q3']['value'], 1)}"
-    )
+    known = one["q1"]["value"] is not None
+    quartiles = f"{fixed(one['q1']['value'], 1)} to {fixed(one['q3']['value'], 1)}" if known else ""
     return [
         str(one["median"]["n"]),
         str(one.get("n_censored", "")),

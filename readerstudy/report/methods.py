@@ -8,7 +8,8 @@ from statistics import median
 
 from readerstudy.report.facts import ModelFacts, ReaderFacts, StudyFacts
 from readerstudy.report.method_statistics import statistics_text
-from readerstudy.results.stored import ALL_TASKS, Json, panel_names, task_label
+from readerstudy.report.sample_size import sample_size_text
+from readerstudy.results.stored import ALL_TASKS, DECLARED, Json, panel_names, task_label
 
 WIDTH = 110
 NOT_KNOWN = (
@@ -16,8 +17,8 @@ NOT_KNOWN = (
     "who funded the study, and interests",
     "where the images come from, and how they were acquired",
     "who wrote the questions, and with which tools, where the bank does not say so",
-    "a calculation of the sample size, unless it is in the notes of the plan",
 )
+NO_FORECAST = "a calculation of the sample size, unless it is in the notes of the plan"
 
 INDICATIONS = {
     None: "",
@@ -30,7 +31,8 @@ INDICATIONS = {
 def methods_text(result: Json, facts: StudyFacts) -> str:
     """Paragraphs for the methods section of a paper, to be read and shortened by its authors."""
     parts = [f"{name}. {text}" for name, text in paragraphs_of(result, facts).items() if text]
-    parts.append(f"Not known to the program, to be added by the authors: {'; '.join(NOT_KNOWN)}.")
+    unknown = [*NOT_KNOWN, *([] if facts.forecast else [NO_FORECAST])]
+    parts.append(f"Not known to the program, to be added by the authors: {'; '.join(unknown)}.")
     first = "SIMULATED DATA: readings and answers of this study were made up.\n\n" if facts.simulated else ""
     wrapped = (
         textwrap.fill(" ".join(part.split()), WIDTH, break_long_words=False, break_on_hyphens=False) for part in parts
@@ -43,6 +45,7 @@ def paragraphs_of(result: Json, facts: StudyFacts) -> dict[str, str]:
     return {
         "Design": _design(result, facts),
         "Cases": _cases(result, facts),
+        "Sample size": sample_size_text(facts),
         "Readers": _readers(facts),
         "Reading": _reading(facts),
         "Models": _models(facts.models),
@@ -109,9 +112,13 @@ def _cases(result: Json, facts: StudyFacts) -> str:
         if whole["n_clusters"] != whole["n"]
         else f"No two of them share a cluster (level: {result['settings']['cluster']})."
     )
-    elsewhere = " (those that came with an imported study count as such)" if facts.flow.n_imported else ""
+    declared = asked.get("n_voided_declared", 0)
     text += [
-        f"Voided before unblinding{elsewhere} and left out: {counted(asked['n_voided_before_unblinding'], 'case')}; "
+        f"Voided in the original study, as declared by the coordinator with the import of the readings, and left out: "
+        f"{counted(declared, 'case')}."
+    ] * bool(declared)
+    text += [
+        f"Voided before unblinding and left out: {counted(asked['n_voided_before_unblinding'] - declared, 'case')}; "
         f"voided afterwards and kept in the primary result: {counted(asked['n_voided_after_unblinding'], 'case')}."
     ]
     text += [_why(result)] if asked["n_voided_before_unblinding"] + asked["n_voided_after_unblinding"] else []
@@ -124,7 +131,12 @@ def _cases(result: Json, facts: StudyFacts) -> str:
 
 def _why(result: Json) -> str:
     cases = [one for one in result["excluded"] if one["kind"] == "case"]
-    return "Reasons: " + "; ".join(f"case {one['case']}: {one['reason'].rstrip('.')}" for one in cases) + "."
+    said = (f"case {one['case']}{_declared(one)}: {one['reason'].rstrip('.')}" for one in cases)
+    return f"Reasons: {'; '.join(said)}."
+
+
+def _declared(one: Json) -> str:
+    return " (declared)" if one["decided"] == DECLARED else ""
 
 
 def _readers(facts: StudyFacts) -> str:
@@ -206,10 +218,17 @@ def _model(one: ModelFacts) -> str:
         ("link", one.link),
     )
     said = "; ".join(f"{name}: {text.strip().rstrip('.') or 'not known'}" for name, text in known)
-    named = "before" if one.named_before_unblinding else "after"
+    named = (
+        f"stands for it as the plan says ({one.by_plan})"
+        if one.by_plan
+        else "was named for the analysis before anybody had seen a result"
+        if one.named_before_unblinding
+        else f"was imported on {one.imported_on} and named for the analysis on {one.named_on}, after results had been "
+        "seen: this model is post hoc"
+    )
     return (
         f"{one.entry}: {said}; prompt: {'in data/models.csv' if one.prompt else 'not known'}; run {one.run_number} of "
-        f"{one.n_runs} was named for the analysis {named} unblinding; options taken by rule {one.extraction}, "
+        f"{one.n_runs} {named}; options taken by rule {one.extraction}, "
         f"{one.n_failed} of {one.n_read} answers without one, {one.n_missing} missing."
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from annotation.exports.tables import Cell, Column
 from readerstudy.report.sheets import REAL, TEXT, TIME_STATISTIC, VALUE, WHOLE, YES_NO, Sheet, value_cells, values_of
@@ -20,7 +20,11 @@ def other_sheets(result: Json) -> list[Sheet]:
                 Column("of", TEXT, "Pseudonym of the reader; or all readers; or a sensitivity line over all readers."),
                 TIME_STATISTIC,
                 *VALUE,
-                Column("n_censored", WHOLE, "Times that ended at a limit and are left out; of single readers."),
+                Column(
+                    "n_censored",
+                    WHOLE,
+                    "How many of the times ended at a limit; slopes, correlation and variances are over the others.",
+                ),
             ),
             list(_time_rows(result["time"])),
         ),
@@ -35,10 +39,11 @@ def _time_rows(time: Json) -> Iterator[Sequence[Cell]]:
     for name, entry in [*of.items(), ("all readers", time["all"]), *lines.items()]:
         for statistic, one in values_of(entry).items():
             yield [name, statistic, *value_cells(one), entry.get("n_censored")]
-    parts: Mapping[str, float | int | str] = time["all"]["log_time_variance_components"] or {}
+    parts: Json = time["all"]["log_time_variance_components"] or {}
     for part in COMPONENTS if parts else ():
-        cells: list[Cell] = [parts[part], None, None, parts["n"], parts["method"], "", ""]
-        yield ["all readers", f"log_time_variance_{part}", *cells, None]
+        flags, reason = "|".join(parts.get("flags", ())), parts.get("reason") or ""
+        cells: list[Cell] = [parts[part], None, None, parts["n"], parts["method"], flags, reason]
+        yield ["all readers", f"log_time_variance_{part}", *cells, time["all"].get("n_censored")]
 
 
 CASES = (
@@ -76,7 +81,13 @@ EXCLUDED = (
     Column("question", WHOLE, "Number of the question in its bank."),
     Column("task", TEXT, "Task of the question."),
     Column("reader", TEXT, "Pseudonym of the reader."),
-    Column("decided", TEXT, "When; after unblinding the case stays in the primary result."),
+    Column(
+        "decided",
+        TEXT,
+        "When; after unblinding the case stays in the primary result. declared_with_readings: in the original study, "
+        "as the coordinator declared with the import of its readings.",
+        "before_unblinding, declared_with_readings, after_unblinding",
+    ),
     Column("reason", TEXT, "Why, as it was written down."),
 )
 

@@ -14,7 +14,7 @@ from readerstudy.analysis.arrays import LETTERS, TASKS, State, StudyArrays, Void
 from readerstudy.analysis.scoring import score
 from readerstudy.analysis.settings import Settings
 
-TEXT, WHOLE = Kind.TEXT, Kind.WHOLE
+TEXT, WHOLE, REAL = Kind.TEXT, Kind.WHOLE, Kind.REAL
 OPTIONS = "A, B, C, D"
 STATES = ", ".join(state.name.lower() for state in State if state != State.NOT_ASSIGNED)
 
@@ -35,8 +35,13 @@ COLUMNS: tuple[Column, ...] = (
     Column("slip", TEXT, "The option that was meant, where the reader reported a slip; else empty.", OPTIONS),
     Column("confidence", WHOLE, "Stated chance of being right, in percent; empty: not said."),
     Column("position", WHOLE, "Place in the order of this reader, from 1; empty: not known."),
-    Column("active_ms", WHOLE, "Active time in ms; empty: none, or one that a flag leaves out of summaries."),
-    Column("censored", WHOLE, "1: ended at a limit.", "0, 1"),
+    Column(
+        "active_ms",
+        WHOLE,
+        "Active time in ms, of a case that ended at a limit that limit; empty: none, or one that a flag leaves out of "
+        "summaries.",
+    ),
+    Column("censored", WHOLE, "1: ended at a limit, so that the time is known to be no shorter.", "0, 1"),
     Column("disturbed", WHOLE, "1: a minute without input, or the window lost focus.", "0, 1"),
     Column("voided", TEXT, "When the case was voided; empty: never.", "before_unblinding, after_unblinding"),
 )
@@ -48,8 +53,16 @@ GUESS = Column(
 )
 
 
+MODEL_CONFIDENCE = Column(
+    "model_confidence",
+    REAL,
+    "Chance of being right that a model stated, in percent, where one of them stated any; empty: none.",
+)
+
+
 def ratings_columns(arrays: StudyArrays) -> tuple[Column, ...]:
-    return COLUMNS if arrays.guess is None else (*COLUMNS, GUESS)
+    guess = () if arrays.guess is None else (GUESS,)
+    return (*COLUMNS, *guess, *(() if arrays.model_confidence is None else (MODEL_CONFIDENCE,)))
 
 
 def ratings_csv(arrays: StudyArrays, settings: Settings) -> str:
@@ -68,17 +81,15 @@ def _rows(arrays: StudyArrays, settings: Settings) -> Iterator[list[Cell]]:
     cases = _cases(arrays)
     for row, rater in enumerate(arrays.raters):
         names: list[Cell] = [rater.name, rater.kind]
-        asked = arrays.guess is not None
-        guesses = arrays.guess[row].tolist() if arrays.guess is not None else [-1] * len(cases)
         columns = zip(
             cases,
             *(array[row].tolist() for array in (arrays.state, arrays.option, correct, arrays.slip)),
             *(array[row].tolist() for array in (arrays.confidence, arrays.position)),
             *(array[row].tolist() for array in (arrays.times.active_ms, arrays.times.censored, arrays.times.disturbed)),
-            guesses,
+            _asked(arrays, row),
             strict=True,
         )
-        for (about, voided), state, option, right, slip, sure, position, active, censored, disturbed, guess in columns:
+        for (about, voided), state, option, right, slip, sure, position, active, censored, disturbed, asked in columns:
             if state == State.NOT_ASSIGNED:
                 continue
             yield [
@@ -94,8 +105,64 @@ def _rows(arrays: StudyArrays, settings: Settings) -> Iterator[list[Cell]]:
                 int(censored),
                 int(disturbed),
                 voided,
-                *([_letter(guess)] if asked else []),
+                *asked,
             ]
+
+
+RUN_COLUMNS: tuple[Column, ...] = (
+    Column("model", TEXT, "Name of the model, as in the ratings."),
+    Column("run", WHOLE, "Number of the run; the run that stands for the model is in the ratings."),
+    Column("case", WHOLE, "Number of the case in the study."),
+    Column("state", TEXT, "What became of the case.", "answered, failed, missing"),
+    Column("option", TEXT, "The option chosen, as imported; empty: none.", OPTIONS),
+)
+
+
+def runs_csv(arrays: StudyArrays) -> str:
+    """The further runs of the models, which show how far a model repeats itself: all that a recomputation reads."""
+    file = io.BytesIO()
+    write_table(file, RUN_COLUMNS, _run_rows(arrays), Format.CSV)
+    return file.getvalue().decode()
+
+
+EXPERT_COLUMNS: tuple[Column, ...] = (
+    Column("case", WHOLE, "Number of the case in the study."),
+    Column("n", WHOLE, "Blind answers of reviewers to this wording of the question."),
+    Column("right", WHOLE, "How many of them are the key."),
+)
+
+
+def experts_csv(arrays: StudyArrays) -> str:
+    """Blind answers of reviewers, case by case."""
+    file, experts = io.BytesIO(), arrays.experts
+    counts = [] if experts is None else zip(experts.n.tolist(), experts.right.tolist(), strict=True)
+    rows = [[number, *of] for number, of in zip(arrays.questions.number.tolist(), counts, strict=True)]
+    write_table(file, EXPERT_COLUMNS, rows, Format.CSV)
+    return file.getvalue().decode()
+
+
+def _run_rows(arrays: StudyArrays) -> Iterator[list[Cell]]:
+    if arrays.repeats is None:
+        return
+    numbers = arrays.questions.number.tolist()
+    for (row, run), states, options in zip(
+        arrays.repeats.of, arrays.repeats.state.tolist(), arrays.repeats.option.tolist(), strict=True
+    ):
+        name = arrays.raters[row].name
+        for number, state, option in zip(numbers, states, options, strict=True):
+            yield [name, run, number, State(state).name.lower(), _letter(option)]
+
+
+def _asked(arrays: StudyArrays, row: int) -> list[list[Cell]]:
+    """Of each case the cells of the columns that only some studies have."""
+    found: list[list[Cell]] = [[] for _case in range(len(arrays.questions))]
+    if arrays.guess is not None:
+        for cells, guess in zip(found, arrays.guess[row].tolist(), strict=True):
+            cells.append(_letter(guess))
+    if arrays.model_confidence is not None:
+        for cells, stated in zip(found, arrays.model_confidence[row].tolist(), strict=True):
+            cells.append(None if isnan(stated) else stated)
+    return found
 
 
 def _cases(arrays: StudyArrays) -> list[tuple[list[Cell], str]]:

@@ -6,7 +6,8 @@ import textwrap
 from collections.abc import Mapping
 
 from readerstudy.report.imrmc import N_FAKE
-from readerstudy.results.stored import Json
+from readerstudy.results.stored import Json, post_hoc_models
+from readerstudy.results.wording import came, plan_kind
 
 WIDTH = 110
 RULES = """
@@ -26,11 +27,19 @@ as its documentation advises for binary outcomes, the cases of the study stand a
 that nobody has read stand as cases without, with the score 0.5 throughout. What iMRMC calls AUC is then the share that
 is right. Modality 1 are the readers themselves; in the modality of a model every reader has the answer of that model,
 so that its difference from modality 1 is the model minus the mean of the readers. data/imrmc_key.csv says who is who.
-For functions that take plain successes, leave out the truth rows and the scores of 0.5. iMRMC uses every answer that
-there is, the analysis here only cases that nobody has missing: where n_dropped is above 0 the two differ slightly.
+For functions that take plain successes, leave out the truth rows and the scores of 0.5. Where readers have different
+cases or answers are missing, iMRMC gives every reader the same weight and the analysis here every question, so that the
+two differ slightly; it knows no patients or exams with several questions.
+
+data/responses.csv and data/predictions.csv hold every column for a logistic mixed model. Wald tests of such a model
+have no degrees of freedom of readers, so that with few readers p is far too small (0.0009 where the multi-reader
+analysis of the same answers gives 0.028), and readers and models need random case effects of their own.
 
 protocol.json is the frozen protocol, byte for byte: its SHA-256 is the hash that every page of the study shows.
 protocol_opening.json opens the commitment that holds the keys. Neither is there for a study that was not frozen here.
+
+A model that is post hoc came in, or was chosen, after somebody had seen a result: nobody can have planned it. Its
+numbers carry the flag post_hoc, its comparisons are in no family, and no other model or group depends on it.
 
 Readers appear under the pseudonym that they have in the study.
 """
@@ -47,6 +56,8 @@ def readme_text(result: Json, result_sha256: str, files: Mapping[str, str]) -> s
         "Protocol SHA-256": result["protocol_sha256"],
         "Inputs SHA-256": result.get("inputs_sha256", ""),
         "Analysis SHA-256": result_sha256,
+        "Comparison": plan_kind(result),
+        "Post hoc": "; ".join(f"{one['name']}, {came(one)}" for one in post_hoc_models(result)),
         "Seed and draws": f"{result['settings']['seed']}, {result['settings']['draws']}",
         "Computed with": version,
     }

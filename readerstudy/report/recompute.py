@@ -33,8 +33,11 @@ Json = dict[str, Any]
 
 LETTERS = "ABCD"
 TASKS = ("presence", "negation", "differential", "location", "geometric")  # the order of the panels
+BEFORE, DECLARED = "before_unblinding", "declared_with_readings"  # left out; the second said with the readings
+# of a Ratings, what has no cases along it
+OF_RATERS = ("names", "readers", "post_hoc", "counted", "numbers", "repeats", "asks_guesses")
 OF_CASES = ("question", "case_id", "cluster", "task", "category", "difficulty", "key")
-RULE = "analysis-2"  # by which the program computed what is checked here
+RULE = "analysis-3"  # by which the program computed what is checked here
 STATES = ("answered", "declined", "timed_out", "late", "unconfirmed", "failed", "missing")
 ALL = "All tasks"
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about being right
@@ -49,6 +52,8 @@ class Ratings:
 
     names: list[str]
     readers: Array  # bool: a reader, not a model
+    post_hoc: Array  # bool: a model that came or was chosen after unblinding
+    counted: Array  # bool: one on which other numbers depend
     case: Array
     question: Array
     case_id: Array
@@ -67,10 +72,17 @@ class Ratings:
     censored: Array
     disturbed: Array
     guess: Array
+    model_confidence: Array  # percent; nan: none
+    expert_n: Array  # of shape (cases,), from data/experts.csv: blind answers of reviewers, and those with the key
+    expert_right: Array
+    numbers: dict[str, int]  # of the run that stands for a model, as analysis.json has them
+    repeats: list[tuple[str, int]]  # model and number of each of its further runs
+    repeat_state: Array  # of shape (runs, cases), from data/runs.csv; as state and option
+    repeat_option: Array
     asks_guesses: bool  # whether the study asked for best guesses after "cannot tell"
 
     def only(self, kept: Array) -> Ratings:
-        names = [one.name for one in fields(self) if one.name not in ("names", "readers", "asks_guesses")]
+        names = [one.name for one in fields(self) if one.name not in OF_RATERS]
         return replace(self, **{name: getattr(self, name)[..., kept] for name in names})
 
 
@@ -107,6 +119,8 @@ def read_ratings(path: Path, analysis: Json) -> tuple[Ratings, Array]:
     ratings = Ratings(
         names,
         np.array([kinds[name] == "reader" for name in names], dtype=bool),
+        np.array([bool(one.get("post_hoc")) for one in analysis["raters"]], dtype=bool),
+        np.array([one["name"] not in uncounted_models(analysis["raters"]) for one in analysis["raters"]], dtype=bool),
         case=np.array(cases),
         question=of_cases("question", int),
         case_id=of_cases("case_id"),
@@ -125,9 +139,38 @@ def read_ratings(path: Path, analysis: Json) -> tuple[Ratings, Array]:
         censored=of_ratings("censored", lambda text: text == "1", False),
         disturbed=of_ratings("disturbed", lambda text: text == "1", False),
         guess=of_ratings("best_guess", LETTERS.index, -1),
+        model_confidence=of_ratings("model_confidence", float, NAN),
+        numbers={one["name"]: one["number"] for one in analysis["raters"] if "number" in one},
+        expert_n=read_experts(path.with_name("experts.csv"), "n", columns),
+        expert_right=read_experts(path.with_name("experts.csv"), "right", columns),
+        **read_repeats(path.with_name("runs.csv"), columns),
         asks_guesses=bool(rows) and "best_guess" in rows[0],
     )
     return ratings, of_ratings("correct", int, -1)
+
+
+def read_experts(path: Path, name: str, columns: Mapping[int, int]) -> Array:
+    """A count of each case; there is no file where no reviewer answered blind."""
+    found = np.zeros(len(columns), dtype=int)
+    if path.is_file():
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            for row in csv.DictReader(file):
+                found[columns[int(row["case"])]] = int(row[name])
+    return found
+
+
+def read_repeats(path: Path, columns: Mapping[int, int]) -> dict[str, Any]:
+    """The further runs of models; there is no file where no model has one."""
+    rows: list[dict[str, str]] = []
+    if path.is_file():
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            rows = [{name: text.removeprefix("'") for name, text in row.items()} for row in csv.DictReader(file)]
+    runs = list(dict.fromkeys((row["model"], int(row["run"])) for row in rows))
+    state, option = np.full((len(runs), len(columns)), "missing", dtype="U20"), np.full((len(runs), len(columns)), -1)
+    for row in rows:
+        at = runs.index((row["model"], int(row["run"]))), columns[int(row["case"])]
+        state[at], option[at] = row["state"], LETTERS.index(row["option"]) if row["option"] else -1
+    return {"repeats": runs, "repeat_state": state, "repeat_option": option}
 
 
 def check_rows(rows: Sequence[Mapping[str, str]], about: Mapping[int, Mapping[str, str]]) -> None:
@@ -158,8 +201,12 @@ def answers_of(ratings: Ratings, settings: Json) -> tuple[Array, int]:
 def correct_of(ratings: Ratings, settings: Json) -> Array:
     """1 right, 0 wrong, -1 not counted."""
     wrong = ["declined", "timed_out", "late"] + ["failed"] * (settings["failed_in_accuracy"] == "wrong")
-    chosen = np.isin(ratings.state, ("answered", "unconfirmed"))
-    return np.where(chosen, ratings.option == ratings.key, np.where(np.isin(ratings.state, wrong), 0, -1)).astype(int)
+    return right_or_wrong(ratings.state, ratings.option, ratings.key, wrong)
+
+
+def right_or_wrong(state: Array, option: Array, key: Array, wrong: Sequence[str]) -> Array:
+    chosen = np.isin(state, ("answered", "unconfirmed"))
+    return np.where(chosen, option == key, np.where(np.isin(state, wrong), 0, -1)).astype(int)
 
 
 def correct_with_guesses(ratings: Ratings, correct: Array) -> Array:
@@ -240,12 +287,21 @@ def cluster_accuracy(correct: Array, cluster: Array) -> Json:
     return value(p, n, ci if m >= 10 else None, flags, **more)
 
 
-def weighted(weights: Array, k: Array, n: Array, unseen: Array) -> tuple[float, tuple[float, float]]:
-    """Sum of W_h p_h and Wilson's limits with n_eff = p(1-p)/variance; n_eff = n where no stratum varies."""
-    p_h = k / n
-    p = min(1.0, max(0.0, float((weights * p_h).sum())))
-    variance = float((weights**2 * p_h * (1 - p_h) / (n - 1) * unseen).sum())
-    return p, wilson(p, p * (1 - p) / variance if variance > 0 else float(n.sum()))
+def weighted(weights: Array, k: Array, n: Array, factor: Array) -> tuple[float, tuple[float, float], float | None]:
+    """Sum of W_h p_h, Wilson's limits and n_eff = p*(1-p*)/v with v = sum of W_h^2 p~_h(1-p~_h) factor_h.
+
+    p~_h = (k_h + 2P)/(n_h + 2), P the share of all together, p* = sum of W_h p~_h. Where all are right or all wrong
+    n_eff is 1/sum of W_h^2 factor_h; where nothing is left to draw the limits are the value.
+    """
+    p = min(1.0, max(0.0, float((weights * k / n).sum())))
+    if not factor.any():
+        return p, (p, p), None
+    shrunk = (k + 2 * k.sum() / n.sum()) / (n + 2)
+    about = float((weights * shrunk).sum())
+    above, below = about * (1 - about), float((weights**2 * shrunk * (1 - shrunk) * factor).sum())
+    if k.sum() in (0, n.sum()):
+        above, below = 1.0, float((weights**2 * factor).sum())
+    return p, wilson(p, above / below), above / below
 
 
 def by_stratum(correct: Array, strata: Sequence[Array]) -> tuple[Array, Array]:
@@ -253,29 +309,46 @@ def by_stratum(correct: Array, strata: Sequence[Array]) -> tuple[Array, Array]:
     return k, np.array([(correct[one] >= 0).sum() for one in strata], dtype=float)
 
 
-def task_mean(correct: Array, task: Array) -> Json:
+def task_mean(correct: Array, task: Array, clustered: bool) -> Json:
     k, n = by_stratum(correct, [task == one for one in np.unique(task)])
     total = int(n.sum())
     if len(n) == 0 or n.min() == 0:
         return value(None, total, reason="zero_trials")
-    if n.min() < 2:
+    if n.min() < 5:
         return value(float((k / n).mean()), total, flags=["stratum_too_small", *small(total)])
-    p, ci = weighted(np.full(len(n), 1 / len(n)), k, n, np.ones(len(n)))
-    return value(p, total, ci, small(total))
+    p, ci, _n_eff = weighted(np.full(len(n), 1 / len(n)), k, n, 1 / (n - 1))
+    return value(p, total, ci, [*small(total), *["clusters_ignored"] * clustered])
 
 
-def bank_mix(correct: Array, ratings: Ratings, strata: Sequence[Json]) -> Json | None:
-    """None where the cases were not drawn from strata, or a case is in none of them."""
-    places = [(ratings.task == one["task"]) & (ratings.difficulty == one["difficulty"]) for one in strata]
-    if not strata or not np.any(places, axis=0).all():
+def bank_mix(correct: Array, ratings: Ratings, strata: Sequence[Json], clustered: bool) -> Json | None:
+    """None where the cases were not drawn from strata, or a case is in none of them.
+
+    The difficulties of a task are one stratum where fewer than two cases of one of them count.
+    """
+    cells = [(ratings.task == one["task"]) & (ratings.difficulty == one["difficulty"]) for one in strata]
+    if not strata or not np.any(cells, axis=0).all():
         return None
-    size = np.array([one["n_pool"] for one in strata], dtype=float)
-    k, n = (counts[size > 0] for counts in by_stratum(correct, places))
-    size, total = size[size > 0], int(n.sum())
-    if total == 0 or n.min() < 2:
-        return value(None, total, flags=small(total), reason="stratum_too_small" if total else "zero_trials")
-    p, ci = weighted(size / size.sum(), k, n, 1 - n / size)
-    return value(p, total, ci, small(total))
+    of_task: dict[str, list[tuple[int, Array]]] = {}
+    for one, cell in zip(strata, cells, strict=True):
+        if one["n_pool"]:
+            of_task.setdefault(one["task"], []).append((one["n_pool"], cell))
+    used, merged = [], []
+    for task, parts in of_task.items():
+        if len(parts) > 1 and min(int((correct[cell] >= 0).sum()) for _size, cell in parts) < 2:
+            merged.append(task)
+            parts = [(sum(size for size, _cell in parts), np.any([cell for _size, cell in parts], axis=0))]
+        used += parts
+    size = np.array([one for one, _cell in used], dtype=float)
+    k, n = by_stratum(correct, [cell for _size, cell in used])
+    total = int(n.sum())
+    if total == 0:
+        return value(None, 0, reason="zero_trials", n_effective=None, merged_tasks=[])
+    flags = [*["strata_merged"] * bool(merged), *small(total)]
+    if n.min() < 2:
+        return value(None, total, None, flags, "stratum_too_small", n_effective=None, merged_tasks=merged)
+    p, ci, n_eff = weighted(size / size.sum(), k, n, (1 - n / size) / n)
+    flags += ["clusters_ignored"] * clustered
+    return value(p, total, ci, flags, n_effective=n_eff, merged_tasks=merged)
 
 
 # --- the bootstrap --------------------------------------------------------------------------------------------------
@@ -332,6 +405,7 @@ def limits(replicates: Array, n: int, n_clusters: int | None) -> tuple[list[floa
     undefined = (len(replicates) - len(defined)) / len(replicates)
     flags = ["few_clusters"] * (n_clusters is not None and n_clusters < 10)
     flags += ["unstable_bootstrap"] * (undefined > 0.05)
+    flags += ["no_variation"] * bool(n >= 10 and len(defined) and np.ptp(defined) < 1e-12)
     return (None if flags or n < 10 else np.percentile(defined, [2.5, 97.5]).tolist()), undefined, flags
 
 
@@ -373,11 +447,11 @@ def of_right_wrong(tables: Array, _q: int) -> dict[str, Array]:
     return {"error_consistency": cohen_kappa(tables)}
 
 
-def of_outcomes(counts: Array, q: int) -> dict[str, Array]:
+def of_outcomes(counts: Array, _q: int) -> dict[str, Array]:
     """Of counts (both right, first only, second only, both wrong with the same option, with different ones)."""
     p = divided(counts, counts.sum(axis=-1, keepdims=True))
     a, b = p[..., 0] + p[..., 1], p[..., 0] + p[..., 2]
-    independent = a * b + (1 - a) * (1 - b) / (q - 1)
+    independent = a * b + (1 - a) * (1 - b) / (len(LETTERS) - 1)
     return {"agreement_if_independent": independent, "excess_agreement": p[..., 0] + p[..., 3] - independent}
 
 
@@ -394,38 +468,45 @@ def cohen_kappa_se(table: Array) -> float:
 
 
 def cells_of_pair(panel: Panel, i: int, j: int) -> dict[str, tuple[Array, tuple[int, ...]]]:
-    """Of each family of draws: the cell of its table that each question falls into (-1: none), and its shape."""
+    """Of each family of draws: the cell of its table that each question falls into (-1: none), and its shape.
+
+    ``outcomes`` are of valid answers, an option each, under both rules for failed extractions.
+    """
     x, y, key, q = panel.answers[i], panel.answers[j], panel.ratings.key, panel.q
     right_x, right_y = panel.correct[i], panel.correct[j]
     outcome = np.select([(x == key) & (y == key), x == key, y == key, x == y], [0, 1, 2, 3], 4)
     rated, counted = (x >= 0) & (y >= 0), (right_x >= 0) & (right_y >= 0)
+    valid = rated & (x < len(LETTERS)) & (y < len(LETTERS))
     return {
         "options": (np.where(rated, q * x + y, -1), (q, q)),
         "right_wrong": (np.where(counted, 2 * right_x + right_y, -1), (2, 2)),
-        "outcomes": (np.where(rated, outcome, -1), (5,)),
+        "outcomes": (np.where(valid, outcome, -1), (5,)),
+        "valid": (np.where(valid, len(LETTERS) * x + y, -1), (len(LETTERS), len(LETTERS))),
     }
+
+
+STATISTICS = {"options": of_options, "right_wrong": of_right_wrong, "outcomes": of_outcomes}
+OF_AGREEMENT = ("percent_agreement", "brennan_prediger")  # of how often the two agree, and nothing else
 
 
 def agreement_of_pair(panel: Panel, i: int, j: int, drawn: Array | None) -> Json:
     """``drawn``: how often each cluster was drawn; None: questions are drawn, of each table by itself."""
     found: Json = {}
-    tables, draws = {}, panel.settings["draws"]
-    statistics = {"options": of_options, "right_wrong": of_right_wrong, "outcomes": of_outcomes}
-    for family, (cell, shape) in cells_of_pair(panel, i, j).items():
-        columns = one_hot(cell, math.prod(shape))
-        table, n = columns.sum(axis=0), int(columns.sum())
-        tables[family], n_clusters = table.reshape(shape), None
-        if drawn is not None:
-            by_cluster = panel.by_unit(columns)
-            again, n_clusters = drawn @ by_cluster, int(by_cluster.any(axis=1).sum())
-        elif n:
-            again = panel.generator(family).multinomial(n, table / n, size=draws)
-        else:
-            again = np.zeros((draws, len(table)))
-        once, replicates = (statistics[family](one, panel.q) for one in (tables[family], again.reshape(draws, *shape)))
-        shown = tables["right_wrong" if family == "right_wrong" else "options"]  # what the cautions are about
+    tables, clusters = {}, dict[str, int | None]()
+    cells = cells_of_pair(panel, i, j)
+    by_cell = {family: one_hot(cell, math.prod(shape)) for family, (cell, shape) in cells.items()}
+    for family, columns in by_cell.items():
+        tables[family] = columns.sum(axis=0).reshape(cells[family][1])
+        clusters[family] = None if drawn is None else int(panel.by_unit(columns).any(axis=1).sum())
+    for family, statistics in STATISTICS.items():
+        again = redrawn(panel, family, by_cell[family], drawn).reshape(-1, *cells[family][1])
+        once, replicates = (statistics(one, panel.q) for one in (tables[family], again))
+        shown = "valid" if family == "outcomes" else family  # what the cautions are about
         for name in once:
-            found[name] = pair_value(float(once[name]), replicates[name], shown, n_clusters)
+            if drawn is None and name in OF_AGREEMENT:
+                found[name] = agreement_by_wilson(name, tables["options"])
+            else:
+                found[name] = pair_value(name, float(once[name]), replicates[name], tables[shown], clusters[shown])
     kappa, se = found["cohen_kappa"], cohen_kappa_se(tables["options"])
     flags = [] if math.isnan(se) else kappa["flags"]
     found["cohen_kappa_se"] = value(se, kappa["n"], flags=flags, reason=kappa["reason"])
@@ -433,12 +514,37 @@ def agreement_of_pair(panel: Panel, i: int, j: int, drawn: Array | None) -> Json
     return found | {"same_wrong_option": share(same, same + other)}
 
 
+def redrawn(panel: Panel, family: str, columns: Array, drawn: Array | None) -> Array:
+    """The table of ``columns`` in every draw, shape (draws, cells)."""
+    n, draws = int(columns.sum()), panel.settings["draws"]
+    if drawn is not None:
+        return np.asarray(drawn @ panel.by_unit(columns))
+    if not n:
+        return np.zeros((draws, columns.shape[1]))
+    return panel.generator(family).multinomial(n, columns.sum(axis=0) / n, size=draws)
+
+
+def agreement_by_wilson(name: str, table: Array) -> Json:
+    """Share of the same option with Wilson's limits; or (share - 1/q)/(1 - 1/q) and the limits alike."""
+    n, agreed, less = int(table.sum()), int(np.trace(table)), 1 / len(table) * (name == "brennan_prediger")
+    more: Json = {"bootstrap_undefined_fraction": None}
+    if n == 0:
+        return value(None, 0, reason="no_common_questions", **more)
+    number, *ci = ((one - less) / (1 - less) for one in (agreed / n, *wilson(agreed / n, n)))
+    return value(number, n, ci if n >= 10 else None, agreement_flags(table), **more)
+
+
+def agreement_flags(table: Array) -> list[str]:
+    return ["few_disagreements"] * bool(table.sum() - np.trace(table) < 5) + small(int(table.sum()), 30)
+
+
 def one_hot(codes: Array, n_codes: int) -> Array:
     """Shape (questions, codes): 1 where the question has the code, negative codes nowhere."""
     return np.asarray(codes[:, None] == np.arange(n_codes), dtype=float)
 
 
-def pair_value(number: float, replicates: Array, table: Array, n_clusters: int | None) -> Json:
+def pair_value(name: str, number: float, replicates: Array, table: Array, n_clusters: int | None) -> Json:
+    """No limits where the two agree on all questions or on none."""
     n = int(table.sum())
     ci, undefined, flags = limits(replicates, n, n_clusters)
     more: Json = {"bootstrap_undefined_fraction": undefined}
@@ -446,8 +552,10 @@ def pair_value(number: float, replicates: Array, table: Array, n_clusters: int |
         return value(None, 0, reason="no_common_questions", **more)
     if math.isnan(number):
         return value(None, n, flags=small(n, 30), reason="expected_agreement_is_one", **more)
-    constant = 1 in (np.count_nonzero(table.sum(axis=0)), np.count_nonzero(table.sum(axis=1)))
-    return value(number, n, ci, [*flags, *small(n, 30), *["constant_rater"] * constant], **more)
+    if n >= 10 and np.trace(table) in (0, n):
+        ci, flags = None, [*flags, *["no_variation"] * ("no_variation" not in flags)]
+    constant = name not in OF_AGREEMENT and 1 in [int(np.count_nonzero(table.sum(axis=axis))) for axis in (0, 1)]
+    return value(number, n, ci, [*flags, *agreement_flags(table), *["constant_rater"] * constant], **more)
 
 
 # --- which of two raters is right more often ------------------------------------------------------------------------
@@ -551,19 +659,19 @@ def rating_counts(answers: Array, q: int) -> Array:
 
 def group_coefficients(panel: Panel, answers: Array, weights: Array) -> dict[str, Array]:
     """Of the raters of ``answers``; ``weights``: how often each unit counts, shape (draws, m)."""
-    q = panel.q
+    q, two = panel.q, (answers >= 0).sum(axis=0) >= 2
+    answers = np.where(two, answers, -1)  # questions with fewer than two ratings are dropped
     r = rating_counts(answers, q)
     r_i = r.sum(axis=1)
-    two = r_i >= 2
     agreed = np.where(two, (r * (r - 1)).sum(axis=1) / np.where(two, r_i * (r_i - 1), 1), 0)
     apart = np.where(two, (r_i**2 - (r**2).sum(axis=1)) / np.where(two, r_i - 1, 1), 0)  # ordered pairs / (r_i - 1)
 
     def total(columns: Array) -> Array:
         return np.asarray(weights @ panel.by_unit(columns))
 
-    pa = divided(total(agreed), total(two.astype(float)))
-    pi = divided(total(r / np.maximum(r_i, 1)[:, None]), total((r_i > 0).astype(float))[:, None])
-    used = total(r * two[:, None])  # Krippendorff's n_k
+    n_questions, used = total(two.astype(float)), total(r)  # used: Krippendorff's n_k
+    pa = divided(total(agreed), n_questions)
+    pi = divided(total(r / np.maximum(r_i, 1)[:, None]), n_questions[:, None])
     n = used.sum(axis=1)
     by_chance = divided(n**2 - (used**2).sum(axis=1), n - 1)
     varied = (used > 0).sum(axis=1) > 1
@@ -587,23 +695,20 @@ def conger_chance(panel: Panel, answers: Array, weights: Array) -> Array:
 
 
 def gwet_se(answers: Array, q: int, *, fleiss: bool) -> float | None:
-    """Gwet's linearised standard error of Fleiss' kappa, or of AC1, over the questions with a rating."""
+    """Gwet's linearised standard error of Fleiss' kappa, or of AC1, over the questions with two ratings or more."""
     r = rating_counts(answers, q)
-    r = r[r.sum(axis=1) > 0]
+    r = r[r.sum(axis=1) >= 2]
     n, r_i = len(r), r.sum(axis=1)
-    two = r_i >= 2
-    if n < 2 or not two.any():
+    if n < 2:
         return None
     share_i = r / r_i[:, None]
-    pi, pa_i = share_i.mean(axis=0), np.zeros(n)
-    pa_i[two] = ((r * (r - 1)).sum(axis=1))[two] / (r_i * (r_i - 1))[two]
-    pa = pa_i[two].mean()
+    pi, pa_i = share_i.mean(axis=0), (r * (r - 1)).sum(axis=1) / (r_i * (r_i - 1))
     pe_i = share_i @ (pi if fleiss else (1 - pi) / (q - 1))
-    pe = (pi**2).sum() if fleiss else (pi * (1 - pi)).sum() / (q - 1)
+    pa, pe = pa_i.mean(), (pi**2).sum() if fleiss else (pi * (1 - pi)).sum() / (q - 1)
     if abs(1 - pe) < 1e-12:
         return None
     kappa = (pa - pe) / (1 - pe)
-    k_i = n / two.sum() * (pa_i - pe * two) / (1 - pe) - 2 * (1 - kappa) * (pe_i - pe) / (1 - pe)
+    k_i = (pa_i - pe) / (1 - pe) - 2 * (1 - kappa) * (pe_i - pe) / (1 - pe)
     return math.sqrt(float(((k_i - kappa) ** 2).sum()) / (n * (n - 1)))
 
 
@@ -619,20 +724,17 @@ def cochran_q(correct: Array) -> Json:
 
 
 def groups_of(panel: Panel) -> Json:
-    readers = panel.ratings.readers
+    readers, kept = panel.ratings.readers, panel.ratings.counted
     weights = panel.drawn_units("groups")
-    means = mean_kappas(panel, weights)
     found: Json = {}
-    for name, rows in {"readers": readers, "models": ~readers, "all": readers | True}.items():
+    for name, rows in {"readers": readers, "models": ~readers & kept, "all": kept}.items():
         answers = panel.answers[rows]
         found[name] = {"n_raters": len(answers), **group_agreement(panel, answers, weights)}
         found[name]["fleiss_kappa"]["se"] = gwet_se(answers, panel.q, fleiss=True)
         found[name]["gwet_ac1"]["se"] = gwet_se(answers, panel.q, fleiss=False)
         found[name]["cochran_q"] = cochran_q(panel.correct[rows])
-        found[name]["light_kappa"] = means[name]
-    found["readers"]["mean_kappa_readers"] = means["readers"]
-    found["all"]["mean_kappa_reader_model"] = means["mixed"]
-    found["all"]["mean_kappa_difference"] = means["difference"]
+    for group, means in means_over_pairs(panel, weights).items():
+        found[group] |= means
     return found
 
 
@@ -660,38 +762,71 @@ def group_value(number: float, replicates: Array, n: int, n_clusters: int | None
     return value(number, n, ci, [*cautions, *small(n, 30)], reason, bootstrap_undefined_fraction=undefined)
 
 
-def mean_kappas(panel: Panel, weights: Array) -> Json:
-    """Means of the kappas of all pairs of readers, of models, of all, of mixed pairs; and readers less mixed."""
-    answers, q = panel.answers, panel.q
-    pairs, tables, draws, rated = list(combinations(range(len(answers)), 2)), [], [], []
-    for i, j in pairs:
-        rated.append((answers[i] >= 0) & (answers[j] >= 0))
-        columns = one_hot(np.where(rated[-1], q * answers[i] + answers[j], -1), q * q)
-        tables.append(columns.sum(axis=0).reshape(q, q))
-        draws.append(cohen_kappa((weights @ panel.by_unit(columns)).reshape(-1, q, q)))
-    kind = np.array([panel.ratings.readers[[i, j]].sum() for i, j in pairs], dtype=int)  # readers in the pair
+@dataclass(frozen=True)
+class PairMeasures:
+    """One pair: readers in it, whether any case was given to both, and of each measure the cases behind it (bool),
+    the number, and that of every draw."""
 
-    def mean(chosen: Array, minus: Array | None = None) -> Json:
-        parts = [np.flatnonzero(one) for one in (chosen, minus) if one is not None]
-        if not all(map(len, parts)):
+    readers: int
+    shares_cases: bool
+    cases: dict[str, Array]
+    number: dict[str, float]
+    draws: dict[str, Array]
+
+
+def measures_of_pair(panel: Panel, i: int, j: int, weights: Array) -> PairMeasures:
+    cells, given = cells_of_pair(panel, i, j), panel.ratings.state != ""
+    found = PairMeasures(int(panel.ratings.readers[[i, j]].sum()), bool((given[i] & given[j]).any()), {}, {}, {})
+    for measure, family, statistic in (
+        ("kappa", "options", "cohen_kappa"),
+        ("excess", "outcomes", "excess_agreement"),
+        ("error_consistency", "right_wrong", "error_consistency"),
+    ):
+        cell, shape = cells[family]
+        columns = one_hot(cell, math.prod(shape))
+        found.cases[measure] = cell >= 0
+        found.number[measure] = float(STATISTICS[family](columns.sum(axis=0).reshape(shape), panel.q)[statistic])
+        again = (weights @ panel.by_unit(columns)).reshape(-1, *shape)
+        found.draws[measure] = STATISTICS[family](again, panel.q)[statistic]
+    return found
+
+
+def means_over_pairs(panel: Panel, weights: Array) -> Json:
+    """Light's kappa of every group; of three measures the means over pairs of readers, over mixed pairs, and readers
+    less mixed. Pairs to whom no case was given in common are left out of these."""
+    kept = np.flatnonzero(panel.ratings.counted).tolist()
+    pairs = [measures_of_pair(panel, i, j, weights) for i, j in combinations(kept, 2)]
+    within, mixed = ([one for one in pairs if one.readers == n] for n in (2, 1))
+
+    def mean(measure: str, *groups: list[PairMeasures]) -> Json:
+        """Over the pairs of the first group, less that over those of the second."""
+        if not all(groups):
             return value(None, 0, reason="one_rater", bootstrap_undefined_fraction=None)
-        numbers = [np.mean([cohen_kappa(tables[pair]) for pair in part]) for part in parts]
-        replicates = [np.mean([draws[pair] for pair in part], axis=0) for part in parts]
-        used = [rated[pair] for part in parts for pair in part]
-        n = min(int(one.sum()) for one in used)
-        fewest = min(len(np.unique(panel.unit[one])) for one in used) if panel.clustered else None
+        used = [[one for one in group if one.shares_cases or measure == "light"] for group in groups]
+        if not all(used):
+            return value(None, 0, reason="no_common_questions", bootstrap_undefined_fraction=None)
+        of = "kappa" if measure == "light" else measure
+        numbers = [np.mean([one.number[of] for one in group]) for group in used]
+        draws = [np.mean([one.draws[of] for one in group], axis=0) for group in used]
+        cases = [one.cases[of] for group in used for one in group]
+        n = min(int(one.sum()) for one in cases)
+        fewest = min(len(np.unique(panel.unit[one])) for one in cases) if panel.clustered else None
         reason = "expected_agreement_is_one" if n else "no_common_questions"
-        if minus is None:
-            return group_value(float(numbers[0]), replicates[0], n, fewest, reason)
-        return group_value(float(numbers[0] - numbers[1]), replicates[0] - replicates[1], n, fewest, reason)
+        number, replicates = (one[0] - one[1] if len(groups) == 2 else one[0] for one in (numbers, draws))
+        return group_value(float(number), np.asarray(replicates), n, fewest, reason)
 
-    return {
-        "readers": mean(kind == 2),
-        "models": mean(kind == 0),
-        "all": mean(kind >= 0),
-        "mixed": mean(kind == 1),
-        "difference": mean(kind == 2, kind == 1),
+    found: Json = {
+        "readers": {"light_kappa": mean("light", within)},
+        "models": {"light_kappa": mean("light", [one for one in pairs if one.readers == 0])},
+        "all": {"light_kappa": mean("light", pairs)},
     }
+    for measure in ("kappa", "excess", "error_consistency"):
+        found["readers"][f"mean_{measure}_readers"] = mean(measure, within)
+        found["all"][f"mean_{measure}_reader_model"] = mean(measure, mixed)
+        found["all"][f"mean_{measure}_difference"] = mean(measure, within, mixed)
+    for name, group in (("n_pairs_readers", within), ("n_pairs_reader_model", mixed)):
+        found["all"][name] = sum(one.shares_cases for one in group)
+    return found
 
 
 # --- one panel ------------------------------------------------------------------------------------------------------
@@ -724,10 +859,24 @@ def panel_of(panel: Panel) -> Json:
         "n": panel.n,
         "n_clusters": panel.m,
         "unit": "cluster" if panel.clustered else "question",
+        **expert_ceiling_of(ratings),
         "raters": [rater_of(panel, row) for row in range(len(ratings.names))],
         "pairs": pairs,
         "groups": groups_of(panel),
     }
+
+
+def expert_ceiling_of(ratings: Ratings) -> Json:
+    """Each blind answer as a trial of its cluster; without any, nothing."""
+    answers = [[1] * k + [0] * (n - k) for k, n in zip(ratings.expert_right, ratings.expert_n, strict=True)]
+    y = np.array([one for case in answers for one in case], dtype=int)
+    if not len(y):
+        return {}
+    cluster = np.repeat(ratings.cluster, ratings.expert_n)
+    found = {"expert_ceiling": share(int(y.sum()), len(y))}
+    if len(np.unique(cluster)) < len(y):
+        found["expert_ceiling_cluster"] = cluster_accuracy(y, cluster)
+    return found
 
 
 def rater_of(panel: Panel, row: int) -> Json:
@@ -743,11 +892,44 @@ def rater_of(panel: Panel, row: int) -> Json:
     if panel.clustered:
         found["accuracy_cluster"] = cluster_accuracy(correct, ratings.cluster)
     if panel.name == ALL:
-        found["accuracy_task_mean"] = task_mean(correct, ratings.task)
-        mix = bank_mix(correct, ratings, panel.strata)
+        found["accuracy_task_mean"] = task_mean(correct, ratings.task, panel.clustered)
+        mix = bank_mix(correct, ratings, panel.strata, panel.clustered)
         if mix is not None:
             found["accuracy_bank_mix"] = mix
+        if not ratings.readers[row]:
+            found["runs"] = runs_of(panel, row)
     return found
+
+
+def right_of_runs(panel: Panel, row: int) -> dict[int, Array]:
+    """Every run of a model: the one in the ratings, whose number is given, and those in runs.csv."""
+    ratings, name = panel.ratings, panel.ratings.names[row]
+    wrong = ["failed"] * (panel.settings["failed_in_accuracy"] == "wrong")
+    right = right_or_wrong(ratings.repeat_state, ratings.repeat_option, ratings.key, wrong)
+    of_run = {ratings.numbers.get(name, 1): panel.correct[row]}
+    return of_run | {number: right[place] for place, (model, number) in enumerate(ratings.repeats) if model == name}
+
+
+def share_of_runs(panel: Panel, row: int, numbers: Sequence[int]) -> Array:
+    """Question by question how many of these runs are right, of those that count; nan: none does."""
+    found = np.full(panel.n, NAN)
+    of_run = right_of_runs(panel, row)
+    for question in range(panel.n):
+        said = [int(of_run[number][question]) for number in numbers if of_run[number][question] >= 0]
+        if said:
+            found[question] = said.count(1) / len(said)
+    return found
+
+
+def runs_of(panel: Panel, row: int) -> Json:
+    of_run = right_of_runs(panel, row)
+    shares = [{"number": number} | accuracy(of_run[number]) for number in sorted(of_run)]
+    values, n = [one["value"] for one in shares], len(shares)
+    mean = sd = value(None, n, reason="zero_trials")
+    if None not in values:
+        mean = value(float(np.mean(values)), n)
+        sd = value(float(np.std(values, ddof=1)) if n > 1 else None, n, reason="too_few")
+    return {"n_runs": n, "accuracy_of_runs": shares, "accuracy_run_mean": mean, "accuracy_run_sd": sd}
 
 
 # --- models against the mean of the readers -------------------------------------------------------------------------
@@ -761,112 +943,293 @@ INFERENCES = {
 }
 
 
-def inference(mean: float, variance: float, df: float, lowest: float, *, tested: bool, flags: Sequence[str]) -> Json:
-    se = math.sqrt(variance)
-    found: Json = {"se": se, "df": df, "flags": list(flags), "reason": None}
-    for name, confidence in (("ci95", 0.95), ("ci90", 0.90)):
-        half = t_quantile(df, (1 + confidence) / 2) * se
-        found[name] = [max(lowest, mean - half), min(1.0, mean + half)]
-    return found | {"p": 2 * float(stats.t.sf(abs(mean) / se, df)) if tested else None}
+def t_limits(mean: float, se: float, df: float, share: float, lowest: float) -> list[float]:
+    half = t_quantile(df, share) * se
+    return [max(lowest, mean - half), min(1.0, mean + half)]
 
 
-def no_inference(reason: str) -> Json:
-    return dict.fromkeys(("se", "df", "ci95", "ci90", "p")) | {"flags": [], "reason": reason}
+def inference(mean: float, variance: float, df: float, flags: Sequence[str], *, tested: bool) -> Json:
+    se, lowest = math.sqrt(variance), -1.0 if tested else 0.0
+    return {
+        "se": se,
+        "df": df,
+        "ci95": t_limits(mean, se, df, 0.975, lowest),
+        "ci90": t_limits(mean, se, df, 0.95, lowest),
+        "p": 2 * float(stats.t.sf(abs(mean) / se, df)) if tested else None,
+        "flags": list(flags),
+        "reason": None,
+    }
 
 
-def multi_reader(y: Array, n_dropped: int, primary: str, *, tested: bool) -> Json:
-    """Two-way mean squares of y, shape (readers, questions), and three inferences; ``primary`` is that of the plan."""
-    (readers, questions), lowest = y.shape, -1.0 if tested else 0.0
-    found: Json = {"n_readers": readers, "n_questions": questions, "n_dropped": n_dropped}
-    found |= dict.fromkeys(("ms_reader", "ms_question", "ms_residual"))
-    if y.size == 0:
-        reason = "no_common_questions" if readers else "one_rater"
-        found |= {one: no_inference(reason) for one in (RANDOM, FIXED, FIXED_QUESTIONS)} | {"mean": None}
-        return value(None, questions, reason=reason) | found
-    mean, of_reader, of_question = float(y.mean()), y.mean(axis=1), y.mean(axis=0)
+def no_inference(reason: str, flags: Sequence[str] = ()) -> Json:
+    return dict.fromkeys(("se", "df", "ci95", "ci90", "p")) | {"flags": list(flags), "reason": reason}
+
+
+def no_unit(reason: str) -> Json:
+    found: Json = {one: no_inference(reason) for one in (RANDOM, FIXED, FIXED_QUESTIONS)}
+    return found | {"n_units": 0, "reader_part": None, "case_part": None, "mover_ci95": None}
+
+
+def two_parts(off: Array, weight: Array) -> tuple[float, float]:
+    """What readers and units add to the variance, from products of cells of two different readers.
+
+    ``off`` and ``weight`` hold sums over the questions of a unit, shape (readers, units). Cells that share neither have
+    nothing in common, so that the mean of their products is minus the variance of the mean; of those that share the
+    unit alone it is what units add, less that.
+    """
+    products = dict.fromkeys(("apart", "weight apart", "unit", "weight of unit"), 0.0)
+    for one, other in combinations(range(len(off)), 2):
+        same, weight_same = float(off[one] @ off[other]), float(weight[one] @ weight[other])
+        products["unit"] += 2 * same
+        products["weight of unit"] += 2 * weight_same
+        products["apart"] += 2 * (float(off[one].sum() * off[other].sum()) - same)
+        products["weight apart"] += 2 * (float(weight[one].sum() * weight[other].sum()) - weight_same)
+    total = -products["apart"] / products["weight apart"]
+    if not products["weight of unit"]:
+        return rounded(total), 0.0
+    of_unit = products["unit"] / products["weight of unit"] + total
+    case = float((weight.sum(axis=0) ** 2).sum()) * of_unit
+    return rounded(total - case), rounded(case)
+
+
+def rounded(number: float) -> float:
+    return 0.0 if abs(number) < 1e-14 else number
+
+
+def by_unit(off: Array, weight: Array, mean: float, constant: bool, fewest: int, *, tested: bool) -> Json:
+    """Three inferences from the sums over units."""
+    (readers, units), lowest = off.shape, -1.0 if tested else 0.0
     few = ["few_readers"] * (readers < 5)
-    readers_alike, questions_alike = len(set(y.sum(axis=1))) == 1, len(set(y.sum(axis=0))) == 1
-
-    def t_test(variance: float, df: float, flags: Sequence[str]) -> Json:
-        return inference(mean, variance, df, lowest, tested=tested, flags=flags)
-
-    fixed = no_inference("no_variation")
-    if not questions_alike:
-        fixed = t_test(of_question.var(ddof=1) / questions, questions - 1, [])
-    random = fixed_questions = no_inference("no_variation" if readers > 1 else "one_rater")
-    if readers > 1 and not readers_alike:
-        fixed_questions = t_test(of_reader.var(ddof=1) / readers, readers - 1, few)
-    if readers > 1 and questions > 1:
-        rest = y - of_reader[:, None] - of_question + mean
-        msr, msc = questions * of_reader.var(ddof=1), readers * of_question.var(ddof=1)
-        mse = float((rest**2).sum()) / ((readers - 1) * (questions - 1))
-        found |= {"ms_reader": float(msr), "ms_question": float(msc), "ms_residual": mse}
-        above = float(msr + max(msc - mse, 0))
-        if readers_alike:
-            random = fixed | {"flags": [*few, "as_fixed_readers"]}
+    found: Json = {"n_units": units, "reader_part": None, "case_part": None, "mover_ci95": None}
+    found |= {FIXED: no_inference("no_variation" if constant or units > 1 else "too_few")}
+    fixed = rounded(units / (units - 1) * float((off.sum(axis=0) ** 2).sum())) if units > 1 else 0.0
+    if fixed:
+        found[FIXED] = inference(mean, fixed, units - 1, [], tested=tested)
+    found |= dict.fromkeys((RANDOM, FIXED_QUESTIONS), no_inference("one_rater"))
+    if readers > 1:
+        none = no_inference("no_variation" if constant else "too_few", few)
+        found |= dict.fromkeys((RANDOM, FIXED_QUESTIONS), none)
+    if readers > 1 and units > 1:
+        reader, case = two_parts(off, weight)
+        found |= {"reader_part": reader, "case_part": case}
+        total = reader + max(case, 0.0)
+        if constant:
+            pass
+        elif reader <= 0:
+            found[RANDOM] = found[FIXED] | {"flags": [*few, "as_fixed_readers"]}
+            found[FIXED_QUESTIONS] = no_inference("no_variation", few)
         else:
-            random = t_test(above / (readers * questions), above**2 / (msr**2 / (readers - 1)), few)
-    found |= {RANDOM: random, FIXED: fixed, FIXED_QUESTIONS: fixed_questions, "mean": mean}
-    flags = list(dict.fromkeys([*small(questions), *found[primary]["flags"]]))
-    return value(mean, questions, found[primary]["ci95"], flags) | found
+            found[RANDOM] = inference(mean, total, total**2 / (reader**2 / (readers - 1)), few, tested=tested)
+            found[FIXED_QUESTIONS] = inference(mean, reader, readers - 1, few, tested=tested)
+            half = math.sqrt(t_quantile(readers - 1) ** 2 * reader + Z**2 * max(case, 0.0))
+            found["mover_ci95"] = [max(lowest, mean - half), min(1.0, mean + half)]
+    return found if units >= fewest else without_limits(found)
 
 
-def mrmc_of(panel: Panel, plan: Json) -> Json:
-    correct, is_reader = panel.correct, panel.ratings.readers
-    named = INFERENCES.get(str(plan["inference"]).strip().lower(), RANDOM)
-    primary = FIXED if is_reader.sum() == 1 else named
-    readers = correct[is_reader]
-    complete = (readers >= 0).all(axis=0)
+def without_limits(found: Json) -> Json:
+    """Of fewer than ten clusters errors alone."""
+    for one in (RANDOM, FIXED, FIXED_QUESTIONS):
+        if found[one]["se"] is not None:
+            none = dict.fromkeys(("ci95", "ci90", "p"))
+            found[one] = found[one] | none | {"flags": [*found[one]["flags"], "few_clusters"]}
+    return found | {"mover_ci95": None}
+
+
+@dataclass(frozen=True)
+class Design:
+    """Cells that count, of shape (readers, questions), and what else there might have been."""
+
+    y: Array
+    counted: Array
+    told: Array  # the model answered; shape (questions,)
+    given: Array  # to the reader
+    cluster: Array | None
+    absent: int  # readers of the plan without a row
+    planned: str  # the inference of the plan
+    tested: bool  # a difference, not a mean
+
+
+def multi_reader(design: Design) -> Json:
+    """The mean with each question once, its variance by questions and, where they share exams, by these."""
+    counted = design.counted
+    busy, used = (np.asarray(counted.any(axis=axis)) for axis in (1, 0))
+    missed = (design.given & design.told & ~counted)[busy]
+    cells, missing = int(counted.sum()), int(missed.sum())
+    dropped, lost = len(used) - int(used.sum()), design.absent + int((design.given.any(axis=1) & ~busy).sum())
+    flags = small(int(used.sum())) + ["readers_dropped"] * (lost > 0)
+    flags += ["questions_dropped"] * (dropped > 0.05 * len(used))
+    flags += ["answers_missing"] * (missing > 0.05 * (cells + missing))
+    found: Json = {
+        "n_readers": int(busy.sum()),
+        "n_readers_dropped": lost,
+        "n_questions": int(used.sum()),
+        "n_questions_dropped": dropped,
+        "n_cells": cells,
+        "n_missing": missing,
+        "unit": "by_question" if design.cluster is None else "by_cluster",
+        "inference": design.planned,
+    }
+    mean, reason = None, None if cells else "no_common_questions" if len(counted) else "one_rater"
+    found |= {"by_question": None, "by_cluster": None, "complete_rows": None}
+    if cells:
+        mean, units = weighted_mean(design, busy, used)
+        found |= units
+    else:
+        found["by_question"] = no_unit(str(reason))
+        found["by_cluster"] = None if design.cluster is None else no_unit(str(reason))
+    if "answers_missing" in flags:
+        kept = ~(missed.any(axis=0))
+        rows = replace(design, y=design.y * kept, counted=counted & kept, told=design.told & kept)
+        found["complete_rows"] = multi_reader(rows)
+    chosen = found[found["unit"]][design.planned]
+    flags += [*chosen["flags"], *(["no_variation"] if chosen["reason"] == "no_variation" else [])]
+    told = value(mean, int(used.sum()), chosen["ci95"], list(dict.fromkeys(flags)), reason)
+    return found | told | {"method": f"{found['unit']} {design.planned}"}
+
+
+def weighted_mean(design: Design, busy: Array, used: Array) -> tuple[float, Json]:
+    """The mean over questions of the mean over their readers, and both units."""
+    counted, y = design.counted[busy][:, used], design.y[busy][:, used]
+    weight = np.where(counted, 1 / counted.sum(axis=0) / counted.shape[1], 0)
+    mean = rounded(float(np.mean([y[own, place].mean() for place, own in enumerate(counted.T)])))
+    off, constant = weight * (y - mean), len(set(y[counted].tolist())) == 1
+    found: Json = {"by_question": by_unit(off, weight, mean, constant, 0, tested=design.tested)}
+    if design.cluster is not None:
+        unit = np.unique(design.cluster[used], return_inverse=True)[1]
+        off_unit, weight_unit = np.zeros((2, len(off), unit.max() + 1))
+        np.add.at(off_unit.T, unit, off.T)
+        np.add.at(weight_unit.T, unit, weight.T)
+        found["by_cluster"] = by_unit(off_unit, weight_unit, mean, constant, 10, tested=design.tested)
+    return mean, found
+
+
+def mrmc_of(panel: Panel, shown: Json, analysis: Json) -> Json:
+    """``shown``: what was computed of the panel, where each reader's own difference stands among the pairs."""
+    correct, is_reader, names = panel.correct, panel.ratings.readers, panel.ratings.names
+    named = INFERENCES.get(str(analysis["plan"]["inference"]).strip().lower(), RANDOM)
+    left = [one for one in analysis["excluded"] if one["kind"] == "reader" and one["reason"] != "replaced"]
+    readers, cluster = correct[is_reader], panel.ratings.cluster if panel.clustered else None
+    readers_named = [name for name, reads in zip(names, is_reader, strict=True) if reads]
+    everything = np.ones(panel.n, dtype=bool)
+    of_readers = Design(
+        np.where(readers >= 0, readers, 0).astype(float),
+        readers >= 0,
+        everything,
+        panel.ratings.state[is_reader] != "",
+        cluster,
+        len(left),
+        FIXED if is_reader.sum() == 1 else named,
+        tested=False,
+    )
     models = {}
     for row in np.flatnonzero(~is_reader):
-        used = complete & (correct[row] >= 0)
-        used = used if len(readers) else np.ones_like(used)
-        y = (correct[row] - readers)[:, used].astype(float)
-        models[panel.ratings.names[row]] = multi_reader(y, int((~used).sum()), primary, tested=True)
-    of_readers = multi_reader(readers[:, complete].astype(float), int((~complete).sum()), primary, tested=False)
-    for one in (of_readers, *models.values()):
-        one["method"] = primary
-    return {"readers": of_readers, "models": models}
+        mean_of = next(one.get("mean_of_runs") for one in analysis["raters"] if one["name"] == names[row])
+        right = share_of_runs(panel, int(row), mean_of) if mean_of else np.where(correct[row] < 0, NAN, correct[row])
+        told = ~np.isnan(right)
+        both = (readers >= 0) & told
+        apart = np.where(both, right - readers, 0).astype(float)
+        found = multi_reader(replace(of_readers, y=apart, counted=both, told=told, tested=True))
+        used = both.any(axis=0)
+        found["model_accuracy"] = float(right[used].mean()) if used.any() else None
+        own = [one for one in shown["pairs"] if one["first"] == names[row] and one["second"] in readers_named]
+        found["difference_by_reader"] = [own_difference(one, panel.clustered) for one in own]
+        if mean_of:
+            pairs_of_share = zip(readers_named, readers, both, strict=True)
+            found["difference_by_reader"] = [
+                {"reader": name} | mean_apart((right - of)[counts], cluster[counts] if cluster is not None else None)
+                for name, of, counts in pairs_of_share
+            ]
+            found |= method_of_runs(found, len(mean_of))
+        models[names[row]] = found
+    return {"readers": multi_reader(of_readers), "models": models}
 
 
-def comparisons_of(mrmc: Json, plan: Json) -> list[Json]:
+def mean_apart(apart: Array, cluster: Array | None) -> Json:
+    """A mean with a t interval over questions, or by cluster; none below ten of them or where they do not differ."""
+    n, unit = len(apart), np.arange(len(apart)) if cluster is None else cluster
+    if n == 0:
+        return value(None, 0, reason="no_common_questions")
+    mean = float(np.mean(apart))
+    sums = np.array([np.sum(apart[unit == one] - mean) for one in np.unique(unit)])
+    m = len(sums)
+    se = math.sqrt(m / (m - 1) * float(np.sum(sums**2))) / n if m > 1 else 0.0
+    flags = ["small_n" if cluster is None else "few_clusters"] * (m < 10) + ["no_variation"] * (se < 1e-12)
+    half = t_quantile(m - 1) * se if m > 1 else 0.0
+    return value(mean, n, None if flags else (max(-1.0, mean - half), min(1.0, mean + half)), flags)
+
+
+def method_of_runs(found: Json, n_runs: int) -> Json:
+    """What the method says further, of the line over complete rows, too."""
+    told: Json = {"method": f"{found['method']}, mean of {n_runs} runs"}
+    rows = found["complete_rows"]
+    return told | ({"complete_rows": rows | method_of_runs(rows, n_runs)} if rows else {})
+
+
+def own_difference(pair: Json, clustered: bool) -> Json:
+    """As the pair of the model and the reader has it, without the error."""
+    found = pair["difference_cluster" if clustered else "difference"]
+    return {"reader": pair["second"]} | {name: found[name] for name in ("value", "ci95", "n", "flags", "reason")}
+
+
+def comparisons_of(mrmc: Json, plan: Json, late: set[str], uncounted: set[str]) -> list[Json]:
+    """``late``: the models that are post hoc; they come last, with nothing but their raw p. Some are in no family."""
     planned = plan["primary"] == PLANNED and str(plan["inference"]).strip().lower() in INFERENCES
-    whole = [comparison(ALL, name, one, planned, plan["margin"]) for name, one in mrmc["models"].items()]
-    by_task = [
-        comparison(task, name, one, False, plan["margin"])
-        for task, panel in mrmc["tasks"].items()
-        for name, one in panel["models"].items()
+    planned = planned and not plan.get("own_words")  # of further parts, which nobody can compute by
+    planned = planned and not plan.get("late_readers")  # imported after results had been seen
+    every: list[Json] = []
+    for task, panel in {ALL: mrmc, **mrmc["tasks"]}.items():
+        for name, one in panel["models"].items():
+            every.append(comparison(task, name, one, planned and task == ALL and name not in late, plan["margin"]))
+    early = [one for one in every if one["first"] not in uncounted]
+    families: list[Json] = []
+    for of_all, family in ((True, "primary"), (False, "exploratory, by task")):
+        members = [one | {"family": family} for one in early if (one["panel"] == ALL) == of_all]
+        families += [judged(one) for one in holm(holm(members), "noninferiority_p")]
+    return [one for one in families if one["first"] not in late] + [
+        {name: one[name] for name in one if name != "noninferiority_p"} | {"family": "post hoc"}
+        for one in every
+        if one["first"] in late
     ]
-    return [*holm(whole), *holm(by_task)]
 
 
 def comparison(panel: str, name: str, found: Json, planned: bool, margin: float | None) -> Json:
-    chosen = found[found["method"]]
-    flags, ci95, ci90 = [*found["flags"], *["post_hoc"] * (not planned)], chosen["ci95"], chosen["ci90"]
-    told = None if ci95 is None or not margin else margin
-    p = value(chosen["p"], found["n"], flags=flags, reason=chosen["reason"] or found["reason"])
+    chosen = found[found["unit"]][found["inference"]]
+    flags = list({*found["flags"], *["post_hoc"] * (not planned)})
+    below = None
+    if margin and chosen["ci95"] is not None:
+        below = float(stats.t.sf((found["value"] + margin) / chosen["se"], chosen["df"]))
+    reason = chosen["reason"] or found["reason"] or "few_clusters"
     return {
         "planned": planned,
         "panel": panel,
         "first": name,
-        "difference": value(found["value"], found["n"], ci95, flags, found["reason"]),
-        "p": p,
-        "ci90": ci90,
+        "difference": value(found["value"], found["n"], chosen["ci95"], flags, found["reason"]),
+        "p": value(chosen["p"], found["n"], flags=flags, reason=reason),
+        "ci90": chosen["ci90"],
         "margin": margin,
-        "superior": None if ci95 is None else ci95[0] > 0,
-        "non_inferior": None if told is None else ci95[0] > -told,
-        "equivalent": None if told is None else -told < ci90[0] and ci90[1] < told,
+        "noninferiority_p": value(below, found["n"], flags=flags, reason=reason) if margin else None,
     }
 
 
-def holm(family: list[Json]) -> list[Json]:
+def judged(one: Json) -> Json:
+    ci95, ci90, margin, adjusted = one["difference"]["ci95"], one["ci90"], one["margin"], one["noninferiority_p_holm"]
+    none = not margin or ci90 is None
+    return one | {
+        "superior": None if ci95 is None else ci95[0] > 0,
+        "non_inferior": None if none else adjusted["value"] <= 0.025,
+        "equivalent": None if none else -margin < ci90[0] and ci90[1] < margin,
+    }
+
+
+def holm(family: list[Json], name: str = "p") -> list[Json]:
     """The i-th smallest of m p values times m - i + 1, never below the one before it, at most 1."""
-    ranked = sorted((one for one in family if one["p"]["value"] is not None), key=lambda one: float(one["p"]["value"]))
+    tests = [one for one in family if one[name] is not None]
+    ranked = sorted((one for one in tests if one[name]["value"] is not None), key=lambda one: float(one[name]["value"]))
     highest = 0.0
     for rank, one in enumerate(ranked):
-        highest = max(highest, min(1.0, (len(ranked) - rank) * one["p"]["value"]))
-        one["p_holm"] = one["p"] | {"value": highest}
-    return [{"p_holm": one["p"]} | one for one in family]
+        highest = max(highest, min(1.0, (len(ranked) - rank) * one[name]["value"]))
+        one[f"{name}_holm"] = one[name] | {"value": highest}
+    return [{f"{name}_holm": one[name]} | one for one in family]
 
 
 # --- the pairs that the plan names ----------------------------------------------------------------------------------
@@ -893,16 +1256,31 @@ def raters_meant(word: str, raters: Sequence[Json]) -> tuple[list[str], str]:
     meant = []
     for one in raters:
         names, version = [one["name"]], f" {one.get('version', '')}" if one["kind"] == "model" else ""
+        if "planned_as" in one:
+            names, version = list(one["planned_as"]), ""
         if version.strip():
             names += [one["name"] + version, *([one["name"][: -len(version)]] if one["name"].endswith(version) else [])]
         if any(" ".join(name.split()).casefold() == " ".join(word.split()).casefold() for name in names):
             meant.append(one["name"])
+    meant = [name for name in meant if name not in uncounted_models(raters)] or meant
     return (meant, "") if len(meant) == 1 else ([], "several_raters" if meant else "no_such_rater")
 
 
-def comparisons_of_pairs(pairs: Sequence[Json], named: list[tuple[list[str], str]]) -> list[Json]:
-    """``pairs``: those of all tasks. Holm over those that have a p."""
-    family = []
+def late_models(raters: Sequence[Json]) -> set[str]:
+    """Those that came or were chosen after unblinding."""
+    return {one["name"] for one in raters if one.get("post_hoc")}
+
+
+def uncounted_models(raters: Sequence[Json]) -> set[str]:
+    """Those of them on which no other number depends: what was planned is counted under another name, too."""
+    return {one["name"] for one in raters if one.get("post_hoc") and not one.get("was_planned")}
+
+
+def comparisons_of_pairs(pairs: Sequence[Json], named: list[tuple[list[str], str]], raters: list[Json]) -> list[Json]:
+    """``pairs``: those of all tasks. Holm over those that have a p, the post hoc ones apart."""
+    late, uncounted = late_models(raters), uncounted_models(raters)
+    family: list[Json] = []
+    post_hoc: list[Json] = []
     for (first, second), reason in named:
         if reason:
             nothing = value(None, 0, reason=reason)
@@ -910,68 +1288,90 @@ def comparisons_of_pairs(pairs: Sequence[Json], named: list[tuple[list[str], str
         else:
             [pair] = [one for one in pairs if {one["first"], one["second"]} == {first, second}]
             known = ("first", "second", "table", "difference", "difference_cluster", "cluster_mcnemar_chi2")
-            family.append({name: pair[name] for name in known if name in pair} | {"p": pair["mcnemar_exact_p"]})
-    return [one | {"family": "planned pairs", "planned": True, "panel": ALL} for one in holm(family)]
+            found = {name: pair[name] for name in known if name in pair} | {"p": pair["mcnemar_exact_p"]}
+            if {first, second} & late:
+                post_hoc.append(found)
+            if not {first, second} & uncounted:
+                family.append(dict(found))
+    shown = [one for one in holm(family) if one["table"] is None or not {one["first"], one["second"]} & late]
+    return [one | {"family": "planned pairs", "planned": True, "panel": ALL} for one in shown] + [
+        one | {"family": "post hoc", "planned": False, "panel": ALL} for one in post_hoc
+    ]
 
 
 # --- time per case --------------------------------------------------------------------------------------------------
 def time_of(ratings: Ratings) -> Json:
-    counted = np.isin(ratings.state, ("answered", "declined")) & ~ratings.censored & ~np.isnan(ratings.active_ms)
-    readers = ratings.readers
-    seconds, position = np.where(counted, ratings.active_ms / 1000, NAN)[readers], ratings.position[readers]
+    """Of a case that ended at a limit ``active_ms`` is that limit: it has a place among the times, and no exact one."""
+    timed, readers = ~np.isnan(ratings.active_ms), ratings.readers
+    ended = (ratings.censored & timed)[readers]
+    counted = (np.isin(ratings.state, ("answered", "declined")) & timed)[readers] | ended
+    seconds, position = np.where(counted, ratings.active_ms[readers] / 1000, NAN), ratings.position[readers]
     quiet = np.where(ratings.disturbed[readers], NAN, seconds)
     every = seconds[~np.isnan(seconds)]
     fence = np.inf
-    if len(every):
+    if len(every) and not ended.any():
         q1, q3 = np.percentile(np.log(every), [25, 75])
         fence = np.exp(q3 + 3 * (q3 - q1))
-    slope, se, df = adjusted_slope(seconds, position)
+    slope, se, df = adjusted_slope(np.where(ended, NAN, seconds), position, int((ended & (position > 0)).sum()))
     return {
         "readers": [
-            time_of_reader(ratings, row, seconds[place]) for place, row in enumerate(np.flatnonzero(readers).tolist())
+            time_of_reader(ratings, row, seconds[place], ended[place])
+            for place, row in enumerate(np.flatnonzero(readers).tolist())
         ],
         "all": {
-            **middle(every),
+            **middle(seconds, ended),
             "pooled_log_slope_adjusted": slope | {"se": se, "df": df},
             "percent_per_ten": per_ten(slope),
-            "log_time_variance_components": variance_components(seconds),
+            "log_time_variance_components": variance_components(np.where(ended, NAN, seconds), int(ended.sum())),
         },
         "sensitivity": {
-            "winsorised": middle(np.minimum(every, fence)),
-            "without_quiet_or_blurred": middle(quiet[~np.isnan(quiet)]),
+            "winsorised": middle(np.minimum(seconds, fence), ended),
+            "without_quiet_or_blurred": middle(quiet, ended),
         },
     }
 
 
-def middle(seconds: Array) -> Json:
-    """Quartiles of type 7; geometric mean with the t interval of the mean logarithm."""
-    n = len(seconds)
+def middle(seconds: Array, ended: Array) -> Json:
+    """Quartiles of type 7, none from a place at which, or before which, a time ended; geometric mean with t limits."""
+    pairs = sorted(zip(seconds[~np.isnan(seconds)].tolist(), ended[~np.isnan(seconds)].tolist(), strict=True))
+    n, n_ended = len(pairs), sum(cut for _second, cut in pairs)
+    names: Json = {"median": 0.5, "q1": 0.25, "q3": 0.75, "geometric_mean": None}
     if n == 0:
-        return {name: value(None, 0, reason="zero_trials") for name in ("median", "q1", "q3", "geometric_mean")}
-    found = {name: value(np.quantile(seconds, at), n) for name, at in (("q1", 0.25), ("median", 0.5), ("q3", 0.75))}
-    logs, ci = np.log(seconds), None
-    if n > 1:
-        half = t_quantile(n - 1) * float(logs.std(ddof=1)) / math.sqrt(n)
-        ci = math.exp(logs.mean() - half), math.exp(logs.mean() + half)
-    return found | {"geometric_mean": value(math.exp(logs.mean()), n, ci)}
+        return {name: value(None, 0, reason="zero_trials") for name in names} | {"n_censored": 0}
+    times, found = np.array([second for second, _cut in pairs]), {}
+    for name, at in names.items():
+        used = n if at is None else math.ceil((n - 1) * at) + 1
+        if any(cut for _second, cut in pairs[:used]):
+            found[name] = value(None, n, reason="censored")
+        elif at is not None:
+            found[name] = value(np.quantile(times, at), n)
+        else:
+            logs, ci = np.log(times), None
+            if n > 1:
+                half = t_quantile(n - 1) * float(logs.std(ddof=1)) / math.sqrt(n)
+                ci = math.exp(logs.mean() - half), math.exp(logs.mean() + half)
+            found[name] = value(math.exp(logs.mean()), n, ci)
+    return found | {"n_censored": n_ended}
 
 
-def time_of_reader(ratings: Ratings, row: int, seconds: Array) -> Json:
+def time_of_reader(ratings: Ratings, row: int, seconds: Array, ended: Array) -> Json:
     placed = ~np.isnan(seconds) & (ratings.position[row] > 0)
+    n_ended, placed = int((placed & ended).sum()), placed & ~ended
     logs, position, n = np.log(seconds[placed]), ratings.position[row][placed].astype(float), int(placed.sum())
-    slope = rank = value(None, n, reason="no_variation")
-    if n >= 3 and np.ptp(position) > 0:
+    many, flags = n_ended > (n + n_ended) / 10, ["censored"] * bool(n_ended)
+    slope = value(None, n, reason="too_few" if n < 10 else "censored" if many else "no_variation")
+    rank = value(None, n, reason="censored" if many else "no_variation")
+    if n >= 10 and not many and np.ptp(position) > 0:
         x, y = position - position.mean(), logs - logs.mean()
         b = float((x * y).sum() / (x**2).sum())
         half = t_quantile(n - 2) * math.sqrt(float(((y - b * x) ** 2).sum() / (n - 2) / (x**2).sum()))
-        slope = value(b, n, (b - half, b + half))
-    if n >= 2 and np.ptp(position) > 0 and np.ptp(logs) > 0:
+        slope = value(b, n, (b - half, b + half), flags)
+    if n >= 2 and not many and np.ptp(position) > 0 and np.ptp(logs) > 0:
         ranks = stats.rankdata(seconds[placed]), stats.rankdata(position)
-        rank = value(float(np.corrcoef(*ranks)[0, 1]), n)
+        rank = value(float(np.corrcoef(*ranks)[0, 1]), n, flags=flags)
     return {
         "name": ratings.names[row],
-        **middle(seconds[~np.isnan(seconds)]),
-        "n_censored": int(ratings.censored[row].sum()),
+        **middle(seconds, ended),
         "log_slope_per_position": slope,
         "percent_per_ten": per_ten(slope),
         "spearman_time_vs_position": rank,
@@ -988,8 +1388,11 @@ def per_ten(slope: Json) -> Json:
     return slope | {"value": percent(slope["value"]), "ci95": ci}
 
 
-def adjusted_slope(seconds: Array, position: Array) -> tuple[Json, float | None, int]:
-    """Least squares of log seconds on position, reader and question; the means of questions are taken off first."""
+def adjusted_slope(seconds: Array, position: Array, n_ended: int) -> tuple[Json, float | None, int]:
+    """Least squares of log seconds on position, reader and question; the means of questions are taken off first.
+
+    Without the times that ended at a limit, of which there may be a tenth at the most.
+    """
     reader, question = np.nonzero(~np.isnan(seconds) & (position > 0))
     n, number = len(reader), np.unique(question, return_inverse=True)[1]
     dummies = (reader[:, None] == np.unique(reader)).astype(float)
@@ -1001,32 +1404,37 @@ def adjusted_slope(seconds: Array, position: Array) -> tuple[Json, float | None,
     rank = int(np.linalg.matrix_rank(others)) if others.size else 0
     df = n - len(sums) - rank - 1
     left = x - others @ np.linalg.lstsq(others, x, rcond=None)[0] if n else x  # of position, beyond reader and question
-    if df < 1 or float(left @ left) < 1e-9:
-        return value(None, n, reason="no_variation"), None, max(df, 0)
+    many, same = n_ended > (n + n_ended) / 10, df < 1 or float(left @ left) < 1e-9
+    if n < 10 or many or same:
+        reason = "too_few" if n < 10 else "censored" if many else "no_variation"
+        return value(None, n, reason=reason), None, max(df, 0)
     design = np.column_stack([x, others])
     coefficients = np.linalg.lstsq(design, y, rcond=None)[0]
     rest = y - design @ coefficients
     slope, se = float(coefficients[0]), math.sqrt(float(rest @ rest) / df / float(left @ left))
     half = t_quantile(df) * se
-    return value(slope, n, (slope - half, slope + half)), se, df
+    return value(slope, n, (slope - half, slope + half), ["censored"] * bool(n_ended)), se, df
 
 
-def variance_components(seconds: Array) -> Json | None:
-    """Balanced two-way analysis of variance of log seconds, over the questions with a time of every reader."""
+def variance_components(seconds: Array, n_ended: int) -> Json:
+    """Balanced two-way analysis of variance of log seconds, over the questions with an exact time of every reader."""
     logs = np.log(seconds[:, ~np.isnan(seconds).any(axis=0)])
     readers, questions = logs.shape
-    if readers < 2 or questions < 2:
-        return None
+    found: Json = {"n_readers": readers, "n": questions if readers else 0}
+    many = n_ended > (int((~np.isnan(seconds)).sum()) + n_ended) / 10
+    if many or readers < 2 or questions < 2:
+        reason = "censored" if many else "one_rater" if readers < 2 else "too_few"
+        return found | {"reader": None, "question": None, "residual": None, "flags": [], "reason": reason}
     of_reader, of_question = logs.mean(axis=1), logs.mean(axis=0)
     rest = logs - of_reader[:, None] - of_question + logs.mean()
     mse = float((rest**2).sum()) / ((readers - 1) * (questions - 1))
     msr, msc = questions * float(of_reader.var(ddof=1)), readers * float(of_question.var(ddof=1))
-    return {
+    return found | {
         "reader": max((msr - mse) / questions, 0.0),
         "question": max((msc - mse) / readers, 0.0),
         "residual": mse,
-        "n_readers": readers,
-        "n": questions,
+        "flags": ["censored"] * bool(n_ended),
+        "reason": None,
     }
 
 
@@ -1060,8 +1468,60 @@ def tables_of(ratings: Ratings, correct: Array) -> Json:
         "categories": by("category", ratings.category),
         "difficulties": by("difficulty", ratings.difficulty),
         "confidence": confidence,
+        "calibration": calibration_of(ratings, sure),
         "positions": positions,
     }
+
+
+def calibration_of(ratings: Ratings, right: Array) -> list[Json]:
+    """Of each rater who stated a chance of being right; readers in the steps of their scale, models in tens."""
+    found = []
+    for row, name in enumerate(ratings.names):
+        said = np.where(ratings.confidence[row] > 0, ratings.confidence[row], NAN).astype(float)
+        said = said if ratings.readers[row] else ratings.model_confidence[row]
+        if np.isnan(said).all():
+            continue
+        used = ~np.isnan(said) & (right[row] >= 0)
+        stated, y, cluster = said[used], right[row][used], ratings.cluster[used]
+        n, p = len(y), float(y.mean()) if len(y) else NAN
+        nothing = "zero_trials"
+        edges = stated if ratings.readers[row] else [min(int(one) // 10, 9) for one in stated]
+        bins = [np.array(edges) == one for one in sorted(set(edges))]
+        found.append(
+            {
+                "name": name,
+                "kind": "reader" if ratings.readers[row] else "model",
+                "n": n,
+                "brier_score": mean_by_cluster((stated / 100 - y) ** 2, cluster, 0.0),
+                "brier_reference": value(p * (1 - p), n, reason=nothing),
+                "mean_stated": value(float(stated.mean()) / 100 if n else NAN, n, reason=nothing),
+                "mean_right": share(int(y.sum()), n),
+                "stated_minus_right": mean_by_cluster(stated / 100 - y, cluster, -1.0),
+                "reliability_bins": [
+                    {"mean_stated": float(stated[one].mean()) / 100, "right": share(int(y[one].sum()), int(one.sum()))}
+                    for one in bins
+                ],
+            }
+        )
+    return found
+
+
+def mean_by_cluster(values: Array, cluster: Array, lowest: float) -> Json:
+    """A mean with t(m-1) limits and SE = sqrt(m/(m-1) sum e_g^2)/n; none below ten values or clusters."""
+    n = len(values)
+    if n == 0:
+        return value(None, 0, reason="zero_trials", se=None)
+    mean = float(values.mean())
+    sums = [float((values[cluster == one] - mean).sum()) for one in np.unique(cluster)]
+    m, flags = len(sums), small(n)
+    flags += ["few_clusters"] * (m < 10 and m < n)
+    if m < 2:
+        return value(mean, n, flags=flags, se=None)
+    se = math.sqrt(m / (m - 1) * sum(one**2 for one in sums)) / n
+    if se < 1e-12:
+        return value(mean, n, flags=[*flags, "no_variation"], se=0.0)
+    half = t_quantile(m - 1) * se
+    return value(mean, n, None if flags else (max(lowest, mean - half), min(1.0, mean + half)), flags, se=se)
 
 
 def items_of(ratings: Ratings, correct: Array) -> Json:
@@ -1115,31 +1575,56 @@ def discrimination(correct: Array, case: int, scored: Array) -> float | None:
 def parts_of(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Every part of one result with its place in analysis.json, over these questions and answers."""
     settings, plan = analysis["settings"], analysis["plan"]
-    named = pairs_named(analysis)
-    two = frozenset(frozenset(names) for names, reason in named if not reason)
+    named, late = pairs_named(analysis), late_models(analysis["raters"])
+    two = frozenset(frozenset(names) for names, reason in named if not reason and not late.intersection(names))
     panels = panels_of(ratings, settings, analysis["strata"], two)
     computed: dict[str, Json] = {}
     for panel in panels:
         computed[panel.name] = panel_of(panel)
+        rows = computed[panel.name]["raters"] + computed[panel.name]["pairs"]
+        mark_post_hoc([one for one in rows if late & {one.get("name"), one.get("first"), one.get("second")}])
         yield ("panels", panel.name), computed[panel.name]
-    first, *others = [mrmc_of(panel, plan) for panel in panels]
+    first, *others = [mrmc_of(panel, computed[panel.name], analysis) for panel in panels]
+    mark_post_hoc([one["models"][name] for one in (first, *others) for name in late])
     mrmc = first | {"tasks": {panel.name: one for panel, one in zip(panels[1:], others, strict=True)}}
     yield ("mrmc",), mrmc
-    yield ("comparisons",), [*comparisons_of(mrmc, plan), *comparisons_of_pairs(computed[ALL]["pairs"], named)]
+    of_pairs = comparisons_of_pairs(computed[ALL]["pairs"], named, analysis["raters"])
+    uncounted = uncounted_models(analysis["raters"])
+    yield ("comparisons",), [*comparisons_of(mrmc, plan, late, uncounted), *of_pairs]
     yield ("time",), time_of(ratings)
-    yield ("tables",), tables_of(ratings, panels[0].correct)
+    tables = tables_of(ratings, panels[0].correct)
+    mark_post_hoc([row["accuracy"][name] for name in late for row in tables["categories"] + tables["difficulties"]])
+    mark_post_hoc([row for row in tables["calibration"] if row["name"] in late])
+    yield ("tables",), tables
+
+
+def mark_post_hoc(part: Any) -> None:
+    """Whatever has flags in it, at any depth."""
+    if isinstance(part, list):
+        for one in part:
+            mark_post_hoc(one)
+    if isinstance(part, dict):
+        if "flags" in part:
+            part["flags"] = list({*part["flags"], "post_hoc"})
+        mark_post_hoc(list(part.values()))
 
 
 def order_of(ratings: Ratings, correct: Array) -> list[str]:
-    """Readers, then models by accuracy."""
-    models = sorted(np.flatnonzero(~ratings.readers), key=lambda row: -(accuracy(correct[row])["value"] or 0.0))
+    """Readers, then models by accuracy, then those that are post hoc."""
+
+    found = [accuracy(row)["value"] or 0.0 for row in correct]
+    models = sorted(np.flatnonzero(~ratings.readers), key=lambda row: (ratings.post_hoc[row], -found[row]))
     return [ratings.names[row] for row in (*np.flatnonzero(ratings.readers), *models)]
 
 
 def excluded_of(voided: Ratings, stored: list[Json]) -> list[Json]:
     """The voided cases; readers who are no raters stand in analysis.json only."""
+    declared = {one["case"] for one in stored if one.get("decided") == DECLARED}
     columns = zip(voided.case.tolist(), voided.question.tolist(), voided.voided.tolist(), strict=True)
-    cases: list[Json] = [{"case": case, "question": question, "decided": when} for case, question, when in columns]
+    cases: list[Json] = [
+        {"case": case, "question": question, "decided": DECLARED if case in declared and when == BEFORE else when}
+        for case, question, when in columns
+    ]
     return cases + [one for one in stored if one["kind"] == "reader"]
 
 
@@ -1148,7 +1633,10 @@ def everything(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ..
     primary = ratings.only(~before)
     counts = {"n_cases": len(before), "n_scored": int((~before).sum())}
     counts |= {"n_voided_before_unblinding": int(before.sum()), "n_voided_after_unblinding": int(after.sum())}
+    counts["n_voided_declared"] = sum(one.get("decided") == DECLARED for one in analysis["excluded"])
     yield ("questions",), counts
+    elsewhere = [one.get("imported", False) for one in analysis["raters"] if one["kind"] == "reader"]
+    yield ("plan", "made_after_readings"), bool(elsewhere) and all(elsewhere)
     yield ("excluded",), excluded_of(ratings.only(before | after), analysis["excluded"])
     yield from parts_of(primary, analysis)
     yield ("order",), order_of(primary, correct_of(primary, analysis["settings"]))
@@ -1168,7 +1656,7 @@ def everything(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ..
 
 
 # --- comparing ------------------------------------------------------------------------------------------------------
-P_VALUES = {"p", "p_holm", "mcnemar_exact_p", "mcnemar_midp"}
+P_VALUES = {"p", "p_holm", "noninferiority_p", "noninferiority_p_holm", "mcnemar_exact_p", "mcnemar_midp"}
 GIVEN = ("settings", "plan", "raters", "strata", "software")  # what the computation starts from
 MOST_SHOWN = 50  # differences of one part
 
@@ -1212,7 +1700,11 @@ class Tally:
 
 def named(one: Any, number: int) -> str:
     """An entry of a list by whom it is about, where it says so."""
-    words = [str(one[name]) for name in ("panel", "name", "first", "second") if isinstance(one, dict) and name in one]
+    words = [
+        str(one[name])
+        for name in ("panel", "name", "first", "second", "reader")
+        if isinstance(one, dict) and name in one
+    ]
     return ", ".join(words) or str(number)
 
 
@@ -1233,7 +1725,8 @@ def is_equal(stored: Any, computed: Any, place: str) -> bool:
         return type(stored) is type(computed) and bool(stored == computed)
     if P_VALUES.intersection(place.split(".")):
         return math.isclose(stored, computed, rel_tol=1e-7)
-    return math.isclose(stored, computed, rel_tol=1e-9, abs_tol=1e-12)
+    nothing = 1e-15 if place.endswith(("reader_part", "case_part")) else 1e-12
+    return math.isclose(stored, computed, rel_tol=1e-9, abs_tol=nothing)
 
 
 def found_at(analysis: Json, place: Sequence[str]) -> Any:

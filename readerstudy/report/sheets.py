@@ -18,9 +18,11 @@ STATISTIC = Column(
     TEXT,
     "What the value is, as analysis.json names it. percent_agreement: share with the same option; "
     "expected_agreement: that by chance, from how often each option was chosen; cohen_kappa, scott_pi, gwet_ac1, "
-    "brennan_prediger, fleiss_kappa, conger_kappa, krippendorff_alpha_nominal: agreement beyond chance; light_kappa "
-    "and mean_kappa_*: means of cohen_kappa over pairs (mean_kappa_difference: readers among themselves minus "
-    "readers with models); agreement_if_independent: share of the same option that two raters of these accuracies "
+    "brennan_prediger, fleiss_kappa, conger_kappa, krippendorff_alpha_nominal: agreement beyond chance; light_kappa: "
+    "mean of cohen_kappa over all pairs of the group; mean_kappa_*, mean_excess_*, mean_error_consistency_*: means of "
+    "cohen_kappa, excess_agreement and error_consistency over pairs that share an assigned question, of two readers "
+    "(*_readers), of a reader and a model (*_reader_model), the first minus the second (*_difference); n_pairs_*: how "
+    "many pairs these are; agreement_if_independent: share of the same option that two raters of these accuracies "
     "would have who err independently; excess_agreement: percent_agreement minus that; error_consistency: "
     "cohen_kappa of right and wrong; same_wrong_option: share with the same wrong option where both are wrong; "
     "difference, difference_newcombe, difference_cluster: share right of the first minus that of the second, by "
@@ -46,18 +48,25 @@ VALUE = (
         "flags",
         TEXT,
         "What to be careful about, joined by |. small_n: accuracy below 10, agreement below 30; few_clusters: fewer "
-        "than 10 patients or exams, no_variation: they do not differ, unstable_bootstrap: more than 5 % of the "
-        "draws have no value, all three without an interval; few_readers: fewer than 5; constant_rater: one rater "
-        "always gave the same answer; stratum_too_small: fewer than 2 questions of a task or stratum; "
-        "clusters_ignored: takes questions of one patient or exam as independent; post_hoc: not planned.",
+        "than 10 patients or exams, no_variation: nothing varies, unstable_bootstrap: more than 5 % of the "
+        "draws have no value, all three without an interval; few_disagreements: fewer than 5 of the n questions, the "
+        "interval may be too narrow; few_readers: fewer than 5, between-reader variance is imprecise; "
+        "as_fixed_readers: readers do not differ, the limits are those of these readers; constant_rater: one rater "
+        "always gave the same answer; stratum_too_small: too few questions of a task or stratum for an interval; "
+        "strata_merged: difficulties of a task taken together; readers_dropped: a planned reader has no answer in "
+        "it; questions_dropped: more than 5 % of the scored questions have no answer in it; answers_missing: more "
+        "than 5 % of the assigned answers are missing; censored: some times ended at the limit; clusters_ignored: "
+        "takes questions of one patient or exam as independent; post_hoc: not named by the plan before unblinding.",
     ),
     Column(
         "reason",
         TEXT,
         "Why there is no value; empty where there is one. no_common_questions: no question that both answered; "
-        "expected_agreement_is_one, no_variation: only one answer was ever given; one_rater: nobody to compare "
-        "with; zero_trials: nothing to count; stratum_too_small: fewer than 2 questions of a task or stratum; "
-        "no_such_rater, several_raters: the plan names nobody, or more than one, of the raters.",
+        "expected_agreement_is_one: both always gave the same answer; no_variation: nothing varies; one_rater: "
+        "nobody to compare with; zero_trials: nothing to count; stratum_too_small: too few questions of a task or "
+        "stratum; too_few: n is below what the statistic needs; outside_range: not a value that it can have; "
+        "censored: times that ended at the limit leave it open; inconsistent_assumptions: the assumptions contradict "
+        "each other; no_such_rater, several_raters: the plan names nobody, or more than one, of the raters.",
     ),
 )
 TEST = (

@@ -15,6 +15,10 @@ def zip_folder(folder: Path, to: Path, top: str) -> None:
     names = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
     with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name in names:
-            entry = zipfile.ZipInfo(f"{top}/{name}", EPOCH)
-            entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, FILE_MODE, UNIX
-            archive.writestr(entry, (folder / name).read_bytes())
+            write_entry(archive, f"{top}/{name}", (folder / name).read_bytes())
+
+
+def write_entry(archive: zipfile.ZipFile, name: str, content: bytes) -> None:
+    entry = zipfile.ZipInfo(name, EPOCH)
+    entry.compress_type, entry.external_attr, entry.create_system = zipfile.ZIP_DEFLATED, FILE_MODE, UNIX
+    archive.writestr(entry, content)

@@ -25,16 +25,18 @@ def bank_mix_of_pair(result: Json, first: str, second: str) -> Json | None:
     settings = result["settings"]
     own_category = settings["failed_in_agreement"] == "own_category"
     codes = LETTERS + FAILED if own_category else LETTERS
-    return bank_mix_kappa(
+    kappa, merged = bank_mix_kappa(
         _codes(items["answers"][first], scored, codes),
         _codes(items["answers"][second], scored, codes),
         np.array([place[cell] for cell in cells], dtype=np.int64),
         np.array([one["n_pool"] for one in strata], dtype=np.int64),
+        [one["task"] for one in strata],
         N_OPTIONS + own_category,
         seed=settings["seed"],
         panel=ALL_TASKS,
         draws=settings["draws"],
-    ).as_json()
+    )
+    return kappa.as_json() | {"merged_tasks": list(merged)}
 
 
 def _codes(signs: str, places: list[int], codes: str) -> NDArray[np.int64]:

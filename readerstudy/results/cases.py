@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.enums import ImageState
+from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey, Image
 from readerstudy.models import Prediction, ReaderStudy, StudyCase
@@ -93,10 +93,11 @@ def _explanations(names: tuple[str, str], runs: Mapping[str, str], revisions: li
 
 
 def _images(cases: Iterable[StudyCase]) -> dict[int, list[dict[str, Any]]]:
-    """What the viewer would be given of each exam."""
+    """What the viewer would be given of each exam, and a line in place of each image that nobody sees."""
     exams = {case.revision.question.exam_id for case in cases}
-    rows = Image.objects.filter(exam__in=exams).exclude(state=ImageState.REMOVED).prefetch_related("renditions")
+    rows = Image.objects.filter(exam__in=exams).prefetch_related("renditions")
     found: dict[int, list[dict[str, Any]]] = {}
-    for image in rows.order_by("exam", "pk"):
-        found.setdefault(image.exam_id, []).extend(image_descriptors([image]))
+    for image in rows.order_by("exam", "position", "pk"):
+        unseen = [{"view_position": image.view_position, "why": why_unseen(image.state)}]
+        found.setdefault(image.exam_id, []).extend(image_descriptors([image]) or unseen)
     return found

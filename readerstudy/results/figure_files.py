@@ -18,11 +18,11 @@ from types import MappingProxyType
 
 from django.conf import settings
 
+from annotation import figures as shared_figures
+from annotation.figures.forms import FigureForm, Width
 from readerstudy import figures
 from readerstudy.design.protocol import canonical, sha256_of
-from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis
-from readerstudy.results import names as short_names
 from readerstudy.results import stored
 from readerstudy.results.looking import named_result, stored_result
 from readerstudy.results.naming import reader_names
@@ -30,7 +30,10 @@ from readerstudy.results.naming import reader_names
 SHOWN = (  # on pages; the others are links
     ("difference", Width.ONE),
     ("accuracy", Width.TWO),
+    ("accuracy-by-task", Width.TWO),
+    ("accuracy-by-category", Width.TWO),
     ("time", Width.TWO),
+    ("calibration", Width.TWO),
 )
 NOBODY: Mapping[str, str] = MappingProxyType({})  # readers stand under their pseudonyms
 
@@ -116,6 +119,8 @@ def _folder() -> Path:
 def drawing_version() -> str:
     """Of the modules that draw and of matplotlib: another one as soon as a picture could look different."""
     digest = sha256(version("matplotlib").encode())
-    for module in [*sorted(Path(figures.__path__[0]).glob("*.py")), Path(stored.__file__), Path(short_names.__file__)]:
+    packages = [Path(one.__path__[0]) for one in (shared_figures, figures)]
+    modules = [module for package in packages for module in sorted(package.glob("*.py"))]
+    for module in [*modules, Path(stored.__file__)]:
         digest.update(module.read_bytes())
     return digest.hexdigest()[:16]

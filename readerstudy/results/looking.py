@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.results.earlier import in_the_form_of_now
 from readerstudy.results.stored import with_names
 from readerstudy.watching.unblinding import may_see_results
 
@@ -45,5 +46,4 @@ def _named(pk: int, result_sha256: str, names: tuple[tuple[str, str], ...]) -> d
 def _decoded(pk: int, result_sha256: str) -> dict[str, Any]:
     """Kept under the hash of its bytes, so that it is right whatever happens to the rows."""
     text = Analysis.objects.values_list("result", flat=True).get(pk=pk, result_sha256=result_sha256)
-    result: dict[str, Any] = msgspec.json.decode(text)
-    return result
+    return in_the_form_of_now(msgspec.json.decode(text))

@@ -13,11 +13,9 @@ ALL_TASKS = "All tasks"
 READER, MODEL = "reader", "model"
 N_OPTIONS = 4
 PRIMARY, PLANNED_PAIRS = "primary", "planned pairs"  # families of comparisons
-INFERENCES = {  # as the JSON names them, and in words
-    "random_readers_random_questions": "random readers, random questions",
-    "fixed_readers_random_questions": "these readers, random questions",
-    "random_readers_fixed_questions": "random readers, these questions",
-}
+POST_HOC = "post hoc"  # comparisons in no family
+POST_HOC_MARK = "‡"  # behind the name of a model in a figure
+DECLARED = "declared_with_readings"  # of a voided case: when and by whom that was decided
 
 
 @dataclass(frozen=True)
@@ -83,8 +81,43 @@ def planned_pairs(result: Json) -> list[Json]:
     return [one for one in result["comparisons"] if one["family"] == PLANNED_PAIRS]
 
 
+def post_hoc_comparisons(result: Json) -> list[Json]:
+    """Of models that nobody can have planned: each minus the mean of the readers over all tasks, then pairs."""
+    return [one for one in result["comparisons"] if one["family"] == POST_HOC and one["panel"] == ALL_TASKS]
+
+
+def post_hoc_differences(result: Json) -> list[Json]:
+    """Those of them that hold a model against the mean of the readers."""
+    return [one for one in post_hoc_comparisons(result) if "table" not in one]
+
+
+def post_hoc_models(result: Json) -> list[Json]:
+    """The models whose run came in or was named after unblinding; analyses by earlier rules tell none."""
+    return [one for one in result["raters"] if one.get("post_hoc")]
+
+
+def runs_in_mean(result: Json) -> dict[str, int]:
+    """Of each model whose mean of runs stands against the readers, as the plan says: over how many runs."""
+    return {one["name"]: len(one["mean_of_runs"]) for one in result["raters"] if one.get("mean_of_runs")}
+
+
+def is_by_plan(model: Json) -> bool:
+    """Whether what stands for the model is what the plan names, and was there before anybody saw a result."""
+    return bool(model.get("planned_run_met")) and not model["post_hoc"]
+
+
+def left_models(result: Json) -> list[Json]:
+    """Planned models whose run was withdrawn, replaced or not named any more after unblinding: they stay."""
+    return [one for one in result["raters"] if one.get("left_because")]
+
+
+def is_made_after_readings(result: Json) -> bool:
+    """Whether all readings came from files, so that the plan was made when they were there."""
+    return bool(result["plan"].get("made_after_readings"))
+
+
 NAMING = frozenset(
-    {"name", "first", "second", "reader", "order", "pairs"}
+    {"name", "first", "second", "reader", "order", "pairs", "late_readers"}
 )  # what the JSON calls raters by, beside keys
 
 
@@ -99,6 +132,37 @@ def with_names(result: Json, names: Mapping[str, str]) -> dict[str, Any]:
         return names.get(value, value) if key in NAMING and isinstance(value, str) else value
 
     return {name: told(one, name) for name, one in result.items()}
+
+
+def expert_ceiling(panel: Json) -> list[Json]:
+    """How often blind reviewers equal the key, and the same with an interval by cluster where answers share one."""
+    return [panel[name] for name in ("expert_ceiling", "expert_ceiling_cluster") if name in panel]
+
+
+def calibrations(result: Json) -> list[Json]:
+    """Of each rater who stated a chance of being right; readers first. Earlier rules had none."""
+    return list(result["tables"].get("calibration", ()))
+
+
+def is_dotted(kappa: Json) -> bool:
+    """In a heatmap: on few questions, or with few disagreements, so that its interval says little."""
+    return kappa["value"] is not None and not {"small_n", "few_disagreements"}.isdisjoint(kappa["flags"])
+
+
+FEWEST_FOR_KAPPA = 10  # questions: of fewer a kappa is computed and kept, but not shown
+KAPPAS = ("cohen_kappa", "scott_pi", "gwet_ac1", "brennan_prediger", "error_consistency")
+
+
+def shown_kappa(one: Json) -> Json:
+    """As pages, figures and printed tables have it: without a value on few questions."""
+    if one["value"] is None or one["n"] >= FEWEST_FOR_KAPPA:
+        return one
+    return {**one, "value": None, "ci95": None, "flags": [], "reason": "hidden"}
+
+
+def with_shown_kappas(entry: Json) -> Json:
+    """The same for every kappa of a pair."""
+    return {**entry, **{name: shown_kappa(entry[name]) for name in KAPPAS if name in entry}}
 
 
 def has_times(result: Json) -> bool:

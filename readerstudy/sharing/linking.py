@@ -19,7 +19,8 @@ from readerstudy.results.looking import is_seen
 
 DAYS = (1, 7, 30)
 A_MINUTE = timedelta(minutes=1)
-MADE, REVOKED, FIRST_USED = "results_link.made", "results_link.revoked", "results_link.first_used"
+MADE, REVOKED, RESTORED = "results_link.made", "results_link.revoked", "results_link.restored"
+FIRST_USED = "results_link.first_used"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,18 @@ def revoke_link(link: ResultsLink, *, actor: User, at: datetime) -> None:
     link.save(update_fields=["revoked_at"])
     study = link.analysis.study
     record(REVOKED, actor=actor, at=at, subject=study, facts={"link": link.pk})
+
+
+@transaction.atomic
+def restore_link(link: ResultsLink, *, actor: User, at: datetime) -> bool:
+    """Let a revoked link work again until its day; False where it has ended or is not revoked."""
+    link.refresh_from_db(from_queryset=ResultsLink.objects.select_for_update())
+    if link.revoked_at is None or link.expires_at <= at:
+        return False
+    link.revoked_at = None
+    link.save(update_fields=["revoked_at"])
+    record(RESTORED, actor=actor, at=at, subject=link.analysis.study, facts={"link": link.pk})
+    return True
 
 
 def find_link(token: str) -> ResultsLink | None:

@@ -11,7 +11,8 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, TypeVar
@@ -19,9 +20,17 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.statistics.results import FEW_CLUSTERS, FEWEST_FOR_INTERVAL, UNSTABLE_BOOTSTRAP, Interval
+from readerstudy.statistics.results import (
+    FEW_CLUSTERS,
+    FEWEST_FOR_INTERVAL,
+    NO_VARIATION,
+    NO_WIDTH,
+    UNSTABLE_BOOTSTRAP,
+    Interval,
+)
 
-DRAWS = 2000
+DRAWS = 10_000
+BY_QUESTION, BY_CLUSTER = "bootstrap_questions", "bootstrap_clusters"
 FEWEST_CLUSTERS = 10
 MOST_UNDEFINED = 0.05
 SHARES = (0.025, 0.975)
@@ -48,7 +57,7 @@ class Units:
 
     @property
     def method(self) -> str:
-        return "bootstrap_clusters" if self.clustered else "bootstrap_questions"
+        return BY_CLUSTER if self.clustered else BY_QUESTION
 
     def sums(self, columns: NDArray[Any]) -> NDArray[Any]:
         """Rows of questions, shape (questions, ...), added up by unit: shape (m, ...)."""
@@ -58,18 +67,21 @@ class Units:
         starts = np.searchsorted(self.number[order], np.arange(self.m))
         return np.asarray(np.add.reduceat(columns[order], starts, axis=0))
 
-    def counts(self, flags: Sequence[NDArray[np.bool_]]) -> list[NDArray[np.floating]]:
-        """Of each array of flags, shape (columns, questions), how many of a unit are set: shape (m, columns).
+    def counts(self, columns: Sequence[NDArray[np.bool_ | np.integer]]) -> list[NDArray[np.floating]]:
+        """Of each array of flags or counts, shape (columns, questions), what a unit adds: shape (m, columns).
 
         In the floats in which they add up exactly over all units.
         """
         order = np.argsort(self.number, kind="stable")
         starts = np.searchsorted(self.number[order], np.arange(self.m))
         largest = int(np.diff(starts, append=len(order)).max(initial=0))
-        kind = exact_kind(self.m, largest)
+        kinds = [exact_kind(self.m, largest * int(one.max(initial=0))) for one in columns]
         if not self.clustered:
-            return [one.T.astype(kind) for one in flags]
-        return [np.add.reduceat(one[:, order], starts, axis=1, dtype=kind).T for one in flags]
+            return [one.T.astype(kind) for one, kind in zip(columns, kinds, strict=True)]
+        return [
+            np.add.reduceat(one[:, order], starts, axis=1, dtype=kind).T
+            for one, kind in zip(columns, kinds, strict=True)
+        ]
 
 
 def units_of(cluster: NDArray[np.integer]) -> Units:
@@ -127,13 +139,26 @@ def resampled_each(parts: Sequence[NDArray[Any]], rng: np.random.Generator, draw
     chosen = [_units_with_something(part) for part in flat]
     flat = [part if some is None else part[some] for part, some in zip(flat, chosen, strict=True)]
     totals = [np.empty((part.shape[1], draws)) for part in flat]
-    step = max(1, CELLS_AT_ONCE // m)
-    for start in range(0, draws, step):
-        counts = drawn_counts(m, rng, min(step, draws - start), np.float32)
+    for start, counts in _blocks(m, rng, draws):
         for part, some, total in zip(flat, chosen, totals, strict=True):
             of_units = counts if some is None else counts[:, some]
-            total[:, start : start + step] = part.T @ of_units.T.astype(part.dtype, copy=False)
+            drawn = slice(start, start + len(counts))
+            total[:, drawn] = part.T @ of_units.T.astype(part.dtype, copy=False)
     return [_draws_inside(total, shape) for total, shape in zip(totals, shapes, strict=True)]
+
+
+def _blocks(m: int, rng: np.random.Generator, draws: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
+    """The counts of some draws with the number of the first; the next ones are drawn while these are multiplied."""
+    step = max(1, CELLS_AT_ONCE // m)
+    starts = range(0, draws, step)
+    with ThreadPoolExecutor(1) as ahead:
+        sizes = iter([min(step, draws - start) for start in starts])
+        coming = ahead.submit(drawn_counts, m, rng, next(sizes), np.float32)
+        for start in starts:
+            counts = coming.result()
+            if (size := next(sizes, 0)) > 0:
+                coming = ahead.submit(drawn_counts, m, rng, size, np.float32)
+            yield start, counts
 
 
 def _units_with_something(part: NDArray[np.floating]) -> NDArray[np.intp] | None:
@@ -171,7 +196,7 @@ def drawn_counts(m: int, rng: np.random.Generator, draws: int, kind: type[Number
     step = max(1, IN_CACHE // max(m, 1))
     for start in range(0, draws, step):  # not all at once: that would leave the cache of the processor
         block = counts[start : start + step]
-        drawn = rng.integers(m, size=block.shape) + np.arange(len(block))[:, np.newaxis] * m
+        drawn = rng.integers(m, size=block.shape, dtype=np.int32) + np.arange(len(block))[:, np.newaxis] * m
         block[:] = np.bincount(drawn.ravel(), minlength=block.size).reshape(block.shape)
     return counts
 
@@ -201,11 +226,13 @@ def percentile_intervals(
 
     Returns
     -------
-    One ``Bootstrapped`` for each statistic. Above 5 % of undefined draws: no limits, flag ``unstable_bootstrap``.
+    One ``Bootstrapped`` for each statistic. Above 5 % of undefined draws: no limits, flag ``unstable_bootstrap``. All
+    draws the same: no limits, flag ``no_variation``, since a width of zero would say that nothing is uncertain.
     """
     draws, size = replicates.shape
     limits = percentiles(replicates)
     undefined = np.isnan(replicates).sum(axis=0) / draws
+    widths = np.fmax.reduce(replicates, axis=0) - np.fmin.reduce(replicates, axis=0)
     questions = np.broadcast_to(n, size)
     clusters = None if n_clusters is None else np.broadcast_to(n_clusters, size)
     found = []
@@ -215,6 +242,8 @@ def percentile_intervals(
             flags.append(FEW_CLUSTERS)
         if undefined[each] > MOST_UNDEFINED:
             flags.append(UNSTABLE_BOOTSTRAP)
+        if widths[each] < NO_WIDTH and questions[each] >= FEWEST_FOR_INTERVAL:
+            flags.append(NO_VARIATION)
         without = bool(flags) or questions[each] < FEWEST_FOR_INTERVAL
         low, high = limits[:, each].tolist()
         found.append(Bootstrapped(None if without else (low, high), float(undefined[each]), tuple(flags)))

@@ -25,12 +25,16 @@ from readerstudy.statistics.results import (
     FEW_CLUSTERS,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
+    NO_WIDTH,
     ONE_RATER,
     SMALL_N,
     Interval,
     Result,
     undefined,
 )
+
+NONINFERIORITY_LEVEL = 0.025  # one-sided
+QUESTION_T = "question_t"
 
 Correct = NDArray[np.integer]
 
@@ -183,6 +187,33 @@ def clustered_difference(first: Correct, second: Correct, cluster: NDArray[np.in
     return ClusteredDifference(Result(value, limits, n, "cluster_t", flags), error, m)
 
 
+def share_difference(
+    shares: NDArray[np.float64], correct: Correct, cluster: NDArray[np.integer] | None = None
+) -> Result:
+    """Mean of shares of right runs minus an accuracy, by the same rule over clusters, or over questions without them.
+
+    ``shares``: shape (questions,), negative: not counted. Fewer than 10 questions or clusters: no interval.
+    """
+    unit = np.arange(len(correct)) if cluster is None else cluster
+    method, few = (QUESTION_T, SMALL_N) if cluster is None else ("cluster_t", FEW_CLUSTERS)
+    differences, trials = _by_cluster(shares, correct, unit)
+    n, m = int(trials.sum()), trials.size
+    if n == 0:
+        return undefined(NO_COMMON_QUESTIONS, n=0, method=method)
+    value = float(differences.sum()) / n
+    residuals = differences - value * trials
+    error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n if m > 1 else 0.0
+    flags = [] if m >= FEWEST_CLUSTERS else [few]
+    if error < NO_WIDTH:
+        flags.append(NO_VARIATION)
+    if flags:
+        return Result(value, None, n, method, tuple(flags))
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(m - 1, 0.975)) * error
+    return Result(value, (max(-1.0, value - half), min(1.0, value + half)), n, method)
+
+
 def cochran_q(correct: Correct) -> ChiSquare:
     """Whether more than two raters differ at all [3]_, over questions that count for all of them.
 
@@ -216,9 +247,23 @@ def is_superior(ci95: Interval) -> bool:
     return ci95[0] > 0
 
 
-def is_non_inferior(ci95: Interval, margin: float) -> bool:
-    """The lower limit of the two-sided 95 % interval is above minus the margin, fixed before unblinding."""
-    return ci95[0] > -_checked(margin)
+def t_test_p(difference: float, se: float, df: float) -> float:
+    """Two-sided p of a difference of 0."""
+    from scipy.special import stdtr  # here, since every start of the program would wait for it
+
+    return 2 * float(stdtr(df, -abs(difference) / se))
+
+
+def noninferiority_p(difference: float, se: float, df: float, margin: float) -> float:
+    """One-sided p of a difference of minus the margin or less; the margin was fixed before unblinding."""
+    from scipy.special import stdtr
+
+    return float(stdtr(df, -(difference + _checked(margin)) / se))
+
+
+def is_non_inferior(p_holm: float) -> bool:
+    """By ``noninferiority_p``, adjusted over the planned models; of one model as its 95 % interval says."""
+    return p_holm <= NONINFERIORITY_LEVEL
 
 
 def is_equivalent(ci90: Interval, margin: float) -> bool:
@@ -247,7 +292,7 @@ def _chi_square(chi2: float, df: int, n: int) -> ChiSquare:
 
 
 def _by_cluster(
-    first: Correct, second: Correct, cluster: NDArray[np.integer]
+    first: Correct | NDArray[np.float64], second: Correct, cluster: NDArray[np.integer]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """First minus second, and questions that count for both, of each cluster that has one."""
     counted = (first >= 0) & (second >= 0)

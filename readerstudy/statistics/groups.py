@@ -26,7 +26,7 @@ from readerstudy.statistics.rating_sums import (
     Codes,
     Floats,
     RatingSums,
-    columns_of_counts,
+    paired,
     question_agreement,
     question_shares,
 )
@@ -35,7 +35,7 @@ NOMINAL, ORDINAL, INTERVAL, RATIO = "nominal", "ordinal", "interval", "ratio"
 
 
 def percent_agreement(sums: RatingSums) -> Floats:
-    """Mean over questions with two ratings or more of the share of agreeing pairs of ratings."""
+    """Mean over questions of the share of agreeing pairs of ratings."""
     return sums.agreement
 
 
@@ -70,21 +70,33 @@ def conger_kappa(sums: RatingSums) -> Floats:
     return chance_corrected(sums.agreement, expected)
 
 
-def krippendorff_alpha(sums: RatingSums, metric: str = NOMINAL, values: NDArray[np.floating] | None = None) -> Floats:
+def krippendorff_alpha_nominal(sums: RatingSums) -> Floats:
+    """1 - Do/De from the coincidences [5]_ of the same option; undefined when one option only is in use."""
+    n = sums.used.sum(axis=-1)
+    by_chance = n**2 - (sums.used**2).sum(axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found: Floats = np.where(by_chance > 0, 1 - (n - 1) * (n - sums.matched) / by_chance, np.nan)
+    return found
+
+
+def krippendorff_alpha(
+    coincidences: Floats, metric: str = NOMINAL, values: NDArray[np.floating] | None = None
+) -> Floats:
     """1 - Do/De from the coincidences [5]_; undefined when one value only is in use.
 
     Parameters
     ----------
+    coincidences : float array, shape (..., q, q)
+        Sums over questions.
     metric : "nominal", "ordinal", "interval" or "ratio"
     values : float array, shape (q,)
         What the options stand for, where the metric is interval or ratio; 1 to q without it.
     """
-    observed = sums.coincidences
-    used = observed.sum(axis=-1)
+    used = coincidences.sum(axis=-1)
     n = used.sum(axis=-1)
     squared = _differences(metric, used, values)
     with np.errstate(invalid="ignore", divide="ignore"):
-        disagreement = (observed * squared).sum(axis=(-2, -1))
+        disagreement = (coincidences * squared).sum(axis=(-2, -1))
         by_chance = (used[..., :, np.newaxis] * used[..., np.newaxis, :] * squared).sum(axis=(-2, -1)) / (n - 1)
         varied = (used > 0).sum(axis=-1) > 1
         found: Floats = np.where(varied & (by_chance > 0), 1 - disagreement / by_chance, np.nan)
@@ -112,38 +124,32 @@ def _differences(metric: str, used: Floats, values: NDArray[np.floating] | None)
 def fleiss_kappa_se(counts: Codes) -> float | None:
     """Standard error of Fleiss' kappa for intervals, any number of ratings for each question [2]_.
 
-    ``counts``: r_ik, shape (questions, q). None where kappa is undefined, or there are fewer than two questions.
+    ``counts``: r_ik, shape (questions, q). Questions with fewer than two ratings are dropped. None where kappa is
+    undefined, or there are fewer than two questions.
     """
-    return _linearised_se(counts, fleiss_kappa, lambda pi: pi, lambda sums: (sums.shares**2).sum())
+    return _linearised_se(counts, fleiss_kappa, lambda pi: pi)
 
 
 def gwet_ac1_se(counts: Codes) -> float | None:
     """Standard error of AC1 for intervals [2]_; as ``fleiss_kappa_se``."""
-    other = counts.shape[1] - 1
-    return _linearised_se(
-        counts, gwet_ac1, lambda pi: (1 - pi) / other, lambda sums: (sums.shares * (1 - sums.shares)).sum() / other
-    )
+    return _linearised_se(counts, gwet_ac1, lambda pi: (1 - pi) / (counts.shape[1] - 1))
 
 
 def _linearised_se(
-    counts: Codes,
-    coefficient: Callable[[RatingSums], Floats],
-    weight: Callable[[Floats], Floats],
-    chance: Callable[[RatingSums], np.float64],
+    counts: Codes, coefficient: Callable[[RatingSums], Floats], weight: Callable[[Floats], Floats]
 ) -> float | None:
-    """Gwet's variance: sum of (kappa*_i - kappa)^2 over n (n - 1), questions without any rating left out."""
-    rated = counts[counts.sum(axis=1) > 0]
+    """Gwet's variance: sum of (kappa*_i - kappa)^2 over n (n - 1)."""
+    rated = paired(counts)
     n = len(rated)
     if n < 2:
         return None
-    sums = RatingSums(columns_of_counts(rated).sum(axis=0), counts.shape[1])
+    sums = RatingSums.of_counts(rated)
     kappa = float(coefficient(sums))
     if np.isnan(kappa):
         return None
-    expected = float(chance(sums))
-    paired = rated.sum(axis=1) > 1
     expected_of = question_shares(rated) @ weight(sums.shares)
-    excess = n / float(sums.n_paired) * (question_agreement(rated) - expected * paired) / (1 - expected)
+    expected = float(sums.shares @ weight(sums.shares))
+    excess = (question_agreement(rated) - expected) / (1 - expected)
     linearised = excess - 2 * (1 - kappa) * (expected_of - expected) / (1 - expected)
     return sqrt(float(((linearised - kappa) ** 2).sum()) / (n * (n - 1)))
 

@@ -13,23 +13,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from readerstudy.statistics.bootstrap import DRAWS, Units, generator, percentile_intervals, resampled_totals
-from readerstudy.statistics.group_intervals import agreement_result
 from readerstudy.statistics.groups import ORDINAL, krippendorff_alpha
+from readerstudy.statistics.mean_agreement import agreement_result
 from readerstudy.statistics.mean_squares import MeanSquares, mean_squares
 from readerstudy.statistics.pair_tables import Codes, pair_tables
 from readerstudy.statistics.pairs import cohen_kappa
-from readerstudy.statistics.rating_sums import RatingSums, columns_of_counts, common_denominator, rating_counts
+from readerstudy.statistics.rating_sums import coincidences, common_denominator, rating_counts
 from readerstudy.statistics.results import (
     EXPECTED_AGREEMENT_IS_ONE,
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
     ONE_RATER,
+    OUTSIDE_RANGE,
     SMALL_N,
+    TOO_FEW,
     Interval,
     Result,
     undefined,
 )
+
+NOTHING_LEFT = 1e-12  # a denominator up to it counts as 0
 
 GRADES = "grades"  # the family of draws
 ICC_NAMES = ("icc1_1", "icc2_1", "icc3_1", "icc1_k", "icc2_k", "icc3_k")
@@ -73,11 +77,11 @@ def grade_agreement(
     """
     counts = rating_counts(grades, n_grades)
     whole = common_denominator(counts)
-    columns = units.sums(np.rint(columns_of_counts(counts) * whole))
-    sums = RatingSums(columns.sum(axis=0) / whole, n_grades)
-    drawn = RatingSums(resampled_totals(columns, generator(seed, panel, GRADES), draws) / whole, n_grades)
-    n, n_clusters = int(sums.n_paired), int((columns[:, 1] > 0).sum()) if units.clustered else None
-    values = {"krippendorff_alpha_ordinal": krippendorff_alpha(sums, ORDINAL)}
+    columns = units.sums(np.rint(coincidences(counts) * whole))
+    drawn = resampled_totals(columns, generator(seed, panel, GRADES), draws) / whole
+    n = int((counts.sum(axis=1) > 1).sum())
+    n_clusters = int(columns.any(axis=(1, 2)).sum()) if units.clustered else None
+    values = {"krippendorff_alpha_ordinal": krippendorff_alpha(columns.sum(axis=0) / whole, ORDINAL)}
     replicates = {"krippendorff_alpha_ordinal": krippendorff_alpha(drawn, ORDINAL)}
     if len(grades) == 2:
         tables = pair_tables(grades, n_grades, group=units.number, n_groups=units.m)[0]
@@ -104,20 +108,16 @@ def intraclass_correlations(grades: NDArray[np.floating]) -> dict[str, Result]:
     Returns
     -------
     ``icc1_1``, ``icc2_1`` (absolute agreement of single grades), ``icc3_1`` (consistency), and ``icc1_k``, ``icc2_k``,
-    ``icc3_k`` of the mean of k grades. Undefined: ``one_rater``, or ``no_variation`` among fewer than two targets or
-    where the denominator is 0.
+    ``icc3_k`` of the mean of k grades. Undefined: ``one_rater``; ``too_few``, below two targets; ``no_variation``,
+    where the denominator is not above 0; ``outside_range``, below -1.
     """
     complete = grades[~np.isnan(grades).any(axis=1)]
     n, k = complete.shape
     squares = mean_squares(complete)
     if squares is None:
-        reason = ONE_RATER if k < 2 else NO_VARIATION
+        reason = ONE_RATER if k < 2 else TOO_FEW
         return {name: undefined(reason, n=n, method="mean_squares") for name in ICC_NAMES}
-    found = {}
-    for name, (above, below) in _fractions(squares).items():
-        interval = icc2_1_interval(squares) if name == "icc2_1" else None
-        found[name] = _result(above, below, interval, n)
-    return found
+    return {name: _result(name, squares, n) for name in ICC_NAMES}
 
 
 def _fractions(ms: MeanSquares) -> dict[str, tuple[float, float]]:
@@ -134,28 +134,42 @@ def _fractions(ms: MeanSquares) -> dict[str, tuple[float, float]]:
     }
 
 
-def _result(above: float, below: float, interval: Interval | None, n: int) -> Result:
-    method = "mean_squares" if interval is None else "shrout_fleiss"
-    if below <= 0:
+def _result(name: str, squares: MeanSquares, n: int) -> Result:
+    above, below = _fractions(squares)[name]
+    method = "shrout_fleiss" if name == "icc2_1" else "mean_squares"
+    if below <= NOTHING_LEFT:
         return undefined(NO_VARIATION, n=n, method=method)
+    if above < -below * (1 + NOTHING_LEFT):
+        return undefined(OUTSIDE_RANGE, n=n, method=method)
+    interval = icc2_1_interval(squares) if name == "icc2_1" else None
     return Result(above / below, interval, n, method, (SMALL_N,) if n < FEWEST_FOR_INTERVAL else ())
 
 
 def icc2_1_interval(ms: MeanSquares) -> Interval | None:
-    """95 % limits of ``icc2_1`` after Shrout and Fleiss [3]_; None where the grades leave no residual."""
+    """95 % limits of ``icc2_1`` after Shrout and Fleiss [3]_, clipped to [-1, 1].
+
+    None where the grades leave no residual or their denominators or degrees of freedom nothing, and where the limits
+    come in the wrong order.
+    """
     from scipy.special import fdtri  # here, since every start of the program would wait for it
 
     n, k = ms.n_rows, ms.n_columns
     above, below = _fractions(ms)["icc2_1"]
-    if ms.rest <= 0 or below <= 0:
+    if ms.rest <= NOTHING_LEFT or below <= NOTHING_LEFT:
         return None
     rho, ratio = above / below, ms.columns / ms.rest
     part, other = k * rho * ratio, n * (1 + (k - 1) * rho) - k * rho
-    df = (k - 1) * (n - 1) * (part + other) ** 2 / ((n - 1) * part**2 + other**2)
+    spread = (n - 1) * part**2 + other**2
+    if spread <= NOTHING_LEFT:
+        return None
+    df = (k - 1) * (n - 1) * (part + other) ** 2 / spread
     if not df > 0:
         return None
     f_low, f_high = float(fdtri(n - 1, df, 0.975)), float(fdtri(df, n - 1, 0.975))
     judges = k * ms.columns + (k * n - k - n) * ms.rest
-    low = n * (ms.rows - f_low * ms.rest) / (f_low * judges + n * ms.rows)
-    high = n * (f_high * ms.rows - ms.rest) / (judges + n * f_high * ms.rows)
-    return low, high
+    below_low, below_high = f_low * judges + n * ms.rows, judges + n * f_high * ms.rows
+    if min(below_low, below_high) <= NOTHING_LEFT:
+        return None
+    low = n * (ms.rows - f_low * ms.rest) / below_low
+    high = n * (f_high * ms.rows - ms.rest) / below_high
+    return (max(-1.0, low), min(1.0, high)) if low <= high else None

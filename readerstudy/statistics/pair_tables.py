@@ -2,7 +2,8 @@
 
 A table is small (options by options) however many questions there are, so resampling questions is drawing tables.
 Answers are codes: 0 to q - 1 an option, negative no rating; a question counts for a pair when both rated it. Where
-failed extractions are a category of their own they have the code q, and there are q + 1 options.
+failed extractions are a category of their own they have the code q, and there are q + 1 codes; what is said of right
+and wrong options knows the q options only.
 """
 
 from __future__ import annotations
@@ -18,6 +19,11 @@ Tables = NDArray[np.int32]
 # The cells of ``outcome_tables``: on the questions that both answered, with an option.
 BOTH_RIGHT, FIRST_ONLY, SECOND_ONLY, SAME_WRONG, OTHER_WRONG = range(5)
 N_OUTCOMES = 5
+
+
+def valid_only(answers: Codes, n_valid: int) -> Codes:
+    """Without the failed extractions that are a category of their own: codes of options, negative elsewhere."""
+    return np.where(answers < n_valid, answers, -1)
 
 
 def rater_pairs(n_raters: int) -> list[tuple[int, int]]:

@@ -21,13 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.intervals import Z95, share
+from annotation.statistics.intervals import Z95, share, wilson
 from readerstudy.statistics.pair_tables import BOTH_RIGHT, FIRST_ONLY, OTHER_WRONG, SAME_WRONG, SECOND_ONLY
 from readerstudy.statistics.results import (
     CONSTANT_RATER,
     EXPECTED_AGREEMENT_IS_ONE,
+    FEW_DISAGREEMENTS,
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
+    NO_VARIATION,
+    NO_WIDTH,
     SMALL_AGREEMENT_N,
     SMALL_N,
     Interval,
@@ -40,6 +43,8 @@ Counts = NDArray[Any]
 Values = NDArray[np.float64]
 
 NO_CHANCE_LEFT = 1e-12  # 1 - pe below it counts as zero
+FEWEST_DISAGREEMENTS = 5  # below it an agreement is flagged
+WILSON, WILSON_IMAGE, LARGE_SAMPLE = "wilson", "wilson_image", "fleiss_cohen_everitt_1969"
 
 
 def percent_agreement(tables: Counts, weights: Values | None = None) -> Values:
@@ -134,6 +139,12 @@ def coefficients(agreed: Counts, rows: Counts, columns: Counts) -> dict[str, Val
     }
 
 
+def kappa_of_sums(agreed: Counts, rows: Counts, columns: Counts) -> Values:
+    """Cohen's kappa alone; arguments as for ``coefficients``."""
+    n = rows.sum(axis=-1)
+    return chance_corrected(_divided(agreed, n), _divided((rows * columns).sum(axis=-1), n**2))
+
+
 def chance_corrected(po: Values, pe: Values) -> Values:
     """(po - pe)/(1 - pe); NaN where nothing is left to chance-correct."""
     return np.where(np.abs(1 - pe) < NO_CHANCE_LEFT, np.nan, _divided(po - pe, 1 - pe))
@@ -172,28 +183,64 @@ def same_wrong_option(outcome: Counts) -> Result:
 def cohen_kappa_result(table: Counts, weights: Values | None = None) -> Result:
     """Kappa of one table with the quick interval, kappa +- z SE clipped to [-1, 1]; the bootstrap is the better one."""
     kappa, half = float(cohen_kappa(table, weights)), Z95 * float(cohen_kappa_se(table, weights))
+    if half < NO_WIDTH and table.sum() >= FEWEST_FOR_INTERVAL:
+        return result_of(kappa, table, ci95=None, method=LARGE_SAMPLE, flags=(NO_VARIATION,))
     limits = (max(-1.0, kappa - half), min(1.0, kappa + half)) if isfinite(half) else None
-    return result_of(kappa, table, ci95=limits, method="fleiss_cohen_everitt_1969")
+    return result_of(kappa, table, ci95=limits, method=LARGE_SAMPLE)
+
+
+def percent_agreement_result(table: Counts) -> Result:
+    """The share of questions on which both chose the same, with Wilson's interval, also at 0 and 1."""
+    n, agreed = int(table.sum()), int(np.trace(table))
+    if n == 0:
+        return undefined(NO_COMMON_QUESTIONS, n=0, method=WILSON)
+    limits = wilson(agreed, n) if n >= FEWEST_FOR_INTERVAL else None
+    return Result(agreed / n, limits, n, WILSON, agreement_cautions(n, agreed))
+
+
+def brennan_prediger_result(table: Counts) -> Result:
+    """The coefficient with the image of Wilson's limits: it is a straight line of the percent agreement."""
+    found, chance = percent_agreement_result(table), 1 / table.shape[-1]
+    if found.value is None:
+        return undefined(NO_COMMON_QUESTIONS, n=0, method=WILSON_IMAGE)
+    low, high = [(limit - chance) / (1 - chance) for limit in found.ci95 or (0, 0)]
+    value = (found.value - chance) / (1 - chance)
+    return Result(value, (low, high) if found.ci95 else None, found.n, WILSON_IMAGE, found.flags)
+
+
+def agreement_cautions(n: int, agreed: int) -> tuple[str, ...]:
+    """Fewer than 5 disagreements, and fewer than 30 questions."""
+    few = (FEW_DISAGREEMENTS,) if n - agreed < FEWEST_DISAGREEMENTS else ()
+    return (*few, SMALL_N) if n < SMALL_AGREEMENT_N else few
 
 
 def result_of(
-    value: float, table: Counts, *, ci95: Interval | None, method: str, flags: tuple[str, ...] = ()
+    value: float,
+    table: Counts,
+    *,
+    ci95: Interval | None,
+    method: str,
+    flags: tuple[str, ...] = (),
+    of_margins: bool = True,
 ) -> Result:
     """A coefficient of one table of counts with the cautions that the table calls for.
 
-    Below 10 questions the interval is left out, below 30 the result is flagged. A constant rater is flagged where
-    the value is defined.
+    Below 10 questions the interval is left out, and where the two agree on all questions or on none (flag
+    ``no_variation``): draws of such a table know no other. Below 30 questions and with fewer than 5 disagreements the
+    result is flagged, and one that is made ``of_margins`` beside a constant rater.
     """
-    n = int(table.sum())
+    n, agreed = int(table.sum()), int(np.trace(table))
     if n == 0:
         return undefined(NO_COMMON_QUESTIONS, n=0, method=method)
-    if n < SMALL_AGREEMENT_N:
-        flags = (*flags, SMALL_N)
     if not isfinite(value):
-        return undefined(EXPECTED_AGREEMENT_IS_ONE, n=n, method=method, flags=flags)
-    if has_constant_rater(table):
+        small = (SMALL_N,) if n < SMALL_AGREEMENT_N else ()
+        return undefined(EXPECTED_AGREEMENT_IS_ONE, n=n, method=method, flags=(*flags, *small))
+    if agreed in (0, n) and n >= FEWEST_FOR_INTERVAL:
+        ci95, flags = None, (*flags, NO_VARIATION)
+    flags = (*flags, *agreement_cautions(n, agreed))
+    if of_margins and has_constant_rater(table):
         flags = (*flags, CONSTANT_RATER)
-    return Result(float(value), ci95 if n >= FEWEST_FOR_INTERVAL else None, n, method, flags)
+    return Result(float(value), ci95 if n >= FEWEST_FOR_INTERVAL else None, n, method, tuple(dict.fromkeys(flags)))
 
 
 def has_constant_rater(table: Counts) -> bool:

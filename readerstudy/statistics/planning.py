@@ -4,12 +4,11 @@ References
 ----------
 .. [1] E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209-212.
 .. [2] R. J. Connor, Biometrics 43 (1987) 207-211.
-.. [3] S. L. Hillis, N. A. Obuchowski, K. S. Berbaum, Acad. Radiol. 18 (2011) 129-142.
+.. [3] J. L. Fleiss, J. Cohen, B. S. Everitt, Psychol. Bull. 72 (1969) 323-327.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import ceil, exp, lgamma, log, sqrt
 from statistics import NormalDist
 
@@ -102,57 +101,30 @@ def mcnemar_exact_power(p_first_only: float, p_second_only: float, n: int, alpha
     return power
 
 
-@dataclass(frozen=True)
-class ReaderPower:
-    """Standard error of the mean difference, degrees of freedom, and the power of the two-sided t test."""
+def kappa_half_width(
+    first: float, second: float, discordant: float, n: int, n_options: int, confidence: float = 0.95
+) -> tuple[float, float] | None:
+    """Cohen's kappa of two raters, and half the width of its interval [3]_ on n questions.
 
-    se: float
-    df: float
-    power: float
-
-
-def reader_vs_model_power(
-    *,
-    var_reader: float,
-    var_case: float,
-    var_reader_case: float,
-    readers: int,
-    cases: int,
-    delta: float,
-    alpha: float = ALPHA,
-) -> ReaderPower:
-    """Power to tell a model from the mean of the readers, both taken as random [3]_.
+    Where both are wrong they err evenly, and the options are keys equally often; then expected agreement is one over
+    the number of options, and the error is sqrt(po (1 - po) / n) / (1 - pe).
 
     Parameters
     ----------
-    var_reader, var_case, var_reader_case : float
-        Variance components of the differences model minus reader: between readers, between questions, the rest.
-    readers, cases : int
-        J of at least 2, K of at least 1.
-    delta : float
-        The true difference.
+    first, second : float
+        Accuracies of the two.
+    discordant : float
+        Share of questions on which they are not both right or both wrong.
 
-    Raises ValueError for fewer readers, and where nothing varies at all. Where readers do not differ in any way the
-    degrees of freedom are infinite.
+    None where no two raters of these accuracies can differ on so many questions, or so few.
     """
-    if readers < 2 or cases < 1:
-        raise ValueError("a population of readers is judged from two readers or more, and a case or more")
-    if var_reader + var_case + var_reader_case <= 0:
-        raise ValueError("nothing varies: there is nothing to plan for")
-    from scipy.special import nctdtr, stdtrit  # here, since every start of the program would wait for it
-
-    se = sqrt(var_reader / readers + var_case / cases + var_reader_case / (readers * cases))
-    ms_reader = cases * var_reader + var_reader_case
-    ms_case_over_error = readers * var_case
-    df = (ms_reader + ms_case_over_error) ** 2 / (ms_reader**2 / (readers - 1)) if ms_reader > 0 else float("inf")
-    shift = delta / se
-    if df == float("inf"):
-        normal = NormalDist()
-        critical = normal.inv_cdf(1 - alpha / 2)
-        return ReaderPower(se, df, normal.cdf(shift - critical) + normal.cdf(-shift - critical))
-    critical = float(stdtrit(df, 1 - alpha / 2))
-    power = 1 - float(nctdtr(df, shift, critical)) + float(nctdtr(df, shift, -critical))
-    return ReaderPower(se, df, power)
+    both_right, both_wrong = (first + second - discordant) / 2, 1 - (first + second + discordant) / 2
+    if n < 1 or discordant < abs(first - second) - 1e-12 or min(both_right, both_wrong) < -1e-12:
+        return None
+    chance = 1 / n_options
+    agreed = min(1.0, max(0.0, both_right) + max(0.0, both_wrong) / (n_options - 1))
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    return (agreed - chance) / (1 - chance), z * sqrt(agreed * (1 - agreed) / n) / (1 - chance)
 
 
 def questions_rounded(n: float) -> int | None:

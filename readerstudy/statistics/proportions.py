@@ -11,6 +11,7 @@ References
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import isfinite
@@ -28,6 +29,7 @@ from annotation.statistics.intervals import (
     weighted_share,
 )
 from readerstudy.statistics.results import (
+    CLUSTERS_IGNORED,
     SMALL_N,
     STRATUM_TOO_SMALL,
     ZERO_TRIALS,
@@ -41,6 +43,7 @@ Correct = NDArray[np.integer]
 Codes = NDArray[np.integer]
 
 TASK_MEAN = "task_mean_wilson"
+FEWEST_OF_TASK = 5  # questions of a task, for an interval of the mean of tasks
 
 
 class ShareInterval(Enum):
@@ -103,14 +106,37 @@ def clustered_accuracy(correct: Correct, cluster: Codes) -> ClusteredAccuracy:
     counted = correct >= 0
     of_question = np.unique(cluster[counted], return_inverse=True)[1]
     trials = np.bincount(of_question)
-    found = clustered_counts(np.bincount(of_question[correct[counted] == 1], minlength=trials.size), trials)
+    return clustered_proportion(np.bincount(of_question[correct[counted] == 1], minlength=trials.size), trials)
+
+
+def clustered_proportion(successes: NDArray[np.integer], trials: NDArray[np.integer]) -> ClusteredAccuracy:
+    """The same from the counts of each cluster, shape (clusters,)."""
+    found = clustered_counts(successes, trials)
     if found is None:
         return ClusteredAccuracy(undefined(ZERO_TRIALS, n=0, method="cluster_t"), None, None, 0)
     error = found.standard_error if isfinite(found.standard_error) else None
     return ClusteredAccuracy(_flagged(from_estimate(found.estimate)), error, found.design_effect, found.n_clusters)
 
 
-def accuracy_bank_mix(correct: Correct, stratum: Codes, sizes: NDArray[np.integer]) -> Result:
+@dataclass(frozen=True)
+class BankMixAccuracy:
+    """Accuracy weighted to the bank. ``n_effective`` is None where it is undefined or all of the bank was seen."""
+
+    accuracy: Result
+    n_effective: float | None
+    merged_tasks: tuple[str, ...]  # whose difficulties are taken as one
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            **self.accuracy.as_json(),
+            "n_effective": self.n_effective,
+            "merged_tasks": list(self.merged_tasks),
+        }
+
+
+def accuracy_bank_mix(
+    correct: Correct, stratum: Codes, sizes: NDArray[np.integer], tasks: Sequence[str], *, clustered: bool = False
+) -> BankMixAccuracy:
     """Accuracy in the mix of the bank: the strata of the draw weighted by their size in the bank.
 
     Parameters
@@ -118,17 +144,25 @@ def accuracy_bank_mix(correct: Correct, stratum: Codes, sizes: NDArray[np.intege
     correct, stratum : int arrays, shape (questions,)
         ``stratum`` counts from 0.
     sizes : int array, shape (strata,)
-        Questions of each stratum in the bank. Undefined where fewer than two of one of them count.
+        Questions of each stratum in the bank.
+    tasks : sequence of str, length strata
+        Where fewer than two questions of a stratum count, the strata of its task are taken as one. Undefined where
+        fewer than two of them count together.
+    clustered : bool
+        Whether questions share patients or exams: the interval does not allow for that, and is flagged.
     """
     k, n = _counts(correct, stratum, len(sizes))
     strata = {
-        str(row): StratumCount(size, looked, right)
-        for row, (size, looked, right) in enumerate(zip(sizes.tolist(), n.tolist(), k.tolist(), strict=True))
+        str(row): StratumCount(*of_stratum)
+        for row, of_stratum in enumerate(zip(sizes.tolist(), n.tolist(), k.tolist(), tasks, strict=True))
     }
-    return _flagged(from_estimate(bank_mix_share(strata)))
+    found = bank_mix_share(strata)
+    return BankMixAccuracy(
+        _flagged(from_estimate(found.estimate), clustered=clustered), found.n_effective, found.merged_tasks
+    )
 
 
-def accuracy_task_mean(correct: Correct, task: Codes, n_tasks: int) -> Result:
+def accuracy_task_mean(correct: Correct, task: Codes, n_tasks: int, *, clustered: bool = False) -> Result:
     """Plain mean of the accuracies of the tasks of a study, whatever their numbers of questions.
 
     Parameters
@@ -136,16 +170,17 @@ def accuracy_task_mean(correct: Correct, task: Codes, n_tasks: int) -> Result:
     correct, task : int arrays, shape (questions,)
         ``task`` counts from 0 to ``n_tasks`` - 1.
 
-    Undefined where no question of a task counts. The interval is Wilson's with the effective number of questions of a
-    weighted share; with one question of a task there is none, flag ``stratum_too_small``.
+    Undefined where no question of a task counts. The interval is that of ``weighted_share``; with fewer than five
+    questions of a task there is none, flag ``stratum_too_small``. ``clustered`` as above.
     """
     k, n = _counts(correct, task, n_tasks)
+    total = int(n.sum())
     if n_tasks == 0 or not n.all():
-        return undefined(ZERO_TRIALS, n=int(n.sum()), method=TASK_MEAN)
-    if n.min() < 2:
-        return _flagged(Result(float((k / n).mean()), None, int(n.sum()), TASK_MEAN, (STRATUM_TOO_SMALL,)))
-    p, interval = weighted_share(np.full(n_tasks, 1 / n_tasks), k, n, np.ones(n_tasks))
-    return _flagged(Result(p, interval, int(n.sum()), TASK_MEAN))
+        return undefined(ZERO_TRIALS, n=total, method=TASK_MEAN)
+    if n.min() < FEWEST_OF_TASK:
+        return _flagged(Result(float((k / n).mean()), None, total, TASK_MEAN, (STRATUM_TOO_SMALL,)))
+    p, interval, _n_effective = weighted_share(np.full(n_tasks, 1 / n_tasks), k, n, 1 / (n - 1))
+    return _flagged(Result(p, interval, total, TASK_MEAN), clustered=clustered)
 
 
 def _counts(correct: Correct, group: Codes, n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -155,5 +190,6 @@ def _counts(correct: Correct, group: Codes, n_groups: int) -> tuple[NDArray[np.i
     return np.bincount(group[correct == 1], minlength=n_groups), n
 
 
-def _flagged(result: Result) -> Result:
-    return replace(result, flags=(*result.flags, SMALL_N)) if 0 < result.n < FEWEST_TRIALS else result
+def _flagged(result: Result, *, clustered: bool = False) -> Result:
+    few = (SMALL_N,) if 0 < result.n < FEWEST_TRIALS else ()
+    return replace(result, flags=(*result.flags, *few, *((CLUSTERS_IGNORED,) if clustered and result.ci95 else ())))

@@ -2,13 +2,16 @@
 
 Percent agreement, Fleiss' kappa, AC1, Conger's kappa and Krippendorff's alpha are functions of a few sums over
 questions. So one array, a row for each question, serves all of them, on the data and on every draw of the bootstrap.
+Questions with fewer than two ratings are dropped first and enter nothing, margins neither.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import lcm
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,16 +30,25 @@ def rating_counts(answers: Codes, n_options: int) -> NDArray[np.int64]:
     return np.stack([(answers == option).sum(axis=0) for option in range(n_options)], axis=1)
 
 
+def paired(counts: Codes) -> Codes:
+    """The questions with two ratings or more, of r_ik, shape (questions, q)."""
+    return np.asarray(counts[counts.sum(axis=1) > 1])
+
+
 def question_agreement(counts: Codes) -> Floats:
     """pa_i: of the ordered pairs of ratings of a question, the share that agree; 0 below two ratings."""
     r = counts.sum(axis=1)
-    agreeing = (counts * (counts - 1)).sum(axis=1)
-    return np.asarray(agreeing / np.maximum(r * (r - 1), 1))
+    return np.asarray(_agreeing(counts) / np.maximum(r * (r - 1), 1))
 
 
 def question_shares(counts: Codes) -> Floats:
     """r_ik / r_i, shape (questions, q); 0 without ratings."""
     return np.asarray(counts / np.maximum(counts.sum(axis=1, keepdims=True), 1))
+
+
+def _agreeing(counts: Codes) -> Codes:
+    """Ordered pairs of ratings of a question that agree."""
+    return np.asarray((counts * (counts - 1)).sum(axis=1))
 
 
 def coincidences(counts: Codes) -> Floats:
@@ -50,79 +62,88 @@ def coincidences(counts: Codes) -> Floats:
 
 
 def common_denominator(counts: Codes) -> int:
-    """A number that makes whole numbers of all columns: these add up exactly, in any order and on any processor."""
-    of_question = np.unique(counts.sum(axis=1)).tolist()
-    return lcm(*(r * (r - 1) for r in of_question if r > 1))
+    """A number that makes all coincidences whole: these add up exactly, in any order and on any processor."""
+    return lcm(*(r - 1 for r in np.unique(counts.sum(axis=1)).tolist() if r > 1))
 
 
-def columns_of_counts(counts: Codes) -> Floats:
-    """What each question adds, shape (questions, 3 + q + q*q): see ``RatingSums``; nothing about single raters."""
-    n, q = counts.shape
+def columns_by_size(counts: Codes) -> dict[int, NDArray[np.int64]]:
+    """Of each number of ratings r from 2 on that a question has: what its questions add, shape (2 + q, questions).
+
+    One, the ordered pairs of ratings that agree, and r_ik; 0 for questions with another number of ratings. All whole.
+    Without such a question two ratings, all 0.
+    """
     r = counts.sum(axis=1)
-    whole = np.stack([r > 0, r > 1, question_agreement(counts)], axis=1)
-    return np.concatenate([whole, question_shares(counts), coincidences(counts).reshape(n, q * q)], axis=1)
+    rows = np.concatenate([np.ones((1, len(r)), dtype=np.int64), _agreeing(counts)[np.newaxis], counts.T])
+    sizes = [size for size in np.unique(r).tolist() if size > 1] or [2]
+    return {size: rows * (r == size) for size in sizes}
 
 
-def columns_of(answers: Codes, n_options: int) -> Floats:
-    """What each question adds, shape (questions, 3 + q + q*q + raters*q), with the answers of each rater last."""
-    counts = columns_of_counts(rating_counts(answers, n_options))
-    return np.concatenate([counts, columns_of_raters(answers, n_options)], axis=1)
-
-
-def columns_of_raters(answers: Codes, n_options: int) -> NDArray[np.int64]:
-    """The last columns alone, shape (questions, raters*q): 1 where the rater chose the option."""
-    chosen = answers.T[:, :, np.newaxis] == np.arange(n_options)
-    columns: NDArray[np.int64] = chosen.reshape(answers.shape[1], len(answers) * n_options).astype(np.int64)
-    return columns
+def columns_of_raters(answers: Codes, n_options: int) -> NDArray[np.bool_]:
+    """Whether the rater chose the option, shape (raters*q, questions)."""
+    chosen: NDArray[np.bool_] = answers[:, np.newaxis, :] == np.arange(n_options)[:, np.newaxis]
+    return chosen.reshape(len(answers) * n_options, answers.shape[1])
 
 
 @dataclass(frozen=True)
 class RatingSums:
-    """Sums over questions (or over a draw of them); every property has the leading axes of ``totals``.
+    """Sums over the questions with two ratings or more, or over a draw of them.
 
     Parameters
     ----------
-    totals : float array, shape (..., columns)
-        Sums of the rows of ``columns_of`` or ``columns_of_counts``.
-    n_options : int
-        q.
+    by_size : array, shape (..., 2 + q), of each number of ratings
+        Sums of ``columns_by_size``.
+    by_rater : array, shape (..., raters, q)
+        How often each rater chose each option on these questions.
     """
 
-    totals: Floats
-    n_options: int
+    by_size: Mapping[int, NDArray[Any]]
+    by_rater: NDArray[Any]
+
+    @classmethod
+    def of(cls, answers: Codes, n_options: int) -> RatingSums:
+        """Of the data: codes of options, shape (raters, questions), negative: no rating."""
+        counts = rating_counts(answers, n_options)
+        chosen = columns_of_raters(answers, n_options)[:, counts.sum(axis=1) > 1].sum(axis=1)
+        return cls.of_counts(counts, chosen.reshape(len(answers), n_options))
+
+    @classmethod
+    def of_counts(cls, counts: Codes, by_rater: Codes | None = None) -> RatingSums:
+        """Of r_ik, shape (questions, q); nothing about single raters is known without ``by_rater``."""
+        nobody = np.zeros((0, counts.shape[1]), dtype=np.int64)
+        sums = {size: columns.sum(axis=1) for size, columns in columns_by_size(counts).items()}
+        return cls(sums, nobody if by_rater is None else by_rater)
 
     @property
-    def n_rated(self) -> Floats:
-        """Questions with a rating."""
-        return self.totals[..., 0]
+    def n_options(self) -> int:
+        return int(self.by_rater.shape[-1])
 
-    @property
+    @cached_property
     def n_paired(self) -> Floats:
-        """Questions with two ratings or more."""
-        return self.totals[..., 1]
+        """Questions."""
+        return self._total(lambda _r, sums: sums[..., 0])
 
     @cached_property
     def agreement(self) -> Floats:
-        """pa, over questions with two ratings or more; NaN without any."""
-        return _share(self.totals[..., 2], self.n_paired)
+        """pa, the mean of pa_i; NaN without a question."""
+        return _share(self._total(lambda r, sums: sums[..., 1] / (r * (r - 1))), self.n_paired)
 
     @cached_property
     def shares(self) -> Floats:
-        """pi_k, the mean share of each option over questions with a rating, shape (..., q)."""
-        return _share(self.totals[..., 3 : 3 + self.n_options], self.n_rated[..., np.newaxis])
+        """pi_k, the mean share of each option, shape (..., q)."""
+        return _share(self._total(lambda r, sums: sums[..., 2:] / r), self.n_paired[..., np.newaxis])
 
     @cached_property
-    def coincidences(self) -> Floats:
-        """Krippendorff's matrix, shape (..., q, q)."""
-        q, start = self.n_options, 3 + self.n_options
-        part = self.totals[..., start : start + q * q]
-        return part.reshape(*part.shape[:-1], q, q)
+    def matched(self) -> Floats:
+        """Of Krippendorff's coincidences those of the same option."""
+        return self._total(lambda r, sums: sums[..., 1] / (r - 1))
 
     @cached_property
-    def by_rater(self) -> Floats:
-        """How often each rater chose each option, shape (..., raters, q)."""
-        part = self.totals[..., 3 + self.n_options + self.n_options**2 :]
-        return part.reshape(*part.shape[:-1], part.shape[-1] // self.n_options, self.n_options)
+    def used(self) -> Floats:
+        """n_k, how often each option was chosen, shape (..., q)."""
+        return self._total(lambda _r, sums: sums[..., 2:])
+
+    def _total(self, of_size: Callable[[int, NDArray[Any]], NDArray[Any]]) -> Floats:
+        return np.asarray(sum(of_size(r, sums) for r, sums in self.by_size.items()), dtype=np.float64)
 
 
 def _share(part: Floats, whole: Floats) -> Floats:

@@ -6,20 +6,40 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from annotation.statistics.estimate import FEW_CLUSTERS, NO_VARIATION, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS, Estimate
+from annotation.statistics.estimate import (
+    FEW_CLUSTERS,
+    NO_VARIATION,
+    SMALL_N,
+    STRATA_MERGED,
+    STRATUM_TOO_SMALL,
+    ZERO_TRIALS,
+    Estimate,
+)
 
 __all__ = [
+    "ANSWERS_MISSING",
+    "CENSORED",
+    "CLUSTERS_IGNORED",
     "CONSTANT_RATER",
     "EXPECTED_AGREEMENT_IS_ONE",
     "FEWEST_FOR_INTERVAL",
     "FEW_CLUSTERS",
+    "FEW_DISAGREEMENTS",
     "FEW_READERS",
+    "INCONSISTENT_ASSUMPTIONS",
     "NO_COMMON_QUESTIONS",
     "NO_VARIATION",
+    "NO_WIDTH",
     "ONE_RATER",
+    "OUTSIDE_RANGE",
+    "POST_HOC",
+    "QUESTIONS_DROPPED",
+    "READERS_DROPPED",
     "SMALL_AGREEMENT_N",
     "SMALL_N",
+    "STRATA_MERGED",
     "STRATUM_TOO_SMALL",
+    "TOO_FEW",
     "UNSTABLE_BOOTSTRAP",
     "ZERO_TRIALS",
     "Interval",
@@ -32,13 +52,24 @@ __all__ = [
 NO_COMMON_QUESTIONS = "no_common_questions"
 EXPECTED_AGREEMENT_IS_ONE = "expected_agreement_is_one"
 ONE_RATER = "one_rater"
-# Cautions that leave the value as it is, beside SMALL_N and FEW_CLUSTERS.
+TOO_FEW = "too_few"  # n below what the statistic needs
+OUTSIDE_RANGE = "outside_range"
+CENSORED = "censored"
+INCONSISTENT_ASSUMPTIONS = "inconsistent_assumptions"
+# Cautions that leave the value as it is, beside SMALL_N, FEW_CLUSTERS and STRATA_MERGED.
 CONSTANT_RATER = "constant_rater"
 UNSTABLE_BOOTSTRAP = "unstable_bootstrap"
 FEW_READERS = "few_readers"
+FEW_DISAGREEMENTS = "few_disagreements"  # of an agreement: fewer than 5 of the n questions
+READERS_DROPPED = "readers_dropped"
+QUESTIONS_DROPPED = "questions_dropped"
+ANSWERS_MISSING = "answers_missing"
+CLUSTERS_IGNORED = "clusters_ignored"  # takes questions of one patient or exam as independent
+POST_HOC = "post_hoc"  # what no frozen plan named before unblinding
 
 SMALL_AGREEMENT_N = 30  # below it the intervals of kappa cover less than they say: flagged
 FEWEST_FOR_INTERVAL = 10  # below it an agreement has no interval
+NO_WIDTH = 1e-12  # an interval narrower than this would say that nothing is uncertain: it is left out
 
 Interval = tuple[float, float]
 

@@ -1,7 +1,8 @@
 """Times per question: quartiles, geometric means, what varies between readers and questions, learning and fatigue.
 
 Times are positive seconds of answered and declined questions (``active_ms`` / 1000); who may enter is decided before.
-Logarithms are natural; nothing is trimmed unless it is said.
+A censored time ended at a limit, and is at least that long: it stands in the order at the limit, and what needs its
+exact length is computed over the others. Logarithms are natural; nothing is trimmed unless it is said.
 
 References
 ----------
@@ -12,46 +13,69 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, expm1, sqrt
+from math import ceil, exp, expm1, sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.intervals import share
 from readerstudy.statistics.mean_squares import mean_squares
-from readerstudy.statistics.results import NO_VARIATION, ZERO_TRIALS, Interval, Result, from_estimate, undefined
+from readerstudy.statistics.results import (
+    CENSORED,
+    NO_VARIATION,
+    TOO_FEW,
+    ZERO_TRIALS,
+    Interval,
+    Result,
+    from_estimate,
+    undefined,
+)
+
+FEWEST_FOR_SLOPE = 10  # times
 
 Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Quartiles:
-    """Of n times, in their unit; ``n_censored`` of them stand at the limit of time."""
+    """Of n times, in their unit; None where a censored time stands at or before it."""
 
-    q1: float
-    median: float
-    q3: float
+    q1: float | None
+    median: float | None
+    q3: float | None
     n: int
-    n_censored: int = 0
+    n_censored: int
 
 
-def quartiles(seconds: Floats, n_censored: int = 0) -> Quartiles | None:
-    """Quartiles of type 7 [1]_, linear between order statistics; None without times."""
-    if not len(seconds):
+def quartiles(seconds: Floats, censored: Mask | None = None) -> Quartiles | None:
+    """Quartiles of type 7 [1]_, linear between order statistics; None without times.
+
+    ``seconds``, ``censored``: shape (n,). A censored time stands after equal uncensored ones. A quartile is known where
+    no time up to the last one that it is made from is censored.
+    """
+    n = len(seconds)
+    if not n:
         return None
-    q1, median, q3 = np.percentile(seconds, [25, 50, 75]).tolist()
-    return Quartiles(q1, median, q3, len(seconds), n_censored)
+    censored = np.zeros(n, dtype=np.bool_) if censored is None else censored
+    in_order = censored[np.lexsort((censored, seconds))]
+    n_known = int(np.argmax(in_order)) if in_order.any() else n  # times before the first censored one
+    values = np.percentile(seconds, [25, 50, 75]).tolist()
+    q1, median, q3 = (
+        value if ceil((n - 1) * at) < n_known else None for value, at in zip(values, (0.25, 0.5, 0.75), strict=True)
+    )
+    return Quartiles(q1, median, q3, n, int(censored.sum()))
 
 
-def geometric_mean(seconds: Floats) -> Result:
+def geometric_mean(seconds: Floats, n_censored: int = 0) -> Result:
     """exp of the mean log, with the t interval of that mean. Undefined without times; no interval for a single one.
 
-    Raises ValueError for a time that is not above 0.
+    Undefined, ``censored``, where one of the times is. Raises ValueError for a time that is not above 0.
     """
     logs = logarithms(seconds)
     n = len(logs)
-    if n == 0:
-        return undefined(ZERO_TRIALS, n=0, method="t_on_logs")
+    if n == 0 or n_censored:
+        return undefined(CENSORED if n else ZERO_TRIALS, n=n, method="t_on_logs")
     mean = float(logs.mean())
     if n == 1:
         return Result(exp(mean), None, n, "t_on_logs")
@@ -99,19 +123,36 @@ def log_time_variance_components(seconds: Floats) -> VarianceComponents | None:
     )
 
 
-def log_slope_per_position(seconds: Floats, position: NDArray[np.integer]) -> Result:
+def log_slope_per_position(seconds: Floats, position: NDArray[np.integer], n_censored: int = 0) -> Result:
     """Slope of log seconds on the position at which a question was shown, by least squares, with its t interval.
 
-    Shapes (n,). Undefined, ``no_variation``, below three times or where all have one position.
+    Shapes (n,), without the ``n_censored`` censored times. Undefined, ``too_few``, below ten times; ``censored`` where
+    more than a tenth of all was; ``no_variation`` where all have one position.
     """
     logs, place = logarithms(seconds), position - position.mean() if len(position) else position.astype(float)
     n, spread = len(logs), float(place @ place)
-    if n < 3 or spread == 0:
-        return undefined(NO_VARIATION, n=n, method="least_squares_t")
+    reason = _why_no_slope(n, n_censored) or (NO_VARIATION if spread == 0 else None)
+    if reason:
+        return undefined(reason, n=n, method="least_squares_t")
     slope = float(place @ logs) / spread
     rest = logs - logs.mean() - slope * place
     half = _t(n - 2) * sqrt(float(rest @ rest) / (n - 2) / spread)
-    return Result(slope, (slope - half, slope + half), n, "least_squares_t")
+    return Result(slope, (slope - half, slope + half), n, "least_squares_t", censored_flag(n_censored))
+
+
+def is_too_censored(n: int, n_censored: int) -> bool:
+    """Whether more than a tenth of the times are censored: the other n then no longer stand for all."""
+    return 10 * n_censored > n + n_censored
+
+
+def censored_flag(n_censored: int) -> tuple[str, ...]:
+    return (CENSORED,) if n_censored else ()
+
+
+def _why_no_slope(n: int, n_censored: int) -> str | None:
+    if n < FEWEST_FOR_SLOPE:
+        return TOO_FEW
+    return CENSORED if is_too_censored(n, n_censored) else None
 
 
 def percent_per_ten(slope: Result) -> Result:
@@ -133,19 +174,19 @@ class AdjustedSlope:
     df: int
 
 
-def pooled_log_slope_adjusted(seconds: Floats, position: NDArray[np.number]) -> AdjustedSlope:
+def pooled_log_slope_adjusted(seconds: Floats, position: NDArray[np.number], n_censored: int = 0) -> AdjustedSlope:
     """Slope of log seconds on position with reader and question as fixed factors, over all readers.
 
     Parameters
     ----------
     seconds, position : array, shape (readers, questions)
-        NaN in ``seconds``: no time.
+        NaN in ``seconds``: no time, or one of the ``n_censored`` censored ones.
 
     Returns
     -------
     The coefficient of position of the ordinary regression of log seconds on reader, question and position. Questions
-    are taken out by their means, which is the same and needs no column for each of them. Undefined, ``no_variation``,
-    where position says nothing beyond reader and question or no degree of freedom is left.
+    are taken out by their means, which is the same and needs no column for each of them. Undefined as the slope of one
+    reader, and ``no_variation`` where position says nothing beyond reader and question or no degree of freedom is left.
     """
     reader, question = np.nonzero(~np.isnan(seconds))
     n, readers = len(reader), len(seconds)
@@ -158,24 +199,31 @@ def pooled_log_slope_adjusted(seconds: Floats, position: NDArray[np.number]) -> 
     df = n - n_questions - rank - 1
     place, target = _residual(place, others), _residual(target, others)
     spread = float(place @ place)
-    if df < 1 or spread < 1e-9:
-        return AdjustedSlope(undefined(NO_VARIATION, n=n, method="least_squares_t"), None, max(df, 0))
+    reason = _why_no_slope(n, n_censored) or (NO_VARIATION if df < 1 or spread < 1e-9 else None)
+    if reason:
+        return AdjustedSlope(undefined(reason, n=n, method="least_squares_t"), None, max(df, 0))
     slope = float(place @ target) / spread
     rest = target - slope * place
     se = sqrt(float(rest @ rest) / df / spread)
     half = _t(df) * se
-    return AdjustedSlope(Result(slope, (slope - half, slope + half), n, "least_squares_t"), se, df)
+    found = Result(slope, (slope - half, slope + half), n, "least_squares_t", censored_flag(n_censored))
+    return AdjustedSlope(found, se, df)
 
 
-def spearman_time_vs_position(seconds: Floats, position: NDArray[np.integer]) -> Result:
-    """Rank correlation of times and positions, ties at their mean rank; undefined where either does not vary."""
+def spearman_time_vs_position(seconds: Floats, position: NDArray[np.integer], n_censored: int = 0) -> Result:
+    """Rank correlation of times and positions, ties at their mean rank; undefined where either does not vary.
+
+    Without the ``n_censored`` censored times; undefined where they are more than a tenth of all.
+    """
     n = len(seconds)
+    if is_too_censored(n, n_censored):
+        return undefined(CENSORED, n=n, method="spearman")
     first, second = _ranks(seconds), _ranks(position)
     first, second = first - first.mean() if n else first, second - second.mean() if n else second
     below = sqrt(float(first @ first) * float(second @ second))
     if below == 0:
         return undefined(NO_VARIATION, n=n, method="spearman")
-    return Result(float(first @ second) / below, None, n, "spearman")
+    return Result(float(first @ second) / below, None, n, "spearman", censored_flag(n_censored))
 
 
 @dataclass(frozen=True)

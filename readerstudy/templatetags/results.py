@@ -6,7 +6,7 @@ three.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -15,10 +15,12 @@ from django.template import Context
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
+from annotation.figures.words import short
 from annotation.templatetags.estimates import percent
-from readerstudy.results import wording
-from readerstudy.results.names import short
+from readerstudy.figures.legends import figure_legend
+from readerstudy.results import inferences, wording
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
+from readerstudy.results.tables import OtherLines, Planned, other_lines
 from readerstudy.results.way import inside
 
 register = template.Library()
@@ -34,6 +36,18 @@ def results_url(context: Context, page: str, *more: Any) -> str:
 
 
 register.filter("short", short)
+
+
+@register.simple_tag
+def why_narrower() -> str:
+    """Why an interval for two random factors need not be the widest."""
+    return inferences.WHY_NARROWER
+
+
+@register.simple_tag
+def legend(name: str, result: Json) -> str:
+    """What stands under a figure."""
+    return figure_legend(name, result)
 
 
 @register.filter
@@ -135,9 +149,50 @@ def coefficient(name: str) -> str:
 
 
 @register.filter
+def measure(name: str) -> str:
+    """Of how much two raters agree, in words."""
+    return wording.measure(name)
+
+
+@register.filter
 def rule(method: str) -> str:
     """How an interval or a value was made."""
     return wording.method(method)
+
+
+@register.filter
+def own_rule(planned: Iterable[Planned]) -> str:
+    """How the intervals of each reader alone were made."""
+    return wording.methods(one.by_reader[0]["method"] for one in planned)
+
+
+@register.filter
+def plan_kind(result: Json) -> str:
+    return wording.plan_kind(result)
+
+
+@register.filter
+def came(model: Json) -> str:
+    """When a post hoc model came in."""
+    return wording.came(model)
+
+
+@register.filter
+def counted(found: Json) -> str:
+    """Readers, questions and answers of a multi-reader analysis, and what is left out."""
+    return inferences.counted(found)
+
+
+@register.filter
+def planned_line(found: Json) -> inferences.Line:
+    """The planned inference of a mean of readers, or of a model minus it."""
+    return inferences.planned_line(found)
+
+
+@register.filter
+def beside_planned(rows: Sequence[Planned]) -> OtherLines:
+    """The other inferences and the sensitivity lines of these models."""
+    return other_lines(rows)
 
 
 @register.filter

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from annotation.decorators import AuthenticatedRequest
 from readerstudy.models import ReaderStudy
@@ -25,10 +26,8 @@ class Question:
     reader: str = ""  # whose page that is, where it is one of a reader
 
 
-def is_confirmed(request: AuthenticatedRequest) -> bool:
-    return request.POST.get("confirmed") == "yes"
-
-
 def ask(request: AuthenticatedRequest, study: ReaderStudy, question: Question) -> HttpResponse:
-    context = {"study": study, "question": question, "address": request.path}
+    back = reverse(question.back, args=[study.slug, question.reader] if question.reader else [study.slug])
+    context = {"study": study, "question": question, "address": request.path, "back": back}
+    context |= {"is_danger": question.is_danger}
     return render(request, "readerstudy/design/confirm.html", context, status=409)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.paginator import Paginator
@@ -12,14 +13,17 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.models import Revision
+from annotation.permissions import is_coordinator
+from annotation.questionbank.known import keys_of_questions
 from readerstudy.design.choosing import Choice, Wanted, preview_choice, store_choice
 from readerstudy.design.drawing import effect_by_task
 from readerstudy.design.drawn import cells_of
 from readerstudy.design.forecast import RANDOM_CASES, forecast, rare_in_random
 from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.poolcounts import PoolCell, pool_cells
+from readerstudy.design.rules import read_analysis
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
@@ -53,7 +57,7 @@ def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         form = form_of(request.POST if request.method == "POST" else None)
     context: dict[str, Any] = {"form": form}
     if form.names_a_choice:
-        context |= _preview(study, form, _wanted(form))
+        context |= _preview(request, study, form, _wanted(form))
     return _page(request, study, context, status=422 if form.errors else 200)
 
 
@@ -62,41 +66,57 @@ def _wanted(form: CasesForm) -> Wanted:
     return Wanted(
         seed=asked["seed"],
         request=form.request(),
-        numbers=tuple(asked["numbers"]) if form.is_list else (),
+        names=tuple(asked["numbers"]) if form.is_list else (),
         practice=tuple(asked["practice_numbers"]) if form.is_list else (),
         accepted_because=asked["accepted_because"],
     )
 
 
-def _preview(study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, Any]:
+def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, Any]:
     try:
         choice = preview_choice(study, wanted)
     except StudyRefused as refusal:
         if str(refusal) not in form.non_field_errors():
             form.add_error(None, str(refusal))
         return {}
+    looked_at = _looked_at(request, study, choice)
     return {
         "choice": choice,
-        "looked_at": _looked_at(study, choice),
+        "looked_at": looked_at,
+        "shows_own_ids": is_coordinator(request.user),
         "n_looked_at": LOOKED_AT,
         "effect": effect_by_task(choice.cells),
-        "forecast": forecast(choice.cells_of_set(0), study.n_readers // len(choice.sets), form.assumptions()),
+        "forecast": forecast(
+            choice.cells_of_set(0), sets=choice.sets, n_readers=study.n_readers, plan=read_analysis(study.analysis)
+        ),
         "set_sizes": [len(one) for one in choice.sets],
     }
 
 
-def _looked_at(study: ReaderStudy, choice: Choice) -> list[tuple[Block, int, Revision, Hint | None]]:
+def _looked_at(
+    request: AuthenticatedRequest, study: ReaderStudy, choice: Choice
+) -> list[tuple[Block, int, Revision, Hint | None, str]]:
     """The first cases of the main block and the whole practice block, with the numbers that they get."""
     blocks = ((Block.MAIN, choice.main[:LOOKED_AT]), (Block.PRACTICE, choice.practice))
     places = [(block, number, one.revision_id) for block, cases in blocks for number, one in enumerate(cases, 1)]
     found = Revision.objects.select_related("question").in_bulk([pk for _block, _number, pk in places])
     hints = hints_in(study, found.values())
-    return [(block, number, found[pk], hints.get(pk)) for block, number, pk in places]
+    own_ids = _own_ids(request, study, found.values())
+    return [(block, number, found[pk], hints.get(pk), own_ids.get(pk, "")) for block, number, pk in places]
+
+
+def _own_ids(request: AuthenticatedRequest, study: ReaderStudy, revisions: Iterable[Revision]) -> dict[int, str]:
+    """The ids of the imported file, by id of the revision: for coordinators of the site alone."""
+    if not is_coordinator(request.user):
+        return {}
+    question_of = {revision.pk: revision.question_id for revision in revisions}
+    keys = keys_of_questions(study.bank_id, set(question_of.values()))
+    return {pk: keys.get(question, "") for pk, question in question_of.items()}
 
 
 def _page(request: AuthenticatedRequest, study: ReaderStudy, context: dict[str, Any], status: int) -> HttpResponse:
     """The whole page, or for HTMX the preview alone."""
-    is_fragment = bool(request.headers.get("HX-Request")) and not request.headers.get("HX-History-Restore-Request")
+    is_fragment = asks_for_part(request)
     context |= step_context(request, study, "study-cases", is_fragment=is_fragment)
     if is_fragment:
         return render(request, "readerstudy/design/_cases_preview.html", context)  # HTMX shows nothing of a 422
@@ -112,9 +132,11 @@ def _stored(request: AuthenticatedRequest, study: ReaderStudy) -> dict[str, Any]
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     hints = hints_in(study, [case.revision for case in page]) if may_coordinate_study(request.user, study) else {}
     cells = cells_of(study.draw)
+    own_ids = _own_ids(request, study, (case.revision for case in page))
     return {
         "page": page,
-        "rows": [(case, hints.get(case.revision_id)) for case in page],
+        "rows": [(case, hints.get(case.revision_id), own_ids.get(case.revision_id, "")) for case in page],
+        "shows_own_ids": is_coordinator(request.user),
         "n_main": study.cases.filter(block=Block.MAIN).count(),
         "sets": list(study.sets.all()),
         "is_drawn": bool(study.draw),

@@ -17,18 +17,12 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import QuestionBank, User
-from annotation.permissions import is_administrator, is_coordinator
+from annotation.permissions import is_coordinator
 from readerstudy.comparing.gathering import inputs_now
-from readerstudy.comparing.listing import (
-    banks_compared,
-    comparison_file,
-    comparison_for,
-    newest_comparison,
-    sees_all_models,
-)
+from readerstudy.comparing.listing import banks_compared, comparison_file, newest_comparison, result_of
 from readerstudy.comparing.queueing import ask_for_comparison, job_under_way
 from readerstudy.comparing.tables import band_rows, category_table, model_rows
-from readerstudy.permissions import may_enter_models
+from readerstudy.predictions.eligibility import knows_scores
 
 
 @person_required
@@ -36,29 +30,24 @@ from readerstudy.permissions import may_enter_models
 @require_safe
 def models_compare(request: AuthenticatedRequest) -> HttpResponse:
     """Of the bank that is asked for, else of the first one."""
-    if not may_enter_models(request.user) and not is_administrator(request.user):
-        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
-    banks = list(banks_compared(request.user))
+    _check_knows_scores(request.user)
+    banks = list(banks_compared())
     asked = request.GET.get("bank", "")
     bank = next((one for one in banks if one.slug == asked or not asked), None)
     if bank is None and asked:
         raise Http404
     context: dict[str, Any] = {"banks": banks, "bank": bank, "may_compare": is_coordinator(request.user)}
     if bank is not None:
-        context |= _compared(request.user, bank)
+        context |= _compared(bank)
     return render(request, "readerstudy/models/compare.html", context)
 
 
-def _compared(person: User, bank: QuestionBank) -> dict[str, Any]:
+def _compared(bank: QuestionBank) -> dict[str, Any]:
     comparison = newest_comparison(bank)
-    context: dict[str, Any] = {
-        "comparison": comparison,
-        "job": job_under_way(bank),
-        "sees_all": sees_all_models(person),
-    }
+    context: dict[str, Any] = {"comparison": comparison, "job": job_under_way(bank)}
     if comparison is None:
         return context
-    result = comparison_for(person, comparison)
+    result = result_of(comparison)
     return {
         **context,
         "result": result,
@@ -90,14 +79,18 @@ def models_compare_file(request: AuthenticatedRequest, slug: str) -> HttpRespons
     comparison = newest_comparison(bank)
     if comparison is None:
         raise Http404
-    file = comparison_file(comparison_for(request.user, comparison))
+    file = comparison_file(result_of(comparison))
     response = HttpResponse(file, content_type="text/csv; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{bank.slug}-models-{comparison.public_id}.csv"'
     return response
 
 
 def _bank(person: User, slug: str) -> QuestionBank:
-    """To everybody who knows no model on it the comparison does not exist."""
-    if not may_enter_models(person) and not is_administrator(person):
-        raise Http404
-    return get_object_or_404(banks_compared(person), slug=slug)
+    _check_knows_scores(person)
+    return get_object_or_404(banks_compared(), slug=slug)
+
+
+def _check_knows_scores(person: User) -> None:
+    """Refused before any bank is looked up: to others none is compared."""
+    if not knows_scores(person):
+        raise PermissionDenied(_("Only coordinators and administrators see how models score on a bank."))

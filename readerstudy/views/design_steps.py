@@ -134,7 +134,12 @@ def study_readers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = study_of_step(request, slug)
 
     def store(form: ReadersForm) -> None:
+        before = study.analysis.get("inference")
         update_readers(study, **form.numbers(), actor=request.user, at=timezone.now())
+        after = study.analysis.get("inference")
+        if after != before:
+            said = _("The analysis plan follows the number of readers: its inference is now “%(inference)s”.")
+            messages.info(request, said % {"inference": after})
 
     form, is_stored = form_of_step(request, study, lambda sent: ReadersForm.of(study, sent), store)
     if is_stored:

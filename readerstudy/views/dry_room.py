@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.dry_running import SESSION, DryRun, NoSuchPlace, dry_feedback, dry_run_of, dry_state
 from readerstudy.design.rules import CHANCES
+from readerstudy.design.vetoing import note_study_keys
 from readerstudy.enums import ResponseState
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.reading_json import ACTS, Json, feedback_json, state_json
@@ -134,7 +136,10 @@ def _committed(request: AuthenticatedRequest, run: DryRun, name: str, number: in
         "key": request.POST.get("key", "")[:36],
         "delivered_late": False,
     }
-    feedback = feedback_json(dry_feedback(run, number, option))
+    shown = dry_feedback(run, number, option)
+    if shown is not None:
+        note_study_keys(run.study, actor=request.user, at=timezone.now(), revision=run.cases[number].revision_id)
+    feedback = feedback_json(shown)
     return _remember(JsonResponse({"stored": stored, "feedback": feedback, "state": _state(run, place)}), run, place)
 
 

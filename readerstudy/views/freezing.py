@@ -13,11 +13,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.checking import Place, notes_of, planned_pairs_of, problems_by_place
+from readerstudy.design.checking import Place, notes_of, planned_pairs_of, planned_runs_of, problems_by_place
+from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
 from readerstudy.design.freezing import design_sha256, freeze_study
 from readerstudy.design.indications import indication_notes, sha256_of_told, shows_indications, told_cases
 from readerstudy.design.ordering import orders_needed
 from readerstudy.design.overview import lines_of
+from readerstudy.design.plan_choices import parts_read
+from readerstudy.design.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
@@ -42,6 +45,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
                 at=timezone.now(),
                 seen=request.POST.get("design", ""),
                 indications_read=_read(request),
+                read_elsewhere=bool(request.POST.get("read_elsewhere")),
             )
         except StudyRefused as refusal:
             messages.error(request, str(refusal))
@@ -52,21 +56,39 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     coordinates = may_coordinate_study(request.user, study)
     [line] = lines_of([study])
     problems = _checklist(study) if is_draft else []
+    only_images = bool(problems) and not problems_by_place(study, read_elsewhere=True)
+    may_freeze = is_draft and (only_images or not problems)
+    plan = _plan(study)
     context = step_context(
         request,
         study,
         "study-freeze",
         problems=problems,
+        only_images=only_images,
         notes=_notes(study, is_told=coordinates) if is_draft else [],
         line=line,
         n_sets=study.sets.count(),
         n_orders=orders_needed(study.n_readers, study.n_orders),
         coordinates=coordinates,
-        design=design_sha256(study) if is_draft and coordinates and not problems else "",
+        design=design_sha256(study) if may_freeze and coordinates else "",
         to_read=_to_read(study) if is_draft and coordinates else None,
         pairs=planned_pairs_of(study),
+        runs=planned_runs_of(study),
+        plan=plan,
+        parts=parts_read(plan) if plan else {},
+        is_planned=plan is not None and is_made(plan.as_json()),
+        forecast=forecast_of(study) if is_draft else frozen_forecast_of(study),
     )
     return render(request, "readerstudy/design/freeze.html", context)
+
+
+def _plan(study: ReaderStudy) -> AnalysisPlan | None:
+    """As it is frozen, or would be; None where it cannot be read: the problems name it."""
+    try:
+        plan = read_analysis(study.analysis)
+    except RulesRefused:
+        return None
+    return with_choices(plan) if study.state == StudyState.DRAFT else plan
 
 
 def _notes(study: ReaderStudy, *, is_told: bool) -> list[str]:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.indications import shows_indications, told_cases
+from readerstudy.design.vetoing import note_study_keys
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.design_steps import step_context
 
@@ -22,6 +24,8 @@ def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All of them, or those in which the rule marks words. Keys stand beside them: for coordinators alone."""
     study = coordinated_study(request.user, slug)
     told = told_cases(study) if shows_indications(study) else []
+    if told:
+        note_study_keys(study, actor=request.user, at=timezone.now())
     with_text = [one for one in told if one.indication]
     marked = [one for one in with_text if one.hint]
     only_marked = "marked" in request.GET

@@ -12,14 +12,15 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from annotation.people.mailing import can_send
 from annotation.people.rosters import has_account
+from annotation.views.confirming import is_confirmed
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling import inviting
 from readerstudy.enrolling.mailing import send_study_invitation, study_link
 from readerstudy.forms.enrolling import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
 from readerstudy.views.access import coordinated_study
+from readerstudy.views.asking import Question, ask
 
 
 @person_required
@@ -52,8 +53,29 @@ def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     invitation = get_object_or_404(study.invitations, pk=pk)
+    if not is_confirmed(request):
+        label = _("Revoke the link")
+        whom = invitation.name or invitation.email or _("whoever has it")
+        sentences = [
+            _("The link for %(whom)s stops working at once.") % {"whom": whom},
+            _("Until the day on which it ends it can be restored from the list of revoked links."),
+        ]
+        return ask(request, study, Question(label, sentences, label, is_danger=True, back="study-invite"))
     inviting.revoke_invitation(invitation, actor=request.user, at=timezone.now())
-    messages.success(request, _("The link does not work any more."))
+    messages.success(request, _("The link does not work any more. It can be restored below."))
+    return redirect("study-invite", slug)
+
+
+@person_required
+@require_POST
+def study_invitation_restore(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    """Let a link that was revoked work again."""
+    study = coordinated_study(request.user, slug)
+    invitation = get_object_or_404(study.invitations, pk=pk)
+    if inviting.restore_invitation(invitation, actor=request.user, at=timezone.now()):
+        messages.success(request, _("The link works again."))
+    else:
+        messages.warning(request, _("This link is used or has ended: it cannot be restored."))
     return redirect("study-invite", slug)
 
 
@@ -80,7 +102,6 @@ def show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation) 
         "study": invitation.study,
         "link": study_link(issued.token),
         "was_sent": send_study_invitation(issued),
-        "can_send": can_send(),
         "knows_account": has_account(invitation.email),
         "several_sets": invitation.study.sets.count() > 1,
     }
@@ -95,6 +116,7 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitat
         "takes_readers": inviting.takes_readers(study),
         "sets": inviting.orders_of(study),
         "invitations": list(inviting.open_invitations(study, timezone.now())),
+        "revoked": list(inviting.revoked_invitations(study, timezone.now())),
         "enrolments": list(study.enrolments.select_related("reader", "case_set")),
     }
     return render(request, "readerstudy/enrolling/invite.html", context, status=422 if form.errors else 200)

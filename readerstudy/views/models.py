@@ -24,6 +24,7 @@ from readerstudy.forms.watching import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
 from readerstudy.permissions import may_change_model, may_enter_models
 from readerstudy.predictions import calls
+from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.entries import (
     ModelRefused,
     edit_model,
@@ -46,7 +47,12 @@ def models(request: AuthenticatedRequest) -> HttpResponse:
     if not may_enter and not is_administrator(request.user):
         raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
     page = Paginator(entries_known_to(request.user), PER_PAGE).get_page(request.GET.get("page"))
-    context = {"page": page, "lines": lines_of(page.object_list, request.user), "may_enter": may_enter}
+    context = {
+        "page": page,
+        "lines": lines_of(page.object_list, request.user),
+        "may_enter": may_enter,
+        "knows_scores": knows_scores(request.user),
+    }
     if is_coordinator(request.user):
         open_banks = set(SubmissionCall.objects.values_list("bank", flat=True))
         banks = QuestionBank.objects.filter(archived_at__isnull=True)

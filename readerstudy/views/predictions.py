@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import JobState
 from annotation.models import Job, Upload, User
 from annotation.permissions import is_coordinator
@@ -21,6 +21,7 @@ from readerstudy.forms.watching import ReasonForm
 from readerstudy.models import PredictionRun
 from readerstudy.permissions import may_change_model
 from readerstudy.predictions import uploads
+from readerstudy.predictions.eligibility import UPLOADS
 from readerstudy.predictions.entries import ModelRefused
 from readerstudy.predictions.listing import failed_of, runs_known_to, targets_for
 from readerstudy.predictions.runs import name_run, withdraw_run
@@ -45,8 +46,12 @@ def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> Http
         said = form.cleaned_data
         asked = uploads.Asked(entry, said["target"], said["form"], said["duplicates"])
         file = said["file"]
-        upload = uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=timezone.now())
-        return redirect("prediction-import", upload.public_id)
+        try:
+            upload = uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=timezone.now())
+        except ModelRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return redirect("prediction-import", upload.public_id)
     context = {"entry": entry, "form": form, "has_targets": bool(targets)}
     return render(request, "readerstudy/models/import_new.html", context, status=422 if form.errors else 200)
 
@@ -68,8 +73,7 @@ def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResp
         "may_store": job.kind == uploads.CHECK and bool(result.get("acceptable")),
         "sees_jobs": is_coordinator(request.user),
     }
-    fragment = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    template = "readerstudy/models/_import.html" if fragment else "readerstudy/models/import.html"
+    template = "readerstudy/models/_import.html" if asks_for_part(request) else "readerstudy/models/import.html"
     return render(request, template, context)
 
 
@@ -161,7 +165,7 @@ def _import_of(person: User, public_id: str) -> tuple[Upload, Job]:
     """A sent file with the job that stores or checks it; only for who may still send it."""
     check_works_with_models(person)
     rows = Upload.objects.select_related("job", "created_by")
-    upload = get_object_or_404(rows, public_id=public_id, purpose=uploads.PURPOSE)
+    upload = get_object_or_404(rows, public_id=public_id, purpose=UPLOADS)
     job = uploads.store_job(upload) or upload.job
     if job is None:
         raise Http404

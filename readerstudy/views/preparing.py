@@ -80,7 +80,7 @@ def reading_display(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return redirect("reading", slug)
     form, problem = DisplayForm(request.POST if request.method == "POST" else None), ""
     if request.method == "POST":
-        problem = _checked(standing, form)
+        problem = _checked(standing, form, goes_on=request.POST.get("goes_on") == "yes")
         if not problem:
             return redirect("reading", slug)
     dark, light = preparing.corners_now(standing.enrolment)
@@ -92,12 +92,13 @@ def reading_display(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         status=422 if problem else 200,
         form=DisplayForm(),
         problem=problem,
+        may_go_on=preparing.may_go_on_unseen(standing.enrolment),
         dark=dark.value,
         light=light.value,
     )
 
 
-def _checked(standing: Standing, form: DisplayForm) -> str:
+def _checked(standing: Standing, form: DisplayForm, *, goes_on: bool) -> str:
     """Store the check; what is wrong with it as a sentence, empty when it is passed."""
     if not form.is_valid():
         if form.is_measured():
@@ -105,7 +106,7 @@ def _checked(standing: Standing, form: DisplayForm) -> str:
         return _("The size of the window could not be measured. Allow this page its script, and load it again.")
     try:
         with suppress(HasLeft):
-            preparing.check_display(standing.enrolment, form.screen(), form.said(), at=timezone.now())
+            preparing.check_display(standing.enrolment, form.screen(), form.said(), at=timezone.now(), goes_on=goes_on)
     except preparing.WindowTooSmall as small:
         return _(
             "Your window shows %(width)s × %(height)s pixels; this study needs at least %(least_width)s × "
@@ -118,7 +119,7 @@ def _checked(standing: Standing, form: DisplayForm) -> str:
         }
     except preparing.StepsNotSeen:
         return _(
-            "At least one patch is somewhere else. Darken the room, set the display to full brightness, and look "
+            "At least one answer is not right. Darken the room, set the display to full brightness, and look "
             "again: the patches have moved."
         )
     return ""

@@ -133,7 +133,9 @@ def reading_open(request: AuthenticatedRequest, enrolment: Enrolment, place: str
 def reading_choice(request: AuthenticatedRequest, enrolment: Enrolment, place: str) -> HttpResponse:
     """Save the choice that is not confirmed yet. 204, also when a newer one is stored already."""
     option, sequence = request.POST.get("option", ""), _sequence(request)
-    save_choice(enrolment, place, option, sequence, session=_session(request), actor=request.user, at=timezone.now())
+    trace = readable_trace(request.POST.get("page", ""), request.POST.get("events", ""))
+    session, at = _session(request), timezone.now()
+    save_choice(enrolment, place, option, sequence, trace=trace, session=session, actor=request.user, at=at)
     return HttpResponse(status=204)
 
 

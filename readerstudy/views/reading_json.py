@@ -97,6 +97,7 @@ def _place(slug: str, place: ShownPlace) -> Json:
         "stem": place.stem,
         "options": _options(place.options),
         "views": place.views,
+        "withheld": place.withheld,
         "information": place.information,
         "opened": place.opened,
         "painted": place.painted,
@@ -104,6 +105,7 @@ def _place(slug: str, place: ShownPlace) -> Json:
         "choice_sequence": place.choice_sequence,
         "seconds_left": place.seconds_left,
         "break_before": place.break_before,
+        "begins": place.begins,
         "urls": {act: reverse(f"reading-{act}", args=[slug, place.id]) for act in ACTS},
     }
 

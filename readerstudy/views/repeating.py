@@ -6,8 +6,10 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.comparing.repeating import repeatability_for, repeated_targets
@@ -17,8 +19,12 @@ from readerstudy.views.models import known_entry
 @person_required
 @never_cache
 @require_safe
+@vary_on_headers("HX-Request")
 def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """On the bank or study that the address names, else on the first one with several live runs."""
+    """On the bank or study that the address names, else on the first one with several live runs.
+
+    Computed as a job when it is first asked for; the page looks again until it is there.
+    """
     entry = known_entry(request.user, public_id)
     targets = repeated_targets(entry, request.user)
     asked = request.GET.get("on", "")
@@ -27,5 +33,8 @@ def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpRe
         raise Http404
     context: dict[str, Any] = {"entry": entry, "targets": targets, "target": target}
     if target is not None and not target.is_hidden:
-        context["result"] = repeatability_for(request.user, target)
-    return render(request, "readerstudy/models/repeatability.html", context)
+        found = repeatability_for(request.user, target, at=timezone.now())
+        context |= {"result": found.result, "error": found.error, "computing": not found.result and not found.error}
+    fragment = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
+    template = "readerstudy/models/_repeatability.html" if fragment else "readerstudy/models/repeatability.html"
+    return render(request, template, context)

@@ -14,21 +14,23 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width
 from readerstudy.analysis.queueing import job_under_way
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import is_stale
-from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis
 from readerstudy.results.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.results.looking import is_seen, newest_analysis
 from readerstudy.results.naming import reader_names
-from readerstudy.results.stored import has_times
+from readerstudy.results.reader_agreement import reader_agreement
+from readerstudy.results.stored import expert_ceiling, has_times
 from readerstudy.results.tables import (
     accuracy_table,
     claims_of,
-    mean_kappas,
     planned_pairs_table,
     planned_rows,
+    post_hoc_table,
+    runs_table,
     variants_table,
 )
 from readerstudy.results.way import Seen
@@ -36,7 +38,6 @@ from readerstudy.views.access import coordinated_study
 from readerstudy.views.results_access import seen_analysis, seen_result
 from readerstudy.watching.unblinding import looks_before_closing, may_see_results
 
-CONTENT_TYPES = {"svg": "image/svg+xml", "pdf": "application/pdf", "png": "image/png"}
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
 A_DAY = 86_400  # seconds; an analysis never changes, and its address names it
 
@@ -76,9 +77,12 @@ def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "planned": planned_rows(result),
         "claims": claims_of(result),
         "planned_pairs": planned_pairs_table(result),
+        "post_hoc": post_hoc_table(result),
         "readers_mean": result["mrmc"]["readers"],
-        "kappas": mean_kappas(result),
+        "agreement": reader_agreement(result),
         "accuracy": accuracy_table(result),
+        "experts": [(name, found) for name, panel in result["panels"].items() if (found := expert_ceiling(panel))],
+        "runs": runs_table(result),
         "variants": variants_table(result),
         "has_times": has_times(result),
         "looks": [] if seen.way.is_shared else looks_before_closing(seen.analysis.study),
@@ -126,7 +130,7 @@ def figure_response(
         file = figure_file(*figure, names=names)
     except NoSuchFigure:
         raise Http404 from None
-    response = HttpResponse(file, content_type=CONTENT_TYPES[form])
+    response = HttpResponse(file, content_type=FIGURE_TYPES[FigureForm(form)])
     response["ETag"] = tag
     response["Content-Security-Policy"] = OWN_STYLES
     response["Content-Disposition"] = f'inline; filename="{analysis.study.slug}-{name}-{width}.{form}"'

@@ -8,13 +8,15 @@ from urllib.parse import urlencode
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.vetoing import note_study_keys
 from readerstudy.results.items import Show, Which, items_table
-from readerstudy.results.stored import ALL_TASKS, has_times, order_of, panel_names
-from readerstudy.results.tables import breakdown
+from readerstudy.results.stored import ALL_TASKS, calibrations, has_times, order_of, panel_names
+from readerstudy.results.tables import breakdown, large_categories, large_tasks
 from readerstudy.results.way import Seen
 from readerstudy.views.results_access import panel_named, seen_result
 
@@ -31,6 +33,7 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
     asked = request.GET.get("which", "")
     which = Which(asked) if asked in set(Which) else Which.ALL
     show = Show.BEHAVIOUR if request.GET.get("show") == Show.BEHAVIOUR else Show.ANSWERS
+    note_study_keys(seen.analysis.study, actor=request.user, at=timezone.now())
     items = items_table(result, panel, which)
     context: dict[str, Any] = {
         **seen.context(),
@@ -64,6 +67,8 @@ def times_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "time": result["time"],
         "positions": result["tables"]["positions"],
         "confidence": result["tables"]["confidence"],
+        "calibrations": calibrations(result),
+        "has_clusters": result["panels"][ALL_TASKS]["unit"] == "cluster",
     }
     return render(request, "readerstudy/results/times.html", context)
 
@@ -78,8 +83,10 @@ def study_categories(request: AuthenticatedRequest, slug: str, public_id: str) -
 def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Accuracy of every rater by category and by difficulty of the questions."""
     result = seen.result
+    groups_drawn = {"accuracy-by-task": large_tasks(result), "accuracy-by-category": large_categories(result)}
     context: dict[str, Any] = {
         **seen.context(),
+        "figures": [name for name, groups in groups_drawn.items() if groups],
         "categories": breakdown(result, "categories", "category"),
         "difficulties": breakdown(result, "difficulties", "difficulty"),
     }

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import JobState
 from annotation.models import Job
 from readerstudy.analysis.seeing import ResultsHidden
@@ -69,7 +69,7 @@ def _folders(report: AnalysisReport) -> list[tuple[str, list[FileLine]]]:
 def study_report(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     seen = seen_result(request.user, slug, public_id)
     context = {**seen.context(), "state": report_state(seen.analysis)}
-    is_part = bool(request.headers.get("HX-Request"))
+    is_part = asks_for_part(request)
     return render(request, f"readerstudy/results/{'_report' if is_part else 'report'}.html", context)
 
 

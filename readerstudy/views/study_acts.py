@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.confirming import is_confirmed
 from readerstudy.design import studies as acts
 from readerstudy.design.copying import copy_study
 from readerstudy.design.studies import StudyNotComplete, StudyRefused
@@ -20,7 +21,7 @@ from readerstudy.design.studies import delete as delete_study
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.views.access import coordinated_study
-from readerstudy.views.asking import Question, ask, is_confirmed
+from readerstudy.views.asking import Question, ask
 from readerstudy.views.telling import do_and_tell
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
@@ -14,8 +14,16 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.exports.files import scratch_file
-from annotation.exports.tables import CONTENT_TYPES, Format, write_codebook
-from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, AnswersHidden, Table, columns_of, export_table
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
+from readerstudy.exports.exporting import (
+    HIDDEN_BEFORE_RESULTS,
+    AnswersHidden,
+    SourceIdsTooEarly,
+    Table,
+    columns_of,
+    export_table,
+    may_take_source_ids,
+)
 from readerstudy.models import ReaderStudy
 from readerstudy.views.access import coordinated_study
 from readerstudy.watching.unblinding import may_see_results
@@ -27,16 +35,20 @@ from readerstudy.watching.unblinding import may_see_results
 def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str) -> FileResponse:
     """One table in one of the formats; written whole before the first byte is sent, so that none is cut short.
 
-    A POST, since taking answers unblinds the study.
+    A POST, since taking answers unblinds the study. ``source_ids`` asks for the ids of the imported file as well.
     """
     study = coordinated_study(request.user, slug)
-    if table not in Table.values() or form not in Format.values():
+    if table not in Table.values() or form not in formats_here():
         raise Http404
-    file = scratch_file()
+    file, source_ids = scratch_file(), "source_ids" in request.POST
     try:
-        export_table(study, Table(table), Format(form), file, actor=request.user, at=timezone.now())
+        export_table(
+            study, Table(table), Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids
+        )
     except AnswersHidden:
         raise PermissionDenied(_("Answers are hidden until the study is closed.")) from None
+    except SourceIdsTooEarly:
+        raise PermissionDenied(_("The ids of the imported file are hidden until the study is closed.")) from None
     return FileResponse(
         file,
         as_attachment=True,
@@ -53,7 +65,7 @@ def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> Http
     if table not in Table.values():
         raise Http404
     text = io.BytesIO()
-    write_codebook(text, columns_of(study, Table(table)))
+    write_codebook(text, columns_of(study, Table(table), source_ids=may_take_source_ids(study)))
     response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
     response["Content-Disposition"] = f'attachment; filename="{study.slug}-{table}-codebook.csv"'
     return response
@@ -66,7 +78,7 @@ class Offer:
     table: Table
     hidden: bool
     warns: bool  # taking it unblinds the study
-    formats: tuple[Format, ...] = tuple(Format)
+    formats: tuple[Format, ...] = field(default_factory=formats_here)
 
 
 def export_offers(study: ReaderStudy) -> list[Offer]:

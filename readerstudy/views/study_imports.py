@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
@@ -14,11 +12,11 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enums import StudyState
 from readerstudy.forms.importing import ReadingsForm
 from readerstudy.models import ReaderStudy
-from readerstudy.reading.importing import ResponsesImported, import_responses
+from readerstudy.reading.importing import DeclaredFile, ResponsesImported, hash_of, import_responses
 from readerstudy.views.access import coordinated_study
 
 STORE = "store"
@@ -38,12 +36,13 @@ def study_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         said = ngettext("%(n)s reading is stored.", "%(n)s readings are stored.", result.created)
         messages.success(request, said % {"n": result.created})
         return redirect("study-watch", slug)
-    is_fragment = bool(request.headers.get("HX-Request"))
+    is_fragment = asks_for_part(request)
     context = {
         "study": study,
         "form": form,
         "result": result,
         "problems": result.problems[:SHOWN] if result is not None else [],
+        "voiding_problems": result.voiding_problems[:SHOWN] if result is not None else [],
         "n_shown": SHOWN,
         "is_draft": study.state == StudyState.DRAFT,
         "is_fragment": is_fragment,
@@ -56,10 +55,11 @@ def study_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 def _taken(request: AuthenticatedRequest, study: ReaderStudy, form: ReadingsForm) -> ResponsesImported:
     """Check the file; store it where it is the one whose check was looked at."""
-    file = form.cleaned_data["file"]
+    file, voidings = form.cleaned_data["file"], form.cleaned_data["voidings"]
     content: bytes = file.read()
+    declared = DeclaredFile(voidings.name, voidings.read()) if voidings else None
     stores = request.POST.get("do") == STORE
-    was_seen = form.cleaned_data["seen"] == hashlib.sha256(content).hexdigest()
+    was_seen = form.cleaned_data["seen"] == hash_of(content, declared)
     if stores and not was_seen:
         form.add_error(None, _("This file is not the one that was checked: look at what it would do, then store it."))
     return import_responses(
@@ -69,4 +69,5 @@ def _taken(request: AuthenticatedRequest, study: ReaderStudy, form: ReadingsForm
         actor=request.user,
         at=timezone.now(),
         dry_run=not (stores and was_seen),
+        declared=declared,
     )

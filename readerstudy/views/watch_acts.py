@@ -12,6 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.confirming import is_confirmed
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.deadlines import time_text
 from readerstudy.enrolling.leaving import withdraw
@@ -19,7 +20,7 @@ from readerstudy.enrolling.replacing import replace_reader
 from readerstudy.forms.watching import DeadlineForm, ReasonForm, ReplaceForm
 from readerstudy.reading.practice import let_pass
 from readerstudy.views.access import coordinated_study
-from readerstudy.views.asking import ask, is_confirmed
+from readerstudy.views.asking import ask
 from readerstudy.views.asking_time import about_all, about_reader
 from readerstudy.views.inviting import show_once
 from readerstudy.views.telling import do_and_tell, is_whole

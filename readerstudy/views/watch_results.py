@@ -15,13 +15,14 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import User
 from annotation.permissions import is_coordinator
+from annotation.views.confirming import is_confirmed
 from readerstudy.design.studies import StudyRefused
 from readerstudy.design.voiding import refusal_of, void_case
 from readerstudy.enums import Block
 from readerstudy.forms.watching import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.views.access import coordinated_study
-from readerstudy.views.asking import Question, ask, is_confirmed
+from readerstudy.views.asking import Question, ask
 from readerstudy.views.telling import do_and_tell, is_whole
 from readerstudy.watching.breaking_glass import break_glass
 from readerstudy.watching.rereviewing import send_to_rereview

@@ -11,12 +11,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.people.mailing import can_send
 from readerstudy.design.studies import unfinished
 from readerstudy.enrolling.deadlines import study_deadline_text
-from readerstudy.enrolling.inviting import takes_readers
+from readerstudy.enrolling.inviting import open_invitations, takes_readers
 from readerstudy.enrolling.preparing import rules_of
+from readerstudy.enrolling.refusals import readers_with_keys_at_hand
 from readerstudy.enrolling.wording import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.forms.watching import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
@@ -26,7 +27,7 @@ from readerstudy.reading.practice import n_right
 from readerstudy.views.access import coordinated_study, overseen_study
 from readerstudy.watching.faults import flagged_cases, voidings_of
 from readerstudy.watching.following import refused_answers, sittings
-from readerstudy.watching.progress import progress_of, progress_of_readers
+from readerstudy.watching.progress import TOO_FAST_MS, progress_of, progress_of_readers
 from readerstudy.watching.rereviewing import rereviews_of
 from readerstudy.watching.unblinding import is_over, looks_before_closing, may_see_results
 
@@ -43,8 +44,9 @@ def study_watch(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "readers": progress_of(study, timezone.now()),
         "coordinates": may_coordinate_study(request.user, study),
         "now": timezone.now(),
+        "too_fast_s": TOO_FAST_MS // 1000,
     }
-    if request.headers.get("HX-Request"):
+    if asks_for_part(request):
         return render(request, "readerstudy/watching/_readers.html", context)
     return render(request, "readerstudy/watching/watch.html", context | _around(study, context["coordinates"]))
 
@@ -64,6 +66,8 @@ def _around(study: ReaderStudy, coordinates: bool) -> dict[str, Any]:
     if coordinates:
         context |= {
             "flagged": flagged_cases(study),
+            "with_keys": readers_with_keys_at_hand(study),
+            "invited": list(open_invitations(study, timezone.now())),
             "voidings": voidings_of(study),
             "void_form": VoidForm(auto_id="void_%s"),
             "deadline_form": DeadlineForm(study) if is_open and study.deadline_at else None,

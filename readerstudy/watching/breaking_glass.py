@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.studies import StudyRefused
+from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.watching.tallies import Tally, tallies
@@ -24,6 +24,7 @@ def break_glass(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -
 
     Raises StudyRefused for a reason that is too short, and for a study that is not open.
     """
+    hold_study(study)
     reason = " ".join(reason.split())
     if study.state != StudyState.OPEN:
         raise StudyRefused(_("Only an open study has interim results."))

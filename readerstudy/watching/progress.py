@@ -6,24 +6,31 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import groupby
 
 from django.db.models import Count, Max, Q
 
 from annotation.models import AuditEvent
 from annotation.statistics.estimate import Estimate
 from annotation.statistics.quantiles import median_estimate
-from annotation.timing.durations import RULE, is_counted
+from annotation.timing.durations import CLOCK_RULES, RULE, is_counted
 from readerstudy.enrolling.standing import Standing, standings_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark, Response
 
+TOO_FAST_MS = 3_000  # active time in which nobody reads a question and looks at its images
+LEAST_FAST = 3  # such answers, before they are an alert
+LEAST_RUN = 10  # answers in a row at one place on screen, before they are an alert
 HERE = timedelta(seconds=45)  # a page that was heard of within this time is open now
 MS_PER_HOUR = 3_600_000
 
 
 @dataclass(frozen=True)
 class Pace:
-    """Of the cases of the main block whose time counts by ``rule``; the others are ``n_left_out``."""
+    """Of the cases of the main block whose time counts; the others are ``n_left_out``.
+
+    ``rule`` names the rules by which the times of all readers were stored.
+    """
 
     median: Estimate  # active ms of a case
     per_hour: float | None  # cases in an hour of active time
@@ -33,6 +40,14 @@ class Pace:
     @property
     def n(self) -> int:
         return self.median.n
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What speaks against reading, of the answers in the main block: how many, never which."""
+
+    n_fast: int = 0  # answers faster than anybody reads, where there are several
+    run: int = 0  # the longest run of answers at one place on screen, where it is long
 
 
 @dataclass(frozen=True)
@@ -46,6 +61,7 @@ class ReaderProgress:
     n_breaks: int
     n_refused: int
     n_faults: int
+    habits: Habits = Habits()
 
     @property
     def enrolment(self) -> Enrolment:
@@ -53,18 +69,27 @@ class ReaderProgress:
 
     @property
     def has_problems(self) -> bool:
-        return bool(self.n_refused or self.n_faults or self.n_takeovers or self.standing.is_stuck)
+        told = (self.n_refused, self.n_faults, self.n_takeovers, self.standing.is_stuck, self.is_unseen)
+        return any(told) or self.habits != Habits()
+
+    @property
+    def is_unseen(self) -> bool:
+        """The reader went on without having found both patches of the display check."""
+        display = self.enrolment.display
+        return self.enrolment.display_checked_at is not None and not (
+            display.get("dark_step", True) and display.get("light_step", True)
+        )
 
 
 def progress_of(study: ReaderStudy, at: datetime) -> list[ReaderProgress]:
-    """Every reader in the order of joining; eight queries, however many readers."""
+    """Every reader in the order of joining; nine queries, however many readers."""
     rows = study.enrolments.select_related("study", "reader", "case_set").order_by("enrolled_at", "pk")
     return progress_of_readers(list(rows), at)
 
 
 def progress_of_readers(enrolments: Sequence[Enrolment], at: datetime) -> list[ReaderProgress]:
     keys = [one.pk for one in enrolments]
-    paces, sessions = _paces(keys), _sessions(keys)
+    paces, sessions, habits = _paces(keys), _sessions(keys), _habits(keys)
     breaks = _breaks([one.public_id for one in enrolments])
     reader = "presented__order__enrolment"
     refused = Counter(RefusedAnswer.objects.filter(**{f"{reader}__in": keys}).values_list(reader, flat=True))
@@ -85,6 +110,7 @@ def progress_of_readers(enrolments: Sequence[Enrolment], at: datetime) -> list[R
                 n_breaks=breaks[enrolment.public_id],
                 n_refused=refused[enrolment.pk],
                 n_faults=faults[enrolment.pk],
+                habits=habits.get(enrolment.pk, Habits()),
             )
         )
     return found
@@ -97,17 +123,47 @@ def _paces(keys: Collection[int]) -> dict[int, Pace]:
     ).order_by()
     counted: dict[int, list[int]] = defaultdict(list)
     n_left_out = Counter[int]()
+    rules: set[str] = set()
     for pk, active_ms, rule, flags in rows.values_list("reading__enrolment", "active_ms", "time_rule", "time_flags"):
-        if rule == RULE and active_ms is not None and is_counted(active_ms, flags):
+        if rule in CLOCK_RULES and active_ms is not None and is_counted(active_ms, flags):
             counted[pk].append(active_ms)
+            rules.add(rule)
         else:
             n_left_out[pk] += 1
-    return {pk: _pace(counted[pk], n_left_out[pk]) for pk in {*counted, *n_left_out}}
+    named = ", ".join(sorted(rules)) or RULE
+    return {pk: _pace(counted[pk], n_left_out[pk], named) for pk in {*counted, *n_left_out}}
 
 
-def _pace(times: Sequence[int], n_left_out: int) -> Pace:
+def _habits(keys: Collection[int]) -> dict[int, Habits]:
+    """From the answers with an option that readers committed here, in their order."""
+    rows = Response.objects.filter(
+        reading__enrolment__in=keys,
+        reading__case__block=Block.MAIN,
+        reading__presented__isnull=False,
+        is_confirmed=True,
+    ).order_by("reading__enrolment", "reading__position")
+    places: dict[int, list[int]] = defaultdict(list)
+    n_fast = Counter[int]()
+    columns = ("reading__enrolment", "option", "reading__presented__options", "active_ms")
+    for pk, option, order, active_ms in rows.values_list(*columns):
+        places[pk].append(order.find(option) if option else -1)
+        n_fast[pk] += active_ms is not None and active_ms < TOO_FAST_MS
+    found = {}
+    for pk, shown in places.items():
+        run = longest_run(shown)
+        fast = n_fast[pk]
+        found[pk] = Habits(fast if fast >= LEAST_FAST else 0, run if run >= LEAST_RUN else 0)
+    return found
+
+
+def longest_run(places: Sequence[int]) -> int:
+    """How often the same place stands in a row; -1 is no answer and ends a run."""
+    return max((len(list(run)) for place, run in groupby(places) if place >= 0), default=0)
+
+
+def _pace(times: Sequence[int], n_left_out: int, rule: str = RULE) -> Pace:
     total = sum(times)
-    return Pace(median_estimate(times), len(times) * MS_PER_HOUR / total if total else None, n_left_out)
+    return Pace(median_estimate(times), len(times) * MS_PER_HOUR / total if total else None, n_left_out, rule)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,7 @@ def _remind_all(study: ReaderStudy, readers: QuerySet[Enrolment], *, actor: User
     if study.state != StudyState.OPEN:
         raise StudyRefused(_("Only readers of an open study are reminded."))
     if not can_send():
-        raise StudyRefused(_("No letter was sent, because no mail server is set up."))
+        raise StudyRefused(_("No e-mail was sent: no mail server is configured."))
     return sum(_remind(one, actor=actor, at=at) for one in readers.select_related("study", "reader"))
 
 

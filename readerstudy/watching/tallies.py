@@ -24,7 +24,7 @@ class Scored:
 
 
 def scored_readings(study: ReaderStudy, enrolments: Collection[int] | None = None) -> Iterator[Scored]:
-    """Of the main block, without voided cases; a confirmed response stands before an unconfirmed one. Two queries."""
+    """Of the main block, without voided cases; a confirmed response stands before the newest other. Two queries."""
     rows = Response.objects.filter(
         reading__enrolment__study=study, reading__case__block=Block.MAIN, reading__case__voiding__isnull=True
     )
@@ -32,7 +32,7 @@ def scored_readings(study: ReaderStudy, enrolments: Collection[int] | None = Non
         rows = rows.filter(reading__enrolment__in=enrolments)
     columns = ("reading_id", "reading__enrolment_id", "reading__case_id", "reading__case__revision_id")
     final = {
-        row[0]: row for row in rows.order_by("is_confirmed").values_list(*columns, "state", "option")
+        row[0]: row for row in rows.order_by("is_confirmed", "pk").values_list(*columns, "state", "option")
     }  # the last one stays
     revisions = study.cases.filter(block=Block.MAIN).values("revision")
     keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))

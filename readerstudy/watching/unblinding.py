@@ -9,19 +9,22 @@ from annotation.audit.recording import record
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
+from readerstudy.predictions.standing import mark_planned
 
 GLASS_BROKEN = "study.glass_broken"
 UNBLINDED = "study.unblinded"
 
 
 def unblind(study: ReaderStudy, *, actor: User | None, at: datetime, because: str) -> None:
-    """Note that a result is seen, if it is the first time; voidings after it are a sensitivity line only.
+    """Note that a result is seen, if it is the first time; what is chosen after it is post hoc, in every study.
 
+    The runs that stand for their models now are the planned ones, whatever becomes of them.
     Runs in the transaction of the act that shows the result, before that act writes anything of its own to the audit
     log: whoever holds the log waits for no study.
     """
     if ReaderStudy.objects.filter(pk=study.pk, unblinded_at__isnull=True).update(unblinded_at=at):
         study.unblinded_at = at
+        mark_planned(study)
         record(UNBLINDED, actor=actor, at=at, subject=study, facts={"by": because})
 
 

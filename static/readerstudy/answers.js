@@ -25,10 +25,10 @@ export class Answers {
     const { current: one, step, saying, clock, outbox } = this.sitting;
     if (step !== "reading") return;
     saying.message("");
-    clock.mark("selected", { option });
+    const chosen = clock.mark("selected", { option }); // its time goes with it: it may reach the server after the limit
     this.sequence += 1;
     const saved = option === DECLINED ? "" : option;
-    const fields = [["option", saved], ["sequence", String(this.sequence)]];
+    const fields = [["option", saved], ["sequence", String(this.sequence)], ...clock.fieldsOf(chosen)];
     outbox.add({ kind: "choice", place: one.id, url: one.urls.choice, fields });
     this.renew();
   }
@@ -199,19 +199,33 @@ export class Answers {
 
   // The end of the time. -------------------------------------------------------------------------------
 
-  /** Nothing is committed. The server closes the case; the choice that it has is kept. */
+  /** Nothing is committed. The server closes the case; the choice counts, also where it gets there later. */
   async timeIsOver() {
-    const { sitting, words } = this;
+    const { sitting } = this;
     if (sitting.step !== "reading") return;
     this.isOver = true;
     if (sitting.covers.open) return; // it is said when the case comes back
-    const { current: one, question } = sitting;
+    const { current: one } = sitting;
     sitting.step = "over";
     sitting.line.pass(one.id);
-    const { choice } = question;
-    const kept = choice && choice !== DECLINED ? words.overKept.replace("{letter}", question.letterOf(choice)) : words.overNone;
-    await sitting.covers.show("over", { kept });
+    await sitting.covers.show("over", { counts: this.whatCounts() });
     if (sitting.current === one) sitting.advance();
+  }
+
+  /** The choice, once the server has it, or that the time ended without one. */
+  whatCounts() {
+    const { words } = this;
+    const { current: one, question, outbox } = this.sitting;
+    const { choice } = question;
+    if (!choice || choice === DECLINED) return words.overNone;
+    const said = outbox.has("choice", one.id) ? words.overOnItsWay : words.overKept;
+    return said.replace("{letter}", question.letterOf(choice));
+  }
+
+  /** While that is on screen the choice may get there. */
+  sayWhatCounts() {
+    const { covers, step } = this.sitting;
+    if (step === "over" && covers.name === "over") covers.fill({ counts: this.whatCounts() });
   }
 
   timeIsOverNow() {

@@ -23,13 +23,8 @@ export class Covers {
   /** Resolves to the value of the button that was pressed; null when another cover came instead. `words` fill its places. */
   show(name, words = {}) {
     this.leave(null);
-    const dialog = this.root.querySelector(`[data-cover="${name}"]`);
-    for (const [place, text] of Object.entries(words)) {
-      const element = dialog.querySelector(`[data-word="${place}"]`);
-      element.textContent = text;
-      element.hidden = !text;
-    }
-    this.open = dialog;
+    const dialog = (this.open = this.root.querySelector(`[data-cover="${name}"]`));
+    this.fill(words);
     for (const other of document.querySelectorAll("dialog[open]")) other.close();
     dialog.showModal();
     this.onChange(true);
@@ -40,6 +35,15 @@ export class Covers {
         if (button) this.leave(button.value);
       };
     });
+  }
+
+  /** Put words into the places of the cover that is open. */
+  fill(words) {
+    for (const [place, text] of Object.entries(words)) {
+      const element = this.open.querySelector(`[data-word="${place}"]`);
+      if (element.textContent !== text) element.textContent = text;
+      element.hidden = !text;
+    }
   }
 
   /** Answers that have a number take its key, options their letter too. */

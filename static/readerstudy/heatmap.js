@@ -1,16 +1,27 @@
-// The heatmap of agreement: one stop for Tab, arrow keys between cells, and the numbers of a cell in the card.
+// The heatmaps of agreement: one stop for Tab each, arrow keys between cells, and the numbers of a cell in the card.
 
-const table = document.getElementById("heatmap");
+const tables = document.querySelectorAll(".heatmap");
 const card = document.getElementById("card");
+const known = JSON.parse(document.getElementById("card-data")?.textContent ?? "{}");
 
-function cells() {
+function cells(table) {
   return [...table.tBodies[0].rows].map((row) => [...row.cells].slice(1).map((cell) => cell.querySelector("a")));
 }
 
 function show(link) {
   document.getElementById("card-facts").hidden = false;
   document.getElementById("card-hint").hidden = true;
-  for (const place of card.querySelectorAll("[data-of]")) place.textContent = link.dataset[place.dataset.of] ?? "";
+  const [first, second] = [nameOf(link, link.dataset.row), nameOf(link, link.dataset.column)];
+  const told = { ...known[link.dataset.pair], pair: `${first} · ${second}` };
+  for (const place of card.querySelectorAll("[data-of]")) place.textContent = told[place.dataset.of] ?? "";
+  const cases = document.getElementById("card-cases");
+  cases.hidden = false;
+  const way = cases.querySelector("a");
+  if (way) way.href = `${link.href}#cases-title`;
+}
+
+function nameOf(link, row) {
+  return link.closest("tbody").rows[row].querySelector("th").title;
 }
 
 /** The next cell in a direction; the diagonal, which holds nothing, is stepped over. */
@@ -25,7 +36,7 @@ const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRi
 function move(event) {
   const step = STEPS[event.key];
   if (!step || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
-  const grid = cells();
+  const grid = cells(event.currentTarget);
   const row = grid.findIndex((links) => links.includes(event.target));
   if (row < 0) return;
   event.preventDefault();
@@ -34,7 +45,7 @@ function move(event) {
 
 /** Tab reaches the table once and comes back to the cell that was left. */
 function settle(link) {
-  for (const one of table.querySelectorAll("a[tabindex='0']")) one.tabIndex = -1;
+  for (const one of link.closest("table").querySelectorAll("a[tabindex='0']")) one.tabIndex = -1;
   link.tabIndex = 0;
 }
 
@@ -46,8 +57,8 @@ function printWhole() {
   addEventListener("afterprint", () => (details.open = wasOpen), { once: true });
 }
 
-if (table) {
-  addEventListener("beforeprint", printWhole);
+if (tables.length) addEventListener("beforeprint", printWhole);
+for (const table of tables) {
   const links = table.querySelectorAll("td a");
   for (const link of links) link.tabIndex = -1;
   if (links.length) links[0].tabIndex = 0;

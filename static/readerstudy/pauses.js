@@ -37,14 +37,15 @@ export class Pauses {
     else if (sitting.line.first) await this.offer(sitting.line.first);
   }
 
-  /** A break, where the rules have one before this case: once, and only while nobody has opened it. */
-  async offer({ id, position, opened, break_before }) {
+  /** The end of practice, or a break that the rules have before this case: once, and only while nobody has opened it. */
+  async offer({ id, position, opened, break_before, begins }) {
     const { sitting } = this;
-    if (!break_before || opened || id === this.offeredBefore) return;
+    if (!(break_before || begins) || opened || id === this.offeredBefore) return;
     this.offeredBefore = id;
     sitting.screen.wait("");
     const done = sitting.words.done.replace("{n}", position - 1);
-    if ((await sitting.covers.show("break", { done })) === "pause") await this.begin();
+    const chosen = await (begins ? sitting.covers.show("begin") : sitting.covers.show("break", { done }));
+    if (chosen === "pause") await this.begin();
   }
 
   async begin(place = "") {

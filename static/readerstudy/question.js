@@ -2,6 +2,7 @@
 // its own letter, whatever stands where; keys and the letters on screen go by place.
 
 import { digitOf, letterOf } from "../annotation/review/keys.js";
+import { fold, isFolded } from "../annotation/review/panel.js";
 
 const LETTERS = "ABCD";
 const LONG = 220; // characters of a stem
@@ -48,6 +49,7 @@ export class Question {
     const information = byId("room-information");
     information.textContent = this.textOf(one.information);
     information.hidden = !information.textContent;
+    this.showWithheld(one.withheld ?? [], one.views.length === 0);
     this.list.replaceChildren(...one.options.map((option, at) => this.row(option, LETTERS[at])));
     if (mayDecline) this.list.append(this.row({ id: DECLINED, text: this.words.declined }, "0", "case-none"));
     this.form.querySelector(".case-scroll").scrollTop = 0;
@@ -55,6 +57,14 @@ export class Question {
     this.choice = "";
     this.hint("");
     if (choice) this.mark(choice);
+  }
+
+  /** In place of each image of the case that is not shown: which one, and why. `isAll`: no other one is on screen. */
+  showWithheld(images, isAll) {
+    const note = byId("case-note");
+    note.hidden = !images.length;
+    note.classList.toggle("case-note-all", isAll);
+    byId("room-withheld").replaceChildren(...images.map(({ view, why }) => element("li", "", `${view} ${why}`)));
   }
 
   row({ id, text }, letter, kind) {
@@ -94,6 +104,7 @@ export class Question {
       this.chose(option);
     }
     if (document.activeElement?.name === "option") input.focus();
+    input.closest(".case-option, .case-none").scrollIntoView({ block: "nearest" });
     return true;
   }
 
@@ -137,6 +148,7 @@ export class Question {
     verdict.className = isRight ? "room-right" : "room-not-right";
     place.querySelector("p").textContent = explanation ?? "";
     place.hidden = false;
+    if (isFolded()) fold(false);
     place.scrollIntoView({ block: "nearest" });
   }
 

@@ -96,14 +96,13 @@ export class Remarks {
 
   // Another option was meant. --------------------------------------------------------------------------
 
-  /** `last`: { id, urls, option, options as they stood on screen, letter of the one that was chosen }. */
+  /** Fill the dialog, which is open. `last`: { id, urls, option, options as they stood on screen, letter of the one that was chosen }. */
   openSlip(last) {
     this.last = last;
     byId("slip-answer").textContent = this.words.slipAnswer.replace("{letter}", last.letter);
     const rows = optionButtons(last.options);
     for (const row of rows) row.disabled = row.value === last.option;
     byId("slip-options").replaceChildren(...rows);
-    this.slip.showModal();
     rows.find((row) => !row.disabled)?.focus();
   }
 

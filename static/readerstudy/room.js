@@ -1,6 +1,7 @@
 // The reading page: keys, buttons and dialogs of a sitting.
 
-import { isForPage, isTyping, letterOf } from "../annotation/review/keys.js";
+import { guardRadios, isForPage, isTyping, letterOf } from "../annotation/review/keys.js";
+import { fold, isFolded } from "../annotation/review/panel.js";
 import { Sitting } from "./sitting.js";
 
 const byId = (id) => document.getElementById(id);
@@ -8,6 +9,7 @@ const byId = (id) => document.getElementById(id);
 class Room {
   constructor() {
     this.sitting = new Sitting(byId("room-data").dataset, byId("room-words").dataset);
+    guardRadios();
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("click", (event) => this.onClick(event));
     byId("case-form").addEventListener("submit", (event) => {
@@ -28,6 +30,7 @@ class Room {
     const { screen, remarks, question } = sitting;
     if (!screen || !isForPage(event) || event.repeat || isTyping(event.target)) return;
     if (event.key === "?") this.take(event, () => this.open("keys-dialog"));
+    else if (event.key === ",") this.take(event, () => fold(!isFolded()));
     else if (event.key === "Enter") {
       const isElsewhere = event.target.closest?.("button:not(#case-go), a, summary");
       if (!isElsewhere) this.take(event, () => sitting.answers.commit());
@@ -56,6 +59,7 @@ class Room {
     if (name === "slip") {
       const { slipOf } = sitting.answers;
       if (!slipOf || byId("room-slip").hidden) return false;
+      sitting.hiding.behind(byId("slip-dialog"));
       sitting.remarks.openSlip(slipOf);
     } else if (name === "fault") {
       if (!current || sitting.screen.isAway) return false;
@@ -68,14 +72,17 @@ class Room {
   }
 
   open(id) {
-    byId(id).showModal();
+    const dialog = byId(id);
+    if ("hides" in dialog.dataset) this.sitting.hiding.behind(dialog);
+    else dialog.showModal();
   }
 
   onClick(event) {
     const { sitting } = this;
-    const button = event.target.closest("[data-start], [data-open], [data-close], [data-pause]");
+    const button = event.target.closest("[data-start], [data-open], [data-close], [data-pause], [data-fold]");
     if (!button) return;
-    if (button.dataset.start) this.start(button.dataset.start);
+    if ("fold" in button.dataset) fold(!isFolded());
+    else if (button.dataset.start) this.start(button.dataset.start);
     else if (button.dataset.open) this.open(button.dataset.open);
     else button.closest("dialog").close();
     if (button.dataset.pause === "now" && sitting.step === "reading") sitting.pauses.now();

@@ -2,7 +2,7 @@
 // goes on without waiting for it, and tells it everything in order, through the outbox.
 
 import { listKeys } from "../annotation/review/keys.js";
-import { Screen } from "../annotation/review/screen.js";
+import { Hiding, Screen } from "../annotation/review/screen.js";
 import { request, wait } from "../annotation/review/sending.js";
 import { sizeOf, SmallestWindow } from "../annotation/review/smallest.js";
 import { Clock } from "../annotation/timing/clock.js";
@@ -29,11 +29,11 @@ export class Sitting {
   constructor(data, words) {
     Object.assign(this, { data, words, state: null, current: null, step: "" });
     const name = `reading ${data.reader}`;
-    this.blanks = new Set();
+    this.hiding = new Hiding((on) => this.hide(on));
     this.line = new Line();
     this.tab = new Tab(name);
     this.saying = new Saying(words);
-    const login = new Login(byId("login-dialog"), (on) => this.blank("login", on));
+    const login = new Login(byId("login-dialog"), (on) => this.hiding.set("login", on));
     this.server = new Server({ login, fresh: data.url, own: data.stateUrl });
     this.outbox = new Outbox(new Keeping(name), this.server, {
       onStored: (item, said) => this.stored(item, said),
@@ -47,9 +47,9 @@ export class Sitting {
     this.question = new Question(words, (option) => this.answers.chose(option));
     this.remarks = new Remarks(words, (place, url, fields) => this.outbox.add({ kind: "remark", place, url, fields }));
     this.remarks.onSaid = (text) => this.saying.note(text);
-    this.covers = new Covers(byId("content"), (on) => this.blank("cover", on));
+    this.covers = new Covers(byId("content"), (on) => this.hiding.set("cover", on));
     this.limit = new Limit(byId("room-clock"), `${name} limit`, () => this.answers.timeIsOver());
-    this.smallest = new SmallestWindow(byId("case-small"), (on) => this.blank("small", on));
+    this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
   }
 
   // Where the reader is. -----------------------------------------------------------------------------
@@ -132,7 +132,7 @@ export class Sitting {
       onReveal: () => this.question.focus(),
     });
     this.answers.offerSlip(Boolean(last?.may_slip));
-    this.blank("", false);
+    this.hide(this.hiding.isOn);
     this.smallest.ask(leastOf(rules.least_window));
   }
 
@@ -179,9 +179,9 @@ export class Sitting {
     question.show(one, { choice: queued ? queued.option : one.choice, mayDecline: rules.cannot_tell });
     this.head(one);
     screen.arrive(one.views, true, one.id);
-    clock.begin(one.id, one.urls.events);
     const isAgain = one.opened || outbox.has("open", one.id);
     if (!isAgain) outbox.add({ kind: "open", place: one.id, url: one.urls.open, fields: [] });
+    clock.begin(one.id, one.urls.events); // its first events wait until the server has heard of the opening
     for (const fields of clock.takeLeft(one.id)) outbox.add({ kind: "events", place: one.id, url: one.urls.events, fields });
     if (rules.time_limit_s && isAgain) one.painted = limit.goOn(rules.time_limit_s, one.id, one.seconds_left, one.heardAt);
     this.answers.renew();
@@ -249,6 +249,7 @@ export class Sitting {
     this.answers.stored(item, said);
     if (said.state) this.take(said.state);
     else if (item.kind === "open" && said.closed) this.refresh();
+    if (item.kind === "open") this.clock.tellLoad();
   }
 
   refused(item, status, said) {
@@ -275,12 +276,9 @@ export class Sitting {
 
   // What the page shows beside the case. ---------------------------------------------------------------
 
-  blank(name, on) {
-    if (name) this.blanks[on ? "add" : "delete"](name);
-    const isBlank = this.blanks.size > 0;
-    byId("content").classList.toggle("room-covered", isBlank);
-    this.clock?.blank(isBlank);
-    this.screen?.blank(isBlank);
+  hide(on) {
+    this.clock?.blank(on);
+    this.screen?.blank(on);
   }
 
   changed() {
@@ -289,6 +287,7 @@ export class Sitting {
     const isHere = (views) => this.screen.viewer.isReady(views);
     const nReady = this.current ? this.line.viewsAfter(this.current.id).filter(isHere).length : 0;
     this.saying.tell(this.outbox, nReady, isOn && isHere(this.current.views));
+    this.answers.sayWhatCounts();
     if (this.isWaiting && !this.isLeaving && !this.outbox.isHeld) this.waitForCase();
   }
 

@@ -11,6 +11,8 @@ import platform
 import sys
 import tempfile
 
+from tests import browsers
+
 SUBJECTS = (
     "import_questions",
     "ingest",
@@ -24,6 +26,7 @@ SUBJECTS = (
     "viewer",
 )
 ON_REQUEST = ("journey",)  # a film, not a measurement
+IN_CHROMIUM = {"journey", "reading", "review", "viewer"}
 
 
 def main(wanted: list[str]) -> int:
@@ -35,6 +38,8 @@ def main(wanted: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="reading-room-bench-") as home:
         os.environ.update(REXVQA_HOME=home, DJANGO_SETTINGS_MODULE="tests.settings")
         print(f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, Python {platform.python_version()}")
+        if IN_CHROMIUM & set(wanted or SUBJECTS) and (found := browsers.chromium()):
+            os.environ["REXVQA_CHROMIUM"] = found
         for subject in wanted or SUBJECTS:
             from tests.bench.rows import as_table
 

@@ -79,7 +79,7 @@ def _journey(browser: Browser, address: str, way_in: dict[str, Any]) -> dict[str
     context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=address)
     context.add_cookies([{"name": "sessionid", "value": way_in["session"], "url": address}])
     page = context.new_page()
-    page.goto(f"/review/rounds/{way_in['round']}/continue/")
+    page.goto(f"/review/rounds/{way_in['round']}/continue/?begin")
     film = Film(page)
     times: dict[str, list[float]] = {"Enter to the key on screen": [], "Enter to the next case on screen": []}
     for case in range(N_CASES):

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from rexvqa_site import serving
+from rexvqa_site.children import Children
 from tests.bench.rows import Row, percentile
 from tests.processes import ROOT, environment, manage, postgres_url, temporary_database
 from tests.rexvqa_site.test_serve import free_port
@@ -102,7 +103,7 @@ def _served(env: dict[str, str], *, is_sqlite: bool) -> Iterator[Site]:
     port = free_port()
     command = serving.web_command("127.0.0.1", port, workers=serving.web_workers(is_sqlite=is_sqlite))
     command[-1] = "tests.bench.load_application:application"
-    children = serving.Children(
+    children = Children(
         {"web server": command, "worker": serving.worker_command(ROOT / "manage.py")},
         {**env, "PYTHONPATH": str(ROOT), "PORT": str(port)},
     )
@@ -110,7 +111,7 @@ def _served(env: dict[str, str], *, is_sqlite: bool) -> Iterator[Site]:
         for name in children.commands:
             children.start(name)
         serving.wait_until_healthy(f"http://127.0.0.1:{port}", children)
-        yield Site(port, children.running["web server"].pid)
+        yield Site(port, children.lives["web server"].process.pid)
     finally:
         children.stop()
 

@@ -36,9 +36,8 @@ def main(n_cases: int) -> None:
     from tests.readerstudy.studies import enrol, make_study
 
     reader = User.objects.create_user("reader@example.org", "correct horse battery", name="Reader")
-    study = make_study("Bench", n_cases=n_cases, n_orders=1, simulated=True)
+    study = make_study("Bench", n_cases=n_cases, n_orders=1, simulated=True, give_images=give_radiographs)
     enrol(study, reader)
-    give_radiographs()
     client = Client()
     client.force_login(reader, backend=BACKEND)
     print(json.dumps({"session": client.cookies["sessionid"].value, "study": study.slug}))

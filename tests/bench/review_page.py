@@ -62,7 +62,7 @@ def _rows(browser: Browser, address: str, way_in: dict[str, Any], theirs: Measur
     session, case, start = (
         way_in["session"],
         f"/review/{way_in['case']}/",
-        f"/review/rounds/{way_in['round']}/continue/",
+        f"/review/rounds/{way_in['round']}/continue/?begin",
     )
     colds, weights = zip(*(_cold(browser, address, session, case) for _ in range(N_COLD)), strict=True)
     previews, fulls = zip(*colds, strict=True)

@@ -19,8 +19,7 @@ def main(n_readers: int, n_cases: int) -> None:
     from tests.bench.review_site import BACKEND, give_radiographs
     from tests.readerstudy.studies import enrol, make_study
 
-    study = make_study("Load", n_cases=n_cases, n_orders=n_readers)
-    give_radiographs()
+    study = make_study("Load", n_cases=n_cases, n_orders=n_readers, give_images=give_radiographs)
     sessions = []
     for n in range(n_readers):
         reader = User.objects.create_user(f"reader{n}@example.org", None, name=f"Reader {n}")

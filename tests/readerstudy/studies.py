@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
 from annotation.models import QuestionBank, User
+from readerstudy.design.freezing import keep_shown
 from readerstudy.design.rules import Rules
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import (
@@ -15,6 +17,7 @@ from readerstudy.models import (
     PresentationOrder,
     PresentedCase,
     ReaderStudy,
+    ShownImage,
     StudyCase,
 )
 from tests.annotation.review.cases import NOON, make_bank, make_revision
@@ -31,9 +34,13 @@ def make_study(
     bank: QuestionBank | None = None,
     pixels: bool = False,
     rules: Rules | None = None,
+    give_images: Callable[[], object] = lambda: None,
     **fields: Any,
 ) -> ReaderStudy:
-    """A frozen study: order 1 goes forwards through the cases, every further one starts one case later."""
+    """A frozen study: order 1 goes forwards through the cases, every further one starts one case later.
+
+    ``give_images`` is called before it is frozen, where the exams get others than ``pixels`` gives.
+    """
     bank = bank or make_bank(f"Bank of {name}")
     study = ReaderStudy.objects.create(
         name=name,
@@ -57,9 +64,17 @@ def make_study(
             shift = (number - 1) % max(1, len(chosen)) if block == Block.MAIN else 0
             for position, case in enumerate(chosen[shift:] + chosen[:shift], start=1):
                 PresentedCase.objects.create(order=order, block=block, position=position, case=case)
+    give_images()
+    keep_shown(study)
     study.state = state  # last: the database refuses cases and orders of a study that is no draft
     study.save(update_fields=["state"])
     return study
+
+
+def keep_again(study: ReaderStudy) -> None:
+    """As if it were frozen now: after a test has changed what its cases show."""
+    ShownImage.objects.filter(case__study=study).delete()
+    keep_shown(study)
 
 
 def _case(study: ReaderStudy, block: Block, number: int, pixels: bool) -> StudyCase:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from django.core.exceptions import ImproperlyConfigured
 
-from rexvqa_site.env import env_bool, env_int, secret_from_file
+from rexvqa_site.env import env_bool, env_int, env_secret, secret_from_file
 from rexvqa_site.settings import database_from
 
 
@@ -42,6 +42,23 @@ def test_an_emptied_key_file_stops_the_start(tmp_path: Path) -> None:
     (tmp_path / "key").write_text("")
     with pytest.raises(ImproperlyConfigured, match="restore it"):
         secret_from_file(tmp_path / "key")
+
+
+@pytest.mark.parametrize("guessable", ["x", "changeme", "x" * 64, "0123456789abcdef"])
+def test_a_key_that_can_be_guessed_stops_the_start(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, guessable: str
+) -> None:
+    monkeypatch.setenv("REXVQA_SECRET_KEY", guessable)
+    with pytest.raises(ImproperlyConfigured, match="REXVQA_SECRET_KEY can be guessed") as refused:
+        env_secret("REXVQA_SECRET_KEY", tmp_path / "key")
+    assert repr(guessable) not in str(refused.value)
+    assert not (tmp_path / "key").exists()
+
+
+def test_a_key_of_the_environment_leaves_no_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("REXVQA_SECRET_KEY", "0123456789abcdef" * 2)
+    assert env_secret("REXVQA_SECRET_KEY", tmp_path / "key") == "0123456789abcdef" * 2
+    assert not (tmp_path / "key").exists()
 
 
 def test_sqlite_keeps_what_it_acknowledged() -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from django.core.handlers.wsgi import WSGIRequest
 
 from rexvqa_site.lanes import IN_MEMORY, MOST_TAKEN_IN, THREADS, Lane, Lanes, lane_of, take_in
 
@@ -73,10 +74,12 @@ def test_a_request_is_answered_with_its_whole_body(told: list[Any]) -> None:
         ({"PATH_INFO": "/images/abc", "CONTENT_LENGTH": str(MOST_TAKEN_IN + 1)}, Lane.UPLOADS),
         ({"PATH_INFO": "/", "CONTENT_LENGTH": "", "HTTP_TRANSFER_ENCODING": "chunked"}, Lane.UPLOADS),
         ({"PATH_INFO": "/", "CONTENT_LENGTH": "-5"}, Lane.ANSWERS),
+        (request("/login/", REQUEST_METHOD="POST"), Lane.PASSWORDS),
+        (request("/login/", REQUEST_METHOD="GET"), Lane.ANSWERS),
     ],
 )
 def test_every_request_has_its_lane(environ: dict[str, Any], lane: Lane) -> None:
-    assert lane_of(environ, "/images/") == lane
+    assert lane_of(environ, "/images/", ("/login/",)) == lane
 
 
 def test_people_who_send_slowly_keep_nobody_waiting(told: list[Any]) -> None:
@@ -182,5 +185,44 @@ def test_what_the_program_says_is_closed_where_it_ran_but_a_file_is_passed_on() 
         assert body.closed is closed
 
 
+def test_django_reads_an_upload_that_is_too_large_to_be_taken_in(told: list[Any]) -> None:
+    def program(environ: dict[str, Any], start_response: Any) -> Body:
+        start_response("200 OK", [])
+        upload = WSGIRequest(environ)
+        return Body(upload.readline() + upload.read())
+
+    content = b"first line\n" + b"x" * MOST_TAKEN_IN
+    environ = request("/uploads/new/", content, REQUEST_METHOD="POST")
+    assert lane_of(environ, "/images/") is Lane.UPLOADS
+    assert b"".join(Lanes(program, images="/images/")(environ, lambda *said: told.append(said))) == content
+
+
 def test_a_body_without_length_needs_nothing_taken_in() -> None:
     assert take_in({"CONTENT_LENGTH": ""})
+
+
+def test_people_who_log_in_keep_nobody_else_waiting() -> None:
+    """Forty log-ins at once, each of which hashes a password, and one reviewer who turns to the next case."""
+    go, begun = threading.Event(), threading.Semaphore(0)
+
+    def program(environ: dict[str, Any], start_response: Any) -> Body:
+        if environ["PATH_INFO"] == "/login/":
+            begun.release()
+            assert go.wait(30)
+        return echo(environ, start_response)
+
+    lanes = Lanes(program, images="/images/", passwords=("/login/",))
+    clients = [
+        threading.Thread(target=lambda: list(lanes(request("/login/", REQUEST_METHOD="POST"), lambda *_said: None)))
+        for _ in range(40)
+    ]
+    for client in clients:
+        client.start()
+    for _ in range(THREADS[Lane.PASSWORDS]):
+        assert begun.acquire(timeout=30)
+    for path in PATHS:
+        assert b"".join(lanes(request(path, b"next"), lambda *_said: None)) == b"next"
+    assert not begun.acquire(blocking=False)
+    go.set()
+    for client in clients:
+        client.join(30)

@@ -8,6 +8,7 @@ import random
 import threading
 import time
 import uuid
+from http.client import INTERNAL_SERVER_ERROR
 from typing import Any
 from urllib.parse import urlencode
 
@@ -97,14 +98,14 @@ class Reader(threading.Thread):
             raise Unexpected(f"a replay of {entry} got {found}")
 
     def until_told(self, path: str, fields: Json, expected: tuple[int, ...]) -> tuple[int, Json]:
-        """Send the same thing until the server answers; faults of the server are no answers."""
+        """Send the same thing until the server answers. "Not now" is no answer, a fault of the program ends the run."""
         deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             status, body = self.ask(path, {"session": self.token, **fields})
             if status in expected:
                 found: Json = json.loads(body)
                 return status, found
-            if status and status < 500:
+            if (status and status < 500) or status == INTERNAL_SERVER_ERROR:
                 raise Unexpected(f"{path}: {status} {body[:200]!r}")
             time.sleep(BREATH)
         raise Unexpected(f"{path}: no answer for {PATIENCE:.0f} s")

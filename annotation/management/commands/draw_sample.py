@@ -4,12 +4,12 @@ import json
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Q
 from django.utils import timezone
 
 from annotation.models import QuestionBank, SamplingPlan
 from annotation.sampling.planning import DEFAULT_PER_THOUSAND, DEFAULT_SEED, SampleRefused, draw_sample
 from annotation.sampling.strata import StratifyBy, stratify_by
+from annotation.slugs import the_one
 
 
 class Command(BaseCommand):
@@ -33,7 +33,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             plan = draw_sample(
-                find_bank(options["bank"]),
+                the_one(QuestionBank.objects.all(), options["bank"], "bank"),
                 name=options["name"],
                 by=stratify_by(options["by"]),
                 per_thousand=options["per_thousand"],
@@ -44,14 +44,6 @@ class Command(BaseCommand):
         except SampleRefused as refusal:
             raise CommandError(str(refusal), returncode=2) from refusal
         self.stdout.write(json.dumps(as_json(plan), indent=2, ensure_ascii=False) if options["json"] else as_text(plan))
-
-
-def find_bank(wanted: str) -> QuestionBank:
-    bank = QuestionBank.objects.filter(Q(name=wanted) | Q(slug=wanted)).first()
-    if bank is None:
-        names = ", ".join(QuestionBank.objects.values_list("name", flat=True)[:20]) or "none so far"
-        raise CommandError(f"There is no bank named {wanted!r}. Banks: {names}.", returncode=2)
-    return bank
 
 
 def as_json(plan: SamplingPlan) -> dict[str, Any]:

@@ -4,13 +4,15 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Q
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
-from annotation.exports.reviews import COLUMNS, export_reviews
-from annotation.exports.tables import Format, write_codebook
+from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
+from annotation.exports.tables import Format, FormatOff, write_codebook
 from annotation.models import ReviewRound
+from annotation.slugs import the_one
+
+ROUNDS = ReviewRound.objects.select_related("plan__bank")
 
 
 class Command(BaseCommand):
@@ -21,8 +23,16 @@ class Command(BaseCommand):
         parser.add_argument("--format", required=True, choices=Format.values())
         parser.add_argument("--output", required=True, metavar="FILE", help="an existing file is replaced")
 
+        parser.add_argument(
+            "--source-ids", action="store_true", help="a further column: the id of each question in the imported file"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
-        review_round = find_round(options["round"])
+        review_round, source_ids = the_one(ROUNDS.all(), options["round"], "round"), options["source_ids"]
+        if source_ids and not may_take_source_ids(review_round):
+            raise CommandError(
+                f"--source-ids: {review_round.name} is not closed yet. Nothing was written.", returncode=2
+            )
         path = Path(options["output"])
         if path.is_dir() or not path.parent.is_dir():
             reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
@@ -30,17 +40,18 @@ class Command(BaseCommand):
         codebook = path.with_name(f"{path.stem}.codebook.csv")
         try:
             with whole_file(path) as file:
-                written = export_reviews(review_round, Format(options["format"]), file, actor=None, at=timezone.now())
+                written = export_reviews(
+                    review_round,
+                    Format(options["format"]),
+                    file,
+                    actor=None,
+                    at=timezone.now(),
+                    source_ids=source_ids,
+                )
             with whole_file(codebook) as file:
-                write_codebook(file, COLUMNS)
+                write_codebook(file, columns_of_reviews(source_ids=source_ids))
+        except FormatOff as off:
+            raise CommandError(f"{off}. Nothing was written.", returncode=2) from None
         except OSError as failure:
             raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
         self.stdout.write(f"{written.n_rows} reviews in {path}, what the columns mean in {codebook.name}")
-
-
-def find_round(wanted: str) -> ReviewRound:
-    found = ReviewRound.objects.select_related("plan__bank").filter(Q(name=wanted) | Q(slug=wanted)).first()
-    if found is None:
-        names = ", ".join(ReviewRound.objects.values_list("slug", flat=True)[:20]) or "none so far"
-        raise CommandError(f"There is no round named {wanted!r}. Rounds: {names}.", returncode=2)
-    return found

@@ -1,4 +1,4 @@
-"""manage.py import_questions FILE: a question file in the ReXVQA form into a bank."""
+"""manage.py import_questions FILE: a question file into a bank, see docs/question-banks.md."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ SHOWN_ERRORS = 20
 
 
 class Command(BaseCommand):
-    help = "Import a question file in the ReXVQA form. One refused record stores nothing, unless --skip-refused."
+    help = "Import a question file. One refused record stores nothing, unless --skip-refused."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", type=Path, metavar="FILE", help="JSON: one object, question id to record")
+        parser.add_argument("file", type=Path, metavar="FILE", help="JSON, JSON Lines, CSV or XLSX")
         parser.add_argument("--bank", metavar="NAME", help="the bank, made when it is not there (default: file name)")
         parser.add_argument("--difficulty", type=Path, metavar="CSV", help="columns id,difficulty; wins over the file")
         parser.add_argument(

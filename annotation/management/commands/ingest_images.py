@@ -67,6 +67,8 @@ class Command(BaseCommand):
         elif verbosity:
             for label in ("files", "exams", "images", "duplicates", "quarantined"):
                 self.stdout.write(f"  {label:<12}{facts[label]:>8,}")
+            if result.n_waiting:
+                self.stdout.write(_("  met {met:,} of {waiting:,} images that questions wait for").format(**facts))
         n_refused = len(facts["refused"])
         for refusal in facts["refused"][: 0 if as_json else SHOWN_REFUSALS]:
             self.stderr.write(f"{refusal['file']!r}: {refusal['message']} [{refusal['code']}]")

@@ -7,11 +7,13 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from annotation.backup.checking import NotABackup
 from annotation.backup.database import DatabaseToolFailed
-from annotation.backup.restoring import HomeNotEmpty, NotABackup, RestoreDiffers, restore_backup
+from annotation.backup.restoring import HomeNotEmpty, RestoreDiffers, restore_backup
+from rexvqa_site.privacy import NotPrivate, make_private
 from rexvqa_site.serving import HomeInUse, home_lock
 
-REFUSALS = (HomeInUse, HomeNotEmpty, NotABackup, RestoreDiffers, DatabaseToolFailed)
+REFUSALS = (HomeInUse, HomeNotEmpty, NotABackup, RestoreDiffers, DatabaseToolFailed, NotPrivate)
 
 
 class Command(BaseCommand):
@@ -26,6 +28,7 @@ class Command(BaseCommand):
         if not options["backup"] or not source.is_file():
             raise CommandError("name the backup: make restore BACKUP=path/to/reading-room-....tar", returncode=2)
         try:
+            make_private(settings.HOME)
             with home_lock(settings.HOME):
                 manifest = restore_backup(
                     source, replace=options["replace"], at=timezone.now(), report=self.stdout.write

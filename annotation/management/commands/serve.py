@@ -14,6 +14,8 @@ from django.utils import timezone
 from annotation.demonstration.completeness import is_complete
 from annotation.people.founding import first_administrator_link
 from rexvqa_site import serving
+from rexvqa_site.children import Children, ServerDidNotStart
+from rexvqa_site.privacy import NotPrivate, make_private
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
@@ -27,9 +29,10 @@ class Command(BaseCommand):
         self._check_place(bind, port)
         try:
             with serving.home_lock(settings.HOME):
+                self._close_home()
                 self._prepare()
                 self._serve(bind, port)
-        except (serving.HomeInUse, serving.ServerDidNotStart) as error:
+        except (serving.HomeInUse, ServerDidNotStart, NotPrivate) as error:
             raise CommandError(str(error), returncode=2) from None
 
     def _check_place(self, bind: str, port: int) -> None:
@@ -42,6 +45,11 @@ class Command(BaseCommand):
             except OSError as error:
                 message = f"{bind}:{port} cannot be used: {error.strerror}. Choose another port: PORT=8001 make ..."
                 raise CommandError(message, returncode=2) from None
+
+    def _close_home(self) -> None:
+        if make_private(settings.HOME):
+            told = f"Other users of this machine could read {settings.HOME}; from now on only its owner can."
+            self.stderr.write(told)
 
     def _prepare(self) -> None:
         call_command("migrate", verbosity=0, interactive=False)
@@ -59,7 +67,7 @@ class Command(BaseCommand):
 
     def _serve(self, bind: str, port: int) -> None:
         workers = serving.web_workers(is_sqlite=settings.DATABASES["default"]["ENGINE"].endswith("sqlite3"))
-        children = serving.Children(
+        children = Children(
             {
                 "web server": serving.web_command(bind, port, workers=workers),
                 "worker": serving.worker_command(Path(settings.BASE_DIR) / "manage.py"),

@@ -8,12 +8,14 @@ import warnings
 from typing import Any
 
 from celery.exceptions import SecurityWarning
-from django.core.management.base import BaseCommand, CommandParser
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.db import connection
 from django.utils import timezone
 
 from annotation.jobs.sweeping import sweep
 from rexvqa_site.celery import app
+from rexvqa_site.privacy import NotPrivate, make_private
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_SWEEPS = 5
@@ -26,6 +28,10 @@ class Command(BaseCommand):
         parser.add_argument("--threads", type=int, default=2, help="jobs at the same time (2)")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        try:
+            make_private(settings.HOME)
+        except NotPrivate as error:
+            raise CommandError(str(error), returncode=2) from None
         stop = threading.Event()
         sweeper = threading.Thread(target=_sweep_until, args=(stop,), name="sweeper", daemon=True)
         sweeper.start()

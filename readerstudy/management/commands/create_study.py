@@ -12,9 +12,10 @@ from django.utils import timezone
 
 from annotation.sampling.drawing import SEED_MAX
 from readerstudy.design.checking import notes_of, problems_of
-from readerstudy.design.creating import create_study
+from readerstudy.design.creating import create_study, find_bank
 from readerstudy.design.indications import indication_notes
 from readerstudy.design.listing import plan_of_list
+from readerstudy.design.naming import ListRefused, Name, listed_names
 from readerstudy.design.parsing import FileRefused, parse_cases
 from readerstudy.design.plan import Plan, read_plan
 from readerstudy.design.planfields import PlanRefused
@@ -31,7 +32,7 @@ class Command(BaseCommand):
         parser.add_argument("plan", nargs="?", type=Path, metavar="PLAN.json", help="as export_protocol writes it")
         parser.add_argument("--name", default="", help="name of the study; without it that of the plan")
         parser.add_argument("--bank", default="", help="name or address of the bank")
-        parser.add_argument("--cases", type=Path, metavar="FILE", help="one question key or number per line")
+        parser.add_argument("--cases", type=Path, metavar="FILE", help="own ids, numbers, ranges such as 12-40")
         parser.add_argument("--practice", type=Path, metavar="FILE", help="the practice block, listed in the same way")
         parser.add_argument(
             "--accept-reason", default="", metavar="TEXT", help="why questions are used that reviews do not accept"
@@ -45,7 +46,7 @@ class Command(BaseCommand):
         try:
             plan = self._plan(options)
             study = create_study(plan, actor=None, at=timezone.now())
-        except (StudyRefused, PlanRefused, FileRefused) as refusal:
+        except (StudyRefused, PlanRefused, FileRefused, ListRefused) as refusal:
             raise CommandError(f"{refusal} Nothing was stored.", returncode=2) from refusal
         self.stdout.write(
             json.dumps(as_json(study), ensure_ascii=False, indent=2) if options["json"] else as_text(study)
@@ -66,12 +67,17 @@ class Command(BaseCommand):
             plan = read_plan(read_json(options["plan"]))
             named = replace(plan, name=options["name"] or plan.name)
             return replace(named, bank=options["bank"]) if options["bank"] else named
+        bank = find_bank(options["bank"])
+
+        def names(path: Path) -> list[Name]:
+            return listed_names(bank, parse_cases(read_file(path)))
+
         return plan_of_list(
-            options["bank"],
-            parse_cases(read_file(options["cases"])),
+            bank,
+            names(options["cases"]),
             name=options["name"],
             source=options["cases"].name,
-            practice=parse_cases(read_file(options["practice"])) if options["practice"] else (),
+            practice=names(options["practice"]) if options["practice"] else (),
             accept_reason=options["accept_reason"],
             seed=options["seed"],
             n_readers=options["readers"],

@@ -10,8 +10,8 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
-from annotation.exports.tables import Format, write_codebook
-from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table
+from annotation.exports.tables import Format, FormatOff, write_codebook
+from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ReaderStudy
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
@@ -34,8 +34,14 @@ class Command(BaseCommand):
             help="answers of a study that is not closed yet; the reason is kept in the audit log",
         )
 
+        parser.add_argument(
+            "--source-ids", action="store_true", help="a further column: the id of each question in the imported file"
+        )
+
     def handle(self, *args: Any, **options: Any) -> None:
         study, path, at = find_study(options["study"]), options["output"], timezone.now()
+        if options["source_ids"] and not may_take_source_ids(study):
+            raise CommandError(f"--source-ids: {study.name} is not closed yet. Nothing was written.", returncode=2)
         if not path.is_dir() and not path.parent.is_dir():
             raise CommandError(
                 f"{path} is in a folder that does not exist: name a file in one that does.", returncode=2
@@ -45,21 +51,26 @@ class Command(BaseCommand):
             tables = list(Table)
         for table in tables:
             file = path / f"{table.value}.{options['format']}" if path.is_dir() else path
-            self._write(study, table, file, form=Format(options["format"]), reason=options["before_closing"], at=at)
+            asked = {"before_closing": options["before_closing"], "source_ids": options["source_ids"]}
+            self._write(study, table, file, asked, form=Format(options["format"]), at=at)
 
-    def _write(self, study: ReaderStudy, table: Table, path: Path, *, form: Format, reason: str, at: datetime) -> None:
+    def _write(
+        self, study: ReaderStudy, table: Table, path: Path, asked: dict[str, Any], *, form: Format, at: datetime
+    ) -> None:
         codebook = path.with_name(f"{path.stem}.codebook.csv")
         try:
             with whole_file(path) as file:
-                written = export_table(study, table, form, file, actor=None, at=at, before_closing=reason)
+                written = export_table(study, table, form, file, actor=None, at=at, **asked)
             with whole_file(codebook) as file:
-                write_codebook(file, columns_of(study, table))
+                write_codebook(file, columns_of(study, table, source_ids=asked["source_ids"]))
         except AnswersHidden:
             raise CommandError(
                 f"The {table.label} of {study.name} are hidden until it is closed. Close it, take another table, or "
                 f"give a reason of at least {SHORTEST_REASON} characters with --before-closing.",
                 returncode=2,
             ) from None
+        except FormatOff as off:
+            raise CommandError(f"{off}. Nothing was written.", returncode=2) from None
         except OSError as failure:
             raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
         self.stdout.write(f"{written.n_rows} rows in {path}, what the columns mean in {codebook.name}")

@@ -25,13 +25,24 @@ class Command(BaseCommand):
             action="store_true",
             help="where readers see indications: you have read those of all cases, and none gives an answer away",
         )
+        parser.add_argument(
+            "--read-elsewhere",
+            action="store_true",
+            help="nobody reads the study here, its readings are imported: freeze it although images are missing",
+        )
         parser.add_argument("--json", action="store_true", help="print the result as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
         read = sha256_of_told(told_cases(study)) if options["indications_read"] else ""
         try:
-            freeze_study(study, actor=None, at=timezone.now(), indications_read=read)
+            freeze_study(
+                study,
+                actor=None,
+                at=timezone.now(),
+                indications_read=read,
+                read_elsewhere=options["read_elsewhere"],
+            )
         except IndicationsNotRead as refusal:
             where = f"They stand at /studies/{study.slug}/indications/; the statement is --indications-read."
             raise CommandError(f"{refusal} {where} Nothing was stored.", returncode=2) from refusal

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
-from django.db.models import Q
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import QuestionBank
+from annotation.slugs import the_one
 from readerstudy.design.parsing import storable_name
 from readerstudy.enums import PredictionForm
 from readerstudy.management.arguments import find_study
@@ -51,9 +51,10 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         study = find_study(options["study"]) if options["study"] else None
-        target = Target.of_study(study) if study else Target(find_bank(options["bank"]))
+        banks = QuestionBank.objects.all()
+        target = Target.of_study(study) if study else Target(the_one(banks, options["bank"], "bank"))
         form = None if options["form"] == "auto" else PredictionForm(options["form"])
-        file = SentFile(storable_name(path), read_content(path), form, options["duplicates"])
+        file = SentFile(storable_name(path), readable(path), form, options["duplicates"])
         result = import_predictions(
             self._entry(options["model"].strip(), options["version"]),
             target,
@@ -119,18 +120,13 @@ class Command(BaseCommand):
             self.stdout.write(_("This file is stored already as run %(n)d.") % {"n": told["run"]})
 
 
-def read_content(path: Path) -> bytes:
+def readable(path: Path) -> Path:
+    """The path of a file that can be read and is not too large."""
     try:
         if path.stat().st_size > MOST_BYTES:
             raise CommandError(f"{path}: the file is too large. Split it. Nothing was stored.", returncode=2)
-        return path.read_bytes()
+        with path.open("rb") as file:
+            file.read(1)
     except OSError as failure:
         raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure
-
-
-def find_bank(wanted: str) -> QuestionBank:
-    found = QuestionBank.objects.filter(Q(name=wanted) | Q(slug=wanted)).first()
-    if found is None:
-        names = ", ".join(QuestionBank.objects.values_list("slug", flat=True)[:20]) or "none so far"
-        raise CommandError(f"There is no bank named {wanted!r}. Banks: {names}.", returncode=2)
-    return found
+    return path

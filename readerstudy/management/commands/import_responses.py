@@ -12,9 +12,10 @@ from django.utils.translation import gettext as _
 
 from readerstudy.design.parsing import storable_name
 from readerstudy.management.arguments import find_study
-from readerstudy.reading.importing import ResponsesImported, import_responses
+from readerstudy.reading.importing import DeclaredFile, ResponsesImported, import_responses
 
 SHOWN = 20
+STATEMENT = "--decided-in-original-study"
 
 
 class Command(BaseCommand):
@@ -28,18 +29,31 @@ class Command(BaseCommand):
             help="columns reader,case,option,state and, where known, best_guess,confidence,active_ms,position",
         )
         parser.add_argument("--study", required=True, help="name or address of the study, frozen or later")
+        parser.add_argument(
+            "--voidings",
+            type=Path,
+            metavar="FILE",
+            help="cases voided in the study where the readings were made (columns case,reason), with its first import",
+        )
+        parser.add_argument(
+            STATEMENT,
+            action="store_true",
+            help="say that these voidings were decided there, before its results were seen; the methods repeat it",
+        )
         parser.add_argument("--dry-run", action="store_true", help="check and compare, store nothing")
         parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
 
     def handle(self, *args: Any, **options: Any) -> None:
         path: Path = options["file"]
         study = find_study(options["study"])
-        try:
-            content = path.read_bytes()
-        except OSError as failure:
-            raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure
         result = import_responses(
-            study, name=storable_name(path), content=content, actor=None, at=timezone.now(), dry_run=options["dry_run"]
+            study,
+            name=storable_name(path),
+            content=_read(path),
+            actor=None,
+            at=timezone.now(),
+            dry_run=options["dry_run"],
+            declared=_declared(options["voidings"], is_said=options["decided_in_original_study"]),
         )
         if options["json"]:
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
@@ -52,6 +66,8 @@ class Command(BaseCommand):
         for problem in result.problems[:SHOWN]:
             where = f"row {problem.row}, {problem.column}" if problem.row else result.file
             self.stderr.write(f"{where}: {problem.message}")
+        for row, why in result.voiding_problems[:SHOWN]:
+            self.stderr.write(f"voidings, row {row}: {why}" if row else f"voidings: {why}")
         if len(result.problems) > SHOWN:
             self.stderr.write(_("%(more)d more; --json lists them.") % {"more": len(result.problems) - SHOWN})
         raise CommandError(_("The file is refused. Nothing was stored."), returncode=2)
@@ -64,5 +80,30 @@ class Command(BaseCommand):
             (_("created"), result.created),
             (_("unchanged"), result.unchanged),
             (_("new readers"), len(result.readers)),
+            *([(_("voided"), result.voided)] if result.voided else []),
         ):
             self.stdout.write(f"  {label:<12}{number:>10,}")
+
+
+def _declared(path: Path | None, *, is_said: bool) -> DeclaredFile | None:
+    """Both or neither: whoever sends older voidings says so, since nobody else can know it."""
+    if path is None and is_said:
+        raise CommandError(
+            _("%(statement)s is said of the file of --voidings.") % {"statement": STATEMENT}, returncode=2
+        )
+    if path is None:
+        return None
+    if not is_said:
+        said = _(
+            "Say with %(statement)s that these cases were voided there before its results were seen; otherwise "
+            "import them with import_voidings."
+        ) % {"statement": STATEMENT}
+        raise CommandError(f"{path}: {said} " + _("Nothing was stored."), returncode=2)
+    return DeclaredFile(storable_name(path), _read(path))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as failure:
+        raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure

@@ -9,12 +9,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
+from annotation.figures.forms import FigureForm, Width
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.design.studies import StudyRefused
-from readerstudy.figures.forms import FigureForm, Width
+from readerstudy.figures.legends import figure_legend
 from readerstudy.management.arguments import find_study
 from readerstudy.results.figure_files import figure_file
-from readerstudy.results.looking import newest_analysis, stored_result
+from readerstudy.results.looking import named_result, newest_analysis, stored_result
 from readerstudy.results.naming import reader_names
 from readerstudy.watching.breaking_glass import SHORTEST_REASON
 
@@ -58,7 +59,9 @@ class Command(BaseCommand):
                         with whole_file(folder / f"{name}-{width.value}.{form.value}") as file:
                             afresh = options["afresh"]
                             file.write(figure_file(analysis, name, form, width, names=names, afresh=afresh))
-                self.stdout.write(f"{name}: one and two columns as SVG, PDF and PNG")
+                with whole_file(folder / f"{name}.txt") as file:
+                    file.write(f"{figure_legend(name, named_result(analysis, names))}\n".encode())
+                self.stdout.write(f"{name}: one and two columns as SVG, PDF and PNG, and its legend")
         except OSError as failure:
             raise CommandError(f"{folder} could not be written: {failure.strerror}.", returncode=2) from failure
         self.stdout.write(f"Figures of analysis {analysis.public_id} of “{study.name}” in {folder}.")

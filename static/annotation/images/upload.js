@@ -56,7 +56,7 @@ function send(list) {
     if (request.status === 201) location.assign(request.response.url);
     else if (request.status === 401) location.reload();
     else if (request.status === 413) fail([fill(texts.tooLarge, { most: Math.floor(form.dataset.mostBytes / MB) })]);
-    else fail(request.response?.errors ?? [texts.failed]);
+    else fail(request.response?.errors ?? [texts.serverFailed]);
   });
   request.addEventListener("error", () => fail([texts.failed]));
   request.addEventListener("abort", () => busy(false));

@@ -1,4 +1,4 @@
-// Step 1: the best option, further defensible ones, the difficulty.
+// Step 1: the best option, further defensible ones, the difficulty; or a question that must be handed back instead.
 
 import { chosen, press } from "./fields.js";
 import { digitOf, letterOf } from "./keys.js";
@@ -13,11 +13,34 @@ function optionOf(event) {
   return LETTERS.includes(letter) ? letter : null;
 }
 
+/** The reviewer knows the key: there is nothing to choose. */
+export class ReturnStep {
+  constructor(form) {
+    this.form = form;
+    this.needsImages = false;
+  }
+
+  begin() {
+    this.form.querySelector("#stem").focus({ preventScroll: true });
+  }
+
+  onKey() {
+    return false;
+  }
+
+  onInput() {}
+
+  missing() {
+    return [];
+  }
+}
+
 export class BlindStep {
   constructor(form) {
     this.form = form;
     this.hint = form.querySelector("#case-hint");
     this.said = this.hint.textContent;
+    this.needsImages = true;
     this.marking = false; // X was pressed: the next digit marks a further defensible option
   }
 
@@ -27,6 +50,12 @@ export class BlindStep {
 
   input(name, value) {
     return this.form.querySelector(`input[name="${name}"][value="${value}"]`);
+  }
+
+  choose(option) {
+    const input = this.input("best", option);
+    press(input);
+    input.closest(".case-option, .case-none").scrollIntoView({ block: "nearest" });
   }
 
   mark(on) {
@@ -45,8 +74,8 @@ export class BlindStep {
         return true;
       }
     }
-    if (option) press(this.input("best", option));
-    else if (digitOf(event) === "0") press(this.input("best", "none"));
+    if (option) this.choose(option);
+    else if (digitOf(event) === "0") this.choose("none");
     else if (letterOf(event) === "x") this.mark(true);
     else {
       const level = this.form.querySelector(`[name="difficulty"][data-key="${letterOf(event)?.toUpperCase()}"]`);

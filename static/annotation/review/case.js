@@ -1,15 +1,17 @@
 // The case page: one viewer that stays, and a question that changes under it.
 
 import { Clock } from "../timing/clock.js";
-import { BlindStep } from "./blind.js";
+import { BlindStep, ReturnStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
 import { clearProblems, focusField, press, showProblem, valuesOf } from "./fields.js";
 import { JudgementStep } from "./judgement.js";
-import { isForPage, isTyping, letterOf, listKeys } from "./keys.js";
-import { Screen } from "./screen.js";
+import { guardRadios, isForPage, isTyping, letterOf, listKeys } from "./keys.js";
+import { fold, isFolded } from "./panel.js";
+import { Hiding, Screen } from "./screen.js";
 import { bodyOf, jsonIn, request, send } from "./sending.js";
 import { SmallestWindow } from "./smallest.js";
 
+const STEPS = { blind: BlindStep, judge: JudgementStep, return: ReturnStep };
 const PARTS = ["case-head", "case-note", "case-panel", "case-data"];
 const byId = (id) => document.getElementById(id);
 const jsonOf = (id) => JSON.parse(byId(id).textContent);
@@ -29,11 +31,13 @@ class CasePage {
       onReveal: () => this.step.begin(),
     });
     this.viewer = this.screen.viewer;
-    this.smallest = new SmallestWindow(byId("case-small"), (on) => {
+    this.hiding = new Hiding((on) => {
       this.clock.blank(on);
       this.screen.blank(on);
     });
+    this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
     this.drafts = new Drafts((state) => this.say(state), this.clock);
+    guardRadios();
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("input", (event) => this.onInput(event));
     document.addEventListener("submit", (event) => this.onSubmit(event));
@@ -58,8 +62,9 @@ class CasePage {
   begin() {
     const { form, data } = this;
     document.title = document.title.replace(/^.*(?= · )/, () => data.title);
-    this.step = form.dataset.step === "blind" ? new BlindStep(form) : new JudgementStep(form);
+    this.step = new STEPS[form.dataset.step](form, () => this.tellUnseen());
     this.message("");
+    this.tellAway("");
     this.smallest.ask(data.leastWindow);
     if (data.roundOpen === "yes") {
       this.clock.begin(data.assignment, data.eventsUrl);
@@ -81,17 +86,37 @@ class CasePage {
   /** Submit is quiet until everything that is needed is there and every image has been seen. */
   renew() {
     const go = byId("case-go");
-    const isQuiet = this.busy || !this.screen.isSeen || this.step.missing().length > 0;
+    const isUnseen = this.step.needsImages && !this.screen.isSeen;
+    const isQuiet = this.busy || isUnseen || this.step.missing().length > 0;
     if (go) go.setAttribute("aria-disabled", String(Boolean(isQuiet)));
   }
 
   // Words. -----------------------------------------------------------------------------------------
 
-  say(state) {
+  /** What is saved of a submitted review is a change that counts only when it is submitted. */
+  say(told) {
     const place = byId("case-saving");
+    const state = told === "saved" && this.data.isSubmitted === "yes" ? "changed" : told;
+    this.tellAway(state);
     if (place.dataset.saving === state) return;
     place.dataset.saving = state;
     place.textContent = this.words[state] ?? "";
+  }
+
+  /** Offline or logged out, said at the form. */
+  tellAway(state) {
+    if (state === "saving") return; // whether it can be is not known yet
+    const place = byId("case-banner");
+    const why = { trying: this.words.awayTrying, expired: this.words.awayExpired }[state];
+    place.hidden = !why;
+    place.querySelector("span").textContent = [why, this.busy && this.words.held].filter(Boolean).join(" ");
+    place.querySelector("a").hidden = state !== "expired";
+  }
+
+  /** A digit grades a row that one can see, or none. */
+  tellUnseen() {
+    this.message(this.words.unseen);
+    return true;
   }
 
   message(text) {
@@ -117,6 +142,7 @@ class CasePage {
     }
     if (event.repeat) return;
     if (event.key === "?") this.take(event, () => this.open("keys-dialog"));
+    else if (event.key === ",") this.take(event, () => fold(!isFolded()));
     else if (event.key === "Enter") {
       if (!event.target.closest?.("button, a, summary")) this.take(event, () => this.submit());
     } else if (this.data.roundOpen === "yes" && this.step.onKey(event)) this.take(event);
@@ -129,7 +155,8 @@ class CasePage {
       k: () => byId("skip-dialog") && document.querySelector('[data-open="skip-dialog"]')?.click(),
       c: () => this.correctCategory(),
     };
-    const act = this.data.roundOpen === "yes" && acts[letterOf(event)];
+    const letter = letterOf(event);
+    const act = this.data.roundOpen === "yes" && (event.shiftKey && letter === "p" ? () => this.open("pause-dialog") : acts[letter]);
     if (act) this.take(event, act);
   }
 
@@ -155,16 +182,22 @@ class CasePage {
   onSubmit(event) {
     if (!event.target.closest("#case-form, [data-act]")) return;
     event.preventDefault();
-    const acts = { report: () => this.openReport(), skip: () => this.skip(), identifies: () => this.hideImages() };
+    const acts = {
+      report: () => this.openReport(),
+      skip: () => this.leaveQuestion(event.target, this.data.skipUrl),
+      return: () => this.leaveQuestion(event.target, this.data.returnUrl),
+      identifies: () => this.hideImages(),
+    };
     const act = acts[event.target.dataset.act];
     if (act) act();
     else this.submit();
   }
 
   onClick(event) {
-    const button = event.target.closest("[data-open], [data-close], [data-correct]");
+    const button = event.target.closest("[data-open], [data-close], [data-correct], [data-fold]");
     if (!button) return;
-    if (button.dataset.open) this.open(button.dataset.open);
+    if ("fold" in button.dataset) fold(!isFolded());
+    else if (button.dataset.open) this.open(button.dataset.open);
     else if ("close" in button.dataset) button.closest("dialog").close();
     else this.correctCategory();
   }
@@ -172,7 +205,9 @@ class CasePage {
   open(id) {
     const dialog = byId(id);
     clearProblems(dialog);
-    dialog.showModal();
+    dialog.querySelector("form")?.reset(); // what was said of one question is not offered for the next
+    if ("hides" in dialog.dataset) this.hiding.behind(dialog);
+    else dialog.showModal();
     dialog.querySelector("input")?.focus();
   }
 
@@ -180,29 +215,31 @@ class CasePage {
 
   async submit() {
     if (this.screen.isAway || this.data.roundOpen !== "yes") return;
+    const { step } = this.data;
     const missing = this.step.missing();
     if (missing.length) {
       clearProblems(this.form);
+      if (isFolded()) fold(false); // what is missing is shown
       const [{ field, word }] = missing;
       showProblem(this.form, field, this.words[word]);
       focusField(this.form, field);
       return;
     }
-    if (!this.screen.isSeen) {
+    if (step === "blind" && this.step.needsImages && !jsonOf("case-views").length) return void this.message(this.words.noImages);
+    if (this.step.needsImages && !this.screen.isSeen) {
       this.message(this.screen.waitingFor());
       this.isWaitSaid = true;
       return;
     }
-    const { step } = this.data;
     const [next] = step === "judge" ? jsonOf("next-cases") : [];
     this.clock.mark("submitted", { step });
     await this.post(this.form.action, [...valuesOf(this.form), ...this.screen.fields()], this.form, next);
   }
 
-  async skip() {
-    const dialog = byId("skip-dialog");
-    const values = valuesOf(dialog.querySelector("form"));
-    if (!(await this.post(this.data.skipUrl, values, dialog))) return;
+  /** Skip it, or hand it back for good. */
+  async leaveQuestion(form, url) {
+    const dialog = form.closest("dialog");
+    if (!(await this.post(url, valuesOf(form), dialog))) return;
     dialog.close();
     this.step.begin();
   }
@@ -332,7 +369,7 @@ class CasePage {
     const rows = views.map((view, index) => {
       const label = document.createElement("label");
       const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "images", value: view.id });
-      box.checked = views.length === 1;
+      box.defaultChecked = views.length === 1;
       const known = view.view_position && view.view_position !== "unknown";
       label.append(box, ` ${index + 1}: ${known ? view.view_position : this.words.unknownView}`);
       return label;

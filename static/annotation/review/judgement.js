@@ -6,30 +6,58 @@ import { digitOf, letterOf } from "./keys.js";
 const LOW = 3;
 
 export class JudgementStep {
-  constructor(form) {
-    this.form = form;
+  /** `onUnseen()`: a key was pressed for a row that is not on screen; nothing was changed. Returns true. */
+  constructor(form, onUnseen) {
+    Object.assign(this, { form, onUnseen });
+    this.needsImages = true;
     this.rows = [...form.querySelectorAll("[data-row]")];
-    this.anchors = form.querySelector("#case-anchors");
+    this.flagAnchor = form.querySelector("#flag-anchor");
     this.flagging = false; // X was pressed: the next key names a flag
-    form.addEventListener("focusin", (event) => this.showAnchor(event.target));
-    form.addEventListener("focusout", () => this.showAnchor(null));
+    form.addEventListener("focusin", ({ target }) => {
+      const row = target.closest("[data-row]");
+      if (row) this.mark(row);
+      this.explainFlag(target);
+    });
   }
 
+  /** Nothing has the focus by itself: the mark says which row a digit grades. */
   begin() {
-    const open = this.rows.find((row) => !row.querySelector(":checked")) ?? this.rows[0];
-    this.focusRow(open);
-    this.form.querySelector(".case-scroll").scrollTop = 0;
+    this.mark(this.openRow);
+    const panel = this.form.querySelector(".case-scroll");
+    this.form.querySelector("#stem").focus({ preventScroll: true });
+    panel.scrollTop = 0;
   }
 
-  focusRow(row) {
-    (row?.querySelector("input:checked") ?? row?.querySelector("input"))?.focus({ preventScroll: true });
-    row?.scrollIntoView({ block: "nearest" });
+  get openRow() {
+    return this.rows.find((row) => !row.querySelector(":checked")) ?? this.rows[0];
   }
 
-  showAnchor(target) {
-    const name = target?.closest(".case-chip") ? target.value : target?.closest("[data-row]")?.dataset.field;
-    const wanted = (name && this.anchors.querySelector(`#anchor-${name}`)) || this.anchors.querySelector("[data-anchor-default]");
-    for (const anchor of this.anchors.children) anchor.hidden = anchor !== wanted;
+  get marked() {
+    return this.rows.find((row) => "marked" in row.dataset) ?? null;
+  }
+
+  /** The row that digits grade; its anchors show. The focus goes along where it was in a row. */
+  mark(row) {
+    for (const other of this.rows) if (other !== row) delete other.dataset.marked;
+    if (!row || "marked" in row.dataset) return;
+    row.dataset.marked = "";
+    const focused = document.activeElement;
+    if (focused?.closest("[data-row]") && !row.contains(focused)) {
+      (row.querySelector("input:checked") ?? row.querySelector("input")).focus({ preventScroll: true });
+    }
+    row.scrollIntoView({ block: "nearest" });
+  }
+
+  /** Whether a person can see what a key would change: not behind a view in full screen, nor in a panel that is folded. */
+  isInSight(node) {
+    node.scrollIntoView({ block: "nearest" });
+    const { left, top, width, height } = node.getBoundingClientRect();
+    return width > 0 && node.contains(document.elementFromPoint(left + width / 2, top + height / 2));
+  }
+
+  explainFlag(target) {
+    const label = target.closest(".case-chip");
+    this.flagAnchor.textContent = label?.dataset.anchor ?? this.flagAnchor.dataset.all;
   }
 
   // Keys. ------------------------------------------------------------------------------------------
@@ -42,10 +70,12 @@ export class JudgementStep {
       if (event.key === "Escape") return true;
       if (this.flag(digit ?? letter?.toUpperCase())) return true;
     }
-    const row = event.target.closest?.("[data-row]");
-    if (row && (event.key === "ArrowDown" || event.key === "ArrowUp")) return this.step(row, event.key === "ArrowDown" ? 1 : -1);
-    if (row && event.key === "-") return this.choose(row, row.dataset.field === "verdict" ? "4" : "-");
-    if (digit) return row ? this.choose(row, digit) : this.focusOpenRow();
+    const row = this.marked;
+    const isInPanel = !event.target.closest?.(".viewer");
+    if (row && isInPanel && (event.key === "ArrowDown" || event.key === "ArrowUp")) return this.step(row, event.key === "ArrowDown" ? 1 : -1);
+    if (row && isInPanel && event.key === "-") return this.choose(row, "-");
+    if (digit && row) return this.choose(row, digit);
+    if (digit) return this.step(null, 0);
     return this.byLetter(letter);
   }
 
@@ -54,36 +84,29 @@ export class JudgementStep {
     const verdict = this.form.querySelector(`[name="verdict"][data-letter="${letter.toUpperCase()}"]`);
     if (verdict) {
       press(verdict);
-      verdict.focus();
       return true;
     }
     if (letter === "x") this.setFlagging(true);
-    else if (letter === "g") this.focusRow(this.rows[0]);
+    else if (letter === "g") this.mark(this.rows[0]);
     else if (letter === "y") focusField(this.form, "reasoning");
     else if (letter === "t") focusField(this.form, "comment");
     else return false;
     return true;
   }
 
-  /** A digit with no row marked marks the first open row and chooses nothing. */
-  focusOpenRow() {
-    this.focusRow(this.rows.find((row) => !row.querySelector(":checked")) ?? this.rows[0]);
-    return true;
-  }
-
-  /** Choose on a row and go on to the next one. */
+  /** Choose on a row and go on to the next one. A verdict has letters only: one digit too many changes nothing. */
   choose(row, key) {
     const input = row.querySelector(`input[data-key="${key}"]`);
     if (!input || input.disabled) return true;
+    if (!this.isInSight(row)) return this.onUnseen();
     press(input);
-    input.focus();
-    if (row.dataset.field !== "verdict") this.step(row, 1);
-    return true;
+    return this.step(row, 1);
   }
 
+  /** Mark the row after this one, or before; without one, the first that is open. */
   step(row, by) {
-    const next = this.rows[this.rows.indexOf(row) + by];
-    if (next) this.focusRow(next);
+    const next = row ? this.rows[this.rows.indexOf(row) + by] : this.openRow;
+    if (next) this.mark(next);
     return true;
   }
 
@@ -97,6 +120,7 @@ export class JudgementStep {
   flag(key) {
     const input = key && this.form.querySelector(`.case-flags input[data-key="${key}"]`);
     if (!input) return false;
+    if (!this.isInSight(input.closest("label"))) return this.onUnseen();
     press(input, !input.checked);
     return true;
   }
@@ -138,7 +162,13 @@ export class JudgementStep {
 
   hasFlag() {
     const stands = '[name="flags"]:checked, [name="withdrawn_flags"]:not(:checked)';
-    return Boolean(this.form.querySelector(stands));
+    return Boolean(this.form.querySelector(stands)) || ["key_wrong", "both"].includes(chosen(this.form, "disagreement"));
+  }
+
+  /** What no question can be accepted with: said of the blind answer, or chosen as a flag. */
+  isAgainstKey() {
+    const flags = ["key_wrong", "no_valid_option"].map((flag) => `[name="flags"][value="${flag}"]:checked`);
+    return chosen(this.form, "disagreement") === "key_wrong" || Boolean(this.form.querySelector(flags.join()));
   }
 
   hasWithdrawn() {
@@ -152,6 +182,7 @@ export class JudgementStep {
       .map((row) => ({ field: row.dataset.field, word: "missing" }));
     const needs = (field, word) => !textOf(this.form, field) && found.push({ field, word });
     if (!chosen(this.form, "verdict")) found.push({ field: "verdict", word: "missing" });
+    if (chosen(this.form, "verdict") === "accept" && this.isAgainstKey()) found.push({ field: "verdict", word: "keyWrong" });
     if (this.reasoningIsDue()) needs("reasoning", "missingText");
     if (this.commentIsDue()) needs("comment", this.hasWithdrawn() ? "withdrawn" : "lowGrade");
     if (chosen(this.form, "verdict") === "cannot_judge") needs("verdict_reason", "missingText");

@@ -7,10 +7,43 @@
 import { afterNextFrame, afterThisFrame } from "../viewer/readiness.js";
 import { mountViewer } from "../viewer/viewer.js";
 import { digitOf, isForPage, letterOf } from "./keys.js";
+import { restorePanel } from "./panel.js";
 
 const MOST_LOOKS = 200; // of some kilobytes each
+const PROGRESS_MS = 250;
+const MEGABYTE = 1_000_000;
 const QUESTION = ["case-head", "case-panel"];
 const byId = (id) => document.getElementById(id);
+
+/** Why nothing of a case shows just now: a dialog without images, a pause, a window that is too small. */
+export class Hiding {
+  /** `onChange(on)`: the case is out of sight, or is back. */
+  constructor(onChange) {
+    Object.assign(this, { onChange, reasons: new Set() });
+  }
+
+  set(reason, on) {
+    this.reasons[on ? "add" : "delete"](reason);
+    byId("content").classList.toggle("case-hidden", this.isOn);
+    this.onChange(this.isOn);
+  }
+
+  get isOn() {
+    return this.reasons.size > 0;
+  }
+
+  /** Open a dialog over an empty page: reading stops while it is open. Whoever had the focus gets it back. */
+  behind(dialog) {
+    const focused = document.activeElement;
+    if (!dialog.open) dialog.showModal();
+    this.set(dialog.id, true);
+    const back = () => {
+      this.set(dialog.id, false);
+      if (focused?.isConnected && document.activeElement === document.body) focused.focus({ preventScroll: true });
+    };
+    dialog.addEventListener("close", back, { once: true });
+  }
+}
 
 export class Screen {
   /**
@@ -27,6 +60,7 @@ export class Screen {
     this.isHere = isHere; // the question on the page is the one of the images
     this.isHeld = false;
     this.views = views;
+    restorePanel();
     this.viewer = mountViewer(byId("viewer"), {
       views,
       hidden,
@@ -217,7 +251,21 @@ export class Screen {
     const place = byId("case-wait");
     const text = this.waitingFor();
     if (place.textContent !== text) place.textContent = text;
+    this.tellProgress();
     this.onChange();
+  }
+
+  /** On a slow line: how much of the images has come, as long as one waits for them. */
+  tellProgress() {
+    const told = this.viewer?.missing().loading.length ? this.viewer.progress() : null;
+    const place = byId("case-progress");
+    place.hidden = !told;
+    clearTimeout(this.progressTimer);
+    if (this.waitingFor()) this.progressTimer = setTimeout(() => this.tellProgress(), PROGRESS_MS);
+    if (!told) return;
+    const figure = (bytes) => (bytes / MEGABYTE).toFixed(1);
+    Object.assign(place.querySelector("progress"), { max: told.total, value: told.loaded });
+    place.querySelector("span").textContent = this.words.megabytes.replace("{loaded}", figure(told.loaded)).replace("{total}", figure(told.total));
   }
 
   // Keys that came too early. ------------------------------------------------------------------------

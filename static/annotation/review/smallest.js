@@ -1,4 +1,7 @@
-// A round may ask for a smallest window. In a smaller one nothing of a case shows and no key counts; the page says why.
+// Images need room, and a round may ask for more of it. In a smaller window nothing of a case shows and no key counts;
+// the page says why.
+
+const LEAST = [720, 420]; // CSS pixels: below this radiograph and question have no room beside each other
 
 /** Width and height of "1280x720"; null where there is no such wish. */
 export function sizeOf(text) {
@@ -18,7 +21,9 @@ export class SmallestWindow {
 
   /** What the round of the case on the page asks for, as "1280x720" or "". */
   ask(text) {
-    this.needed = sizeOf(text);
+    const asked = sizeOf(text);
+    this.isAsked = Boolean(asked);
+    this.needed = LEAST.map((side, i) => Math.max(side, asked?.[i] ?? 0));
     this.check();
   }
 
@@ -34,8 +39,9 @@ export class SmallestWindow {
 
   say(now) {
     const text = (size) => size.join("\u00a0×\u00a0");
-    const { words } = this.place.dataset;
-    this.place.querySelector("[data-size]").textContent = words.replace("{needed}", text(this.needed)).replace("{now}", text(now));
+    const { words, phone } = this.place.dataset;
+    const sentence = this.isAsked ? words : phone;
+    this.place.querySelector("[data-size]").textContent = sentence.replace("{needed}", text(this.needed)).replace("{now}", text(now));
   }
 
   /** Out of sight and out of reach; whoever had the focus gets it back. */

@@ -7,17 +7,20 @@
 //   clock.mark("tool", { tool: "zoom" });          // counted, told with the next heartbeat
 //   clock.mark("submitted", { step: "blind" });    // or "judge"; just before the fields of that POST are taken
 //   const fields = clock.fields();                 // [["page", id], ["events", json]] for any POST of this case
+//   clock.fieldsOf(event);                         // of one event, which mark() gave back: it stays here all the same
 //   clock.acknowledged(fields);                    // that POST succeeded; without an argument: the fields taken last
 //   clock.blank(true);                             // the page covers the case, until blank(false)
 //   clock.stop();
 //
-// Visibility, focus, the heartbeat and quiet are the clock's own. Events stay here and in this tab's storage until the
+// Visibility, focus, the heartbeat, quiet and sleep are the clock's own. Events stay here and in this tab's storage until the
 // server has them; sending one twice does no harm, because page and sequence name it.
 
 import { request } from "../review/sending.js";
 
 const HEARTBEAT_MS = 5_000;
 const QUIET_MS = 60_000;
+const TICK_MS = 200;
+const STILL_MS = 2_000; // ten ticks left out: the device slept, or the page stood still
 const BEATS_PER_POST = 3; // a request of its own every 15 s at most
 const CHANGE_MS = 1_000; // typing is one change in this time
 const MOST_EVENTS = 1_000; // in one request
@@ -51,6 +54,7 @@ export class Clock {
     this.current = null;
     this.handed = new WeakMap();
     this.beats = 0;
+    this.alive = performance.now();
     this.listen();
     if (this.left.length) this.sendAll();
   }
@@ -73,15 +77,24 @@ export class Clock {
     if (known) this.mark("resumed");
     this.tellState();
     this.mark("heartbeat");
+    this.tellLoad();
   }
 
+  /** The server's receipt of the first events says when this load began: they go out at once, once. */
+  tellLoad() {
+    if (!this.isHeard && this.current) this.sendAll();
+  }
+
+  /** The event; null for none: no case is on the page, tools are only counted, a change goes with the one before. */
   mark(kind, details) {
-    if (!this.current) return;
+    if (!this.current) return null;
     if (kind === "submitted") this.writeTools();
     if (kind === "tool") {
       const tools = (this.current.tools ??= {});
       tools[details.tool] = (tools[details.tool] ?? 0) + 1;
-    } else if (kind !== "changed" || this.isNewChange(details)) this.write(kind, details);
+      return null;
+    }
+    return kind !== "changed" || this.isNewChange(details) ? this.write(kind, details) : null;
   }
 
   /** What an earlier load of the page could not send of this case, as fields for POSTs that whoever asks now sends. */
@@ -100,6 +113,10 @@ export class Clock {
     this.handed.set(fields, { of: this.current, events });
     this.lastHanded = fields;
     return fields;
+  }
+
+  fieldsOf(event) {
+    return [["page", this.page], ["events", JSON.stringify([event])]];
   }
 
   acknowledged(fields = this.lastHanded) {
@@ -124,6 +141,7 @@ export class Clock {
   stop() {
     this.abort.abort();
     clearInterval(this.timer);
+    clearInterval(this.ticking);
     this.current = null;
   }
 
@@ -149,6 +167,7 @@ export class Clock {
     };
     for (const name of INPUT) addEventListener(name, onInput, { signal, capture: true, passive: true });
     this.timer = setInterval(() => this.beat(), HEARTBEAT_MS);
+    this.ticking = setInterval(() => this.tick(), TICK_MS);
   }
 
   /** Say what changed in visibility and focus since this case was last told. */
@@ -164,6 +183,17 @@ export class Clock {
       current.blurred = !current.blurred;
       this.write(current.blurred ? "blurred" : "focused");
     }
+  }
+
+  /** Say from when to when the page stood still; a hidden one is slowed down by the browser and says nothing. */
+  tick() {
+    const { current, alive } = this;
+    this.alive = performance.now();
+    const still = this.alive - alive;
+    if (!current || current.hidden || still < STILL_MS) return;
+    this.push("asleep", alive, Date.now() - still);
+    this.push("awake", this.alive, Date.now());
+    this.keep();
   }
 
   beat() {
@@ -205,10 +235,17 @@ export class Clock {
   }
 
   write(kind, details) {
-    const event = { sequence: this.sequence++, kind, client_ms: performance.now(), wall_ms: Date.now() };
+    this.tick();
+    const event = this.push(kind, this.alive, Date.now());
     if (details) event.details = details;
-    this.current.events.push(event);
     this.keep();
+    return event;
+  }
+
+  push(kind, client_ms, wall_ms) {
+    const event = { sequence: this.sequence++, kind, client_ms, wall_ms };
+    this.current.events.push(event);
+    return event;
   }
 
   // Until the server has it. ------------------------------------------------------------------------
@@ -236,6 +273,7 @@ export class Clock {
   }
 
   forget(batch, events) {
+    this.isHeard ||= batch.page === this.page;
     const sent = new Set(events.map((event) => event.sequence));
     batch.events = batch.events.filter((event) => !sent.has(event.sequence));
     this.left = this.left.filter((old) => old.events.length);

@@ -77,11 +77,17 @@ export class Arrangement {
 
   /** To the next view, turning to its page. */
   move(step) {
-    const { viewer, from, n } = this;
-    viewer.activate(viewer.hung[(viewer.hung.indexOf(viewer.active) + step + n) % n]);
+    const { viewer, n } = this;
+    this.goTo((viewer.hung.indexOf(viewer.active) + step + n) % n);
+    viewer.active.surface.focus();
+  }
+
+  /** To the view at this place, turning to its page; the focus stays where it is. */
+  goTo(place) {
+    const { viewer, from } = this;
+    viewer.activate(viewer.hung[place]);
     this.onScreen();
     if (this.from !== from) viewer.layOut();
-    viewer.active.surface.focus();
   }
 
   /** One view over the whole page; the page's own keys go on working under it. */

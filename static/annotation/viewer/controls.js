@@ -1,5 +1,8 @@
 // Words, keys and the toolbar. A page replaces the words by those of #viewer-words (gettext lives on the server).
 
+import { PRESETS } from "./grey.js";
+import { isFrontal } from "./hanging.js";
+
 export const TEXT = {
   unknown: "unknown",
   viewLabel: "Image {number}: {position}",
@@ -15,13 +18,13 @@ export const TEXT = {
   incomplete: "Its data is incomplete.",
   stopped: "Loading stopped.",
   again: "Try again (N)",
-  unreadable: "It cannot be read (W)",
-  saidUnreadable: "You say that this image cannot be read.",
-  readable: "Take it back (W)",
+  unreadable: "Mark unreadable (W)",
+  saidUnreadable: "Marked as unreadable.",
+  readable: "Undo (W)",
   toolbar: "Image tools",
   drag: "Drag: pan",
-  dragWindow: "Drag: window",
-  dragTitle: "What the left button drags; the right button does the other",
+  dragWindowing: "Drag: window",
+  dragTitle: "What the left button drags, remembered in this browser; the right button does the other",
   scanner: "Scanner",
   scannerTitle: "Window from the scanner; again for the next",
   scannerWindow: "window {number} of {all}",
@@ -40,17 +43,17 @@ export const TEXT = {
   fit: "Fit",
   fitTitle: "Fit the view (=)",
   actual: "1:1",
-  actualTitle: "One image pixel on one screen pixel (Z)",
+  actualTitle: "One image pixel on one screen pixel, at the pointer (Z); magnifier: hold the key next to Enter",
   flip: "Flip",
   flipTitle: "Flip left to right",
   reset: "Reset",
-  resetTitle: "Window, zoom and flip as the case opened (R)",
+  resetTitle: "All views as they came: window, zoom, inversion, flip, layout (R); lines stay",
   link: "Link",
   linkTitle: "Window, zoom and pan of all views together (S)",
   line: "Line",
   lineTitle: "Measure a line (L)",
   ratio: "CTR",
-  ratioTitle: "Cardiothoracic ratio (Q)",
+  ratioTitle: "Cardiothoracic ratio, on frontal views (Q)",
   back: "‹",
   backTitle: "The views before (Page up)",
   next: "›",
@@ -63,19 +66,31 @@ export const TEXT = {
   wideTitle: "This view over the page and back (F); answer keys stay live",
   lineHint: "Drag along what you measure. Esc leaves.",
   lineFull: "No room for another line. Delete removes one.",
-  heartHint: "Drag across the heart. Esc leaves.",
-  thoraxHint: "Now across the chest, inside the ribs.",
+  heartHint: "Drag along the widest transverse cardiac diameter. Esc leaves.",
+  thoraxHint: "Now along the widest internal thoracic diameter.",
   ratioDone: "Drag an end to correct; Delete removes.",
   ratioValue: "CTR {value}",
   heart: "heart",
-  thorax: "chest",
+  thorax: "thorax",
+  zoomValue: "{value} %",
+  settings: "⚙",
+  settingsTitle: "How images hang and open, remembered in this browser",
+  dragLabel: "Left button",
+  dragPan: "pan",
+  dragWindow: "window",
+  lateralLabel: "Lateral view",
+  openingLabel: "Images open with",
+  openingOwn: "their own window",
+  panelLabel: "Question",
+  right: "on the right",
+  left: "on the left",
 };
 
-export const PRESETS = ["full", "lungs", "mediastinum", "contrast"];
+export const LENS_KEY = "Backslash"; // next to Enter, by place; on no keyboard a letter or a dead key
 
 /** The tool to which an act belongs; a round may hide tools, and then their acts have neither button nor key. */
 const TOOL_OF = {
-  range: "presets", scanner: "presets", fit: "zoom", actual: "zoom", zoom: "zoom",
+  range: "presets", scanner: "presets", fit: "zoom", actual: "zoom", zoom: "zoom", lens: "zoom", pan: "zoom", level: "window",
   maximise: "layout", layout: "layout", page: "layout",
 };
 export const toolOf = (act) => TOOL_OF[act] ?? act;
@@ -85,12 +100,14 @@ const TYPING =
   "input:not([type=radio]):not([type=checkbox]):not([type=button]):not([type=submit]):not([type=range])";
 
 /** Keys are for the images unless somebody types or a dialog is open. */
-function isElsewhere(event) {
+function isBusy(event) {
   return (
-    event.defaultPrevented || event.isComposing || event.ctrlKey || event.metaKey || event.altKey ||
-    event.target.closest?.(TYPING) || document.querySelector('dialog[open], [role="dialog"]:not([hidden])')
+    event.defaultPrevented || event.isComposing || event.target.closest?.(TYPING) ||
+    document.querySelector('dialog[open], [role="dialog"]:not([hidden])')
   );
 }
+
+const isElsewhere = (event) => event.ctrlKey || event.metaKey || event.altKey || isBusy(event);
 
 /** The letter on the key; on a keyboard without Latin letters, the letter of its place. */
 function letter(event) {
@@ -98,16 +115,33 @@ function letter(event) {
   return event.code.startsWith("Key") ? event.code.slice(3).toLowerCase() : event.key;
 }
 
-/** The act that a key stands for: [name, argument], or null. */
+const ARROWS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
+
+/** An arrow that moves the image (Shift) or its window (Ctrl; on a Mac, whose system takes that, Alt). */
+function heldArrow(event) {
+  const arrow = ARROWS[event.code];
+  const isMac = /^Mac/.test(navigator.platform);
+  if (!arrow || event.metaKey || isBusy(event)) return null;
+  if (event.shiftKey) return event.ctrlKey || event.altKey ? null : ["pan", arrow];
+  return (isMac ? event.altKey && !event.ctrlKey : event.ctrlKey && !event.altKey) ? ["level", arrow] : null;
+}
+
+/** The act that a key stands for: [name, argument], or null. Digits, arrows and the magnifier go by place. */
 export function actOfKey(event, onView) {
+  const held = heldArrow(event);
+  if (held) return held;
   if (isElsewhere(event)) return null;
-  const digit = /^Digit([1-4])$/.exec(event.code);
-  if (digit) return event.shiftKey && !event.repeat ? ["range", PRESETS[digit[1] - 1]] : null;
+  const digit = /^Digit([1-8])$/.exec(event.code)?.[1];
+  if (digit) {
+    if (!event.shiftKey || event.repeat) return null;
+    return digit <= PRESETS.length ? ["range", PRESETS[digit - 1]] : ["view", digit - PRESETS.length - 1];
+  }
+  if (event.code === LENS_KEY) return event.repeat ? null : ["lens"];
   const key = letter(event);
   if (key === "+") return ["zoom", 1.25];
   if (key === "-") return ["zoom", 0.8];
   if (event.repeat) return null;
-  if (onView && key.startsWith("Arrow")) return ["move", key === "ArrowRight" || key === "ArrowDown" ? 1 : -1];
+  if (key === "ArrowLeft" || key === "ArrowRight" || (onView && key.startsWith("Arrow"))) return ["move", key === "ArrowRight" || key === "ArrowDown" ? 1 : -1];
   const acts = {
     i: ["invert"], "=": ["fit"], z: ["actual"], r: ["reset"], f: ["wide"],
     ".": ["maximise"], p: ["layout"], PageUp: ["page", -1], PageDown: ["page", 1],
@@ -143,6 +177,7 @@ export function buildToolbar(text, act, can) {
     [["link", "link"], ["line", "line"], ["ratio", "ratio"]],
     [["back", "page", -1], ["layout", "layout"], ["next", "page", 1]],
     [["wide", "wide"]],
+    [["settings", "settings"]],
   ];
   const isThere = ([, name]) => (name === "drag" ? can("window") && can("zoom") : can(toolOf(name)));
   for (const group of groups.map((all) => all.filter(isThere)).filter((left) => left.length)) {
@@ -167,11 +202,11 @@ export function buildToolbar(text, act, can) {
     const value = String(Boolean(on));
     if (buttons[name] && buttons[name].getAttribute("aria-pressed") !== value) buttons[name].setAttribute("aria-pressed", value);
   };
-  const update = ({ pane, primary, tool, linked, from, to, n, wide, scanner }) => {
-    change("drag", "textContent", primary === "window" ? text.dragWindow : text.drag);
+  const update = ({ pane, primary, tool, linked, from, to, n, wide, scanner, settings }) => {
+    change("drag", "textContent", primary === "window" ? text.dragWindowing : text.drag);
     for (const name of PRESETS) {
       press(name, pane?.view && pane.state.window.source === name);
-      change(name, "disabled", !pane?.view?.presets?.[name]);
+      change(name, "disabled", !pane?.offers(name));
     }
     press("scanner", pane?.view && pane.state.window.source === "scanner");
     change("scanner", "disabled", !scanner);
@@ -181,6 +216,8 @@ export function buildToolbar(text, act, can) {
     press("actual", pane?.state?.zoom === 1);
     press("line", tool === "line");
     press("ratio", tool === "ratio");
+    change("ratio", "disabled", !pane?.view || !isFrontal(pane.view));
+    press("settings", settings);
     press("link", linked);
     change("link", "disabled", n < 2);
     change("layout", "disabled", n < 2);

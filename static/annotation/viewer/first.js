@@ -1,7 +1,9 @@
 // The first look at a case that opens cold: its previews stand where the viewer will hang them, before the viewer itself
 // is loaded. The viewer paints the same pictures in the same places and then takes them away.
 
-import { fitZoom, hangingOrder, placeOf, rectangles, scaledSize, wholePixels } from "./hanging.js";
+import { restorePanel } from "../review/panel.js";
+import { fitZoom, hangingOrder, placeOf, placesOf, scaledSize, wholePixels } from "./hanging.js";
+import { placePanel, preferences } from "./preferences.js";
 import { afterNextFrame } from "./readiness.js";
 
 function hang(image, view, [x, y, w, h], { ratio, offset }) {
@@ -13,10 +15,12 @@ function hang(image, view, [x, y, w, h], { ratio, offset }) {
 function look() {
   const stage = document.querySelector(".viewer-first");
   if (!stage || document.querySelector(".viewer-stage")) return; // the viewer was quicker
+  restorePanel();
+  placePanel();
   const views = JSON.parse(document.getElementById("case-views").textContent);
   const order = hangingOrder(views);
   const space = wholePixels(stage.getBoundingClientRect(), devicePixelRatio || 1);
-  const places = rectangles(views, order, space.width, space.height);
+  const places = placesOf(views, order, space.width, space.height, preferences().lateral);
   order.forEach((index, place) => {
     const image = Object.assign(new Image(), { alt: "", src: views[index].preview });
     hang(image, views[index], places[place], space);

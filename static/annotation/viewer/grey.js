@@ -56,7 +56,7 @@ export function defaultWindow(view) {
 export const leastWidth = (window) => (window.function === "LINEAR" ? 1 : 1e-3);
 
 /** The function of a window: modality value -> 0..1. */
-function transfer(view, { center: c, width: w, function: kind, table }) {
+function transfer(view, { center: c, width: w, function: kind, table, curve }) {
   if (kind === "SIGMOID") return (x) => 1 / (1 + Math.exp((-4 * (x - c)) / w));
   if (kind === "LUT") {
     const voi = view.voi_luts[table];
@@ -68,6 +68,14 @@ function transfer(view, { center: c, width: w, function: kind, table }) {
     const first = c - w / 2;
     const scale = entries.length / w;
     return (x) => entries[Math.min(Math.max(Math.floor((x - first) * scale + 1e-6), 0), last)] / top;
+  }
+  if (kind === "CURVE") {
+    const n = curve.length - 1;
+    return (x) => {
+      const at = Math.min(Math.max((x - c) / w + 0.5, 0), 1) * n;
+      const i = Math.min(Math.floor(at), n - 1);
+      return curve[i] + (at - i) * (curve[i + 1] - curve[i]);
+    };
   }
   const [mid, span] = kind === "LINEAR_EXACT" ? [c, w] : [c - 0.5, w - 1];
   const low = mid - span / 2;
@@ -91,4 +99,100 @@ export function buildTable(view, window, invert) {
   }
   if (view.padding) table.fill(0, view.padding[0], view.padding[1] + 1);
   return table;
+}
+
+// Presets: curves over the histogram. Each gives the greys that it is meant for most of the screen's range, and burns out
+// or blacks out none of the others. -------------------------------------------------------------------------------------
+
+export const PRESETS = ["full", "lungs", "mediastinum", "contrast"];
+const MOST_LOST = 0.02; // of the pixels that become black, and of those that become white
+const BACKGROUND = 0.01; // the darkest or brightest value of so many pixels is what lies around the patient
+const KNOTS = 32; // steps of a curve
+/** The darkest `share` of the pixels gets `range` of the screen; so far the histogram counts, the rest is a straight line. */
+const SHAPES = {
+  lungs: { share: 0.6, range: 0.8, part: 0.7 },
+  mediastinum: { share: 0.4, range: 0.2, part: 0.7 },
+  contrast: { share: 0.5, range: 0.5, part: 0.6 },
+};
+
+/** How many pixels have each stored value; padding has none. */
+export function histogram(data, padding) {
+  const counts = new Uint32Array(TABLE_SIZE);
+  for (let i = 0; i < data.length; i++) counts[data[i]]++;
+  if (padding) counts.fill(0, padding[0], padding[1] + 1);
+  return counts;
+}
+
+/** What occurs, from dark to bright: [[modality value, count]]. */
+function greysOf(view, counts) {
+  const greys = [];
+  counts.forEach((count, v) => count && greys.push([v * view.slope + view.intercept, count]));
+  return Boolean(view.invert) !== view.slope < 0 ? greys.reverse() : greys;
+}
+
+const total = (greys) => greys.reduce((sum, [, count]) => sum + count, 0);
+
+/** The last value, from this end of the greys, up to which no more pixels lie than may be lost; `step` before the first. */
+function endOf(greys, step) {
+  let left = MOST_LOST * total(greys);
+  let end = greys[0][0] - step;
+  for (const [value, count] of greys) {
+    left -= count;
+    if (left < 0) break;
+    end = value;
+  }
+  return end;
+}
+
+function withoutBackground(greys) {
+  const least = BACKGROUND * total(greys);
+  const inside = greys.filter(([, count], i) => count < least || (i > 0 && i < greys.length - 1));
+  return inside.length > 1 ? inside : greys;
+}
+
+/** For each knot from dark to bright, the share of these pixels that is darker. */
+function sharesAt(knots, greys) {
+  const sign = Math.sign(knots.at(-1) - knots[0]);
+  const all = total(greys) || 1;
+  let [i, darker] = [0, 0];
+  return knots.map((knot) => {
+    while (i < greys.length && sign * (greys[i][0] - knot) < 0) darker += greys[i++][1];
+    const half = i < greys.length && greys[i][0] === knot ? greys[i][1] / 2 : 0;
+    return (darker + half) / all;
+  });
+}
+
+/** Brightness 0..1 at even steps from `dark` to `bright`. */
+function brightness({ share, range, part }, dark, bright, greys) {
+  const steps = Array.from({ length: KNOTS + 1 }, (_, i) => i / KNOTS);
+  const [low, high] = [Math.min(dark, bright), Math.max(dark, bright)];
+  const inside = greys.filter(([x]) => x >= low && x <= high);
+  const shares = sharesAt(steps.map((t) => dark + t * (bright - dark)), inside);
+  const spread = (p) => (p < share ? (p * range) / share : range + ((p - share) * (1 - range)) / (1 - share));
+  return steps.map((t, i) => (i % KNOTS ? (1 - part) * t + part * spread(shares[i]) : t));
+}
+
+/** The windows of lungs, mediastinum and contrast, by name. */
+export function presetWindows(view, counts) {
+  const all = greysOf(view, counts);
+  if (!all.length) return {};
+  const isDarkHigh = Boolean(view.invert);
+  const step = Math.abs(view.slope) * (isDarkHigh ? -1 : 1); // from a grey to the next brighter one
+  const [dark, bright] = [endOf(all, step), endOf([...all].reverse(), -step)];
+  const greys = withoutBackground(all);
+  const windowOf = ([source, shape]) => {
+    const levels = brightness(shape, dark, bright, greys);
+    const curve = isDarkHigh ? levels.map((level) => 1 - level).reverse() : levels;
+    const rounded = curve.map((y) => Math.round(y * 1000) / 1000);
+    return [source, { center: (dark + bright) / 2, width: Math.abs(bright - dark), function: "CURVE", curve: rounded, source }];
+  };
+  return Object.fromEntries(Object.entries(SHAPES).map(windowOf));
+}
+
+const measured = new WeakMap();
+
+/** The same of an image in memory, measured once. */
+export function presetsOf(view, data) {
+  if (!measured.has(data)) measured.set(data, presetWindows(view, histogram(data, view.padding)));
+  return measured.get(data);
 }

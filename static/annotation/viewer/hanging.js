@@ -10,6 +10,9 @@ const kind = (view) => {
   return 2;
 };
 
+/** Whether this is known to be a frontal view: only there a cardiothoracic ratio means anything. */
+export const isFrontal = (view) => kind(view) === 0;
+
 /** Indices of the views in hanging order: frontal, lateral, unknown; equals keep the order they came in. */
 export function hangingOrder(views) {
   return views.map((_, i) => i).sort((a, b) => kind(views[a]) - kind(views[b]) || a - b);
@@ -50,8 +53,8 @@ export function placeOf([width, height], w, h, [cx, cy] = [0.5, 0.5]) {
 /**
  * Rectangles [x, y, width, height] in whole device pixels, one per entry of `order`.
  *
- * One view fills the space. Of two, the frontal one is larger, but never wider than its image can use.
- * Three and four hang two by two; more go on in rows of three.
+ * One view fills the space. Of two, the frontal one is larger, but never wider than its image can use. Of three, the
+ * first is large and the others stand above each other beside it. Four hang two by two; more go on in rows of three.
  */
 export function rectangles(views, order, width, height) {
   const n = order.length;
@@ -62,11 +65,30 @@ export function rectangles(views, order, width, height) {
     const left = Math.round(Math.min((width - GAP) * share, Math.max(useful, (width - GAP) / 2)));
     return [[0, 0, left, height], [left + GAP, 0, Math.max(1, width - left - GAP), height]];
   }
+  if (n === 3) return oneAndTwo(order.map((i) => views[i]), width, height);
   const columns = n === 1 ? 1 : n <= 4 ? 2 : 3;
   const rows = Math.ceil(n / columns);
   const w = Math.max(1, Math.floor((width - GAP * (columns - 1)) / columns));
   const h = Math.max(1, Math.floor((height - GAP * (rows - 1)) / rows));
   return order.map((_, i) => [(i % columns) * (w + GAP), Math.floor(i / columns) * (h + GAP), w, h]);
+}
+
+/** The first as high as the space, as long as the others can use what is left; they share a column. */
+function oneAndTwo([first, ...others], width, height) {
+  const shape = (view) => view.width / (view.height * (view.aspect || 1));
+  const half = Math.max(1, Math.floor((height - GAP) / 2));
+  const [large, small] = [height * shape(first), half * Math.max(...others.map(shape))];
+  const spare = width - GAP - large - small;
+  const wanted = spare > 0 ? large + spare / 2 : Math.max((width - GAP) * 0.55, width - GAP - small);
+  const left = Math.round(Math.min(wanted, (width - GAP) * 0.75));
+  const beside = Math.max(1, width - left - GAP);
+  return [[0, 0, left, height], [left + GAP, 0, beside, half], [left + GAP, half + GAP, beside, half]];
+}
+
+/** The same, with the lateral view on this side of the frontal one. */
+export function placesOf(views, order, width, height, lateral = "right") {
+  const places = rectangles(views, order, width, height);
+  return lateral === "left" ? places.map(([x, y, w, h]) => [width - x - w, y, w, h]) : places;
 }
 
 /** How many views at a time the layout key steps through: all (0), two, one. */

@@ -66,7 +66,8 @@ class DecodePool {
       await job.afterPreview();
       if (!this.running.has(id)) return;
       this.startWorkers();
-      const fetched = await fetchBody({ url, urgent: job.isUrgent() }, job.controller.signal);
+      const { onProgress } = job;
+      const fetched = await fetchBody({ url, urgent: job.isUrgent(), size: 2 * width * height, onProgress }, job.controller.signal);
       const work = { id, width, height, fit, padding, ...fetched };
       if (this.workers.length) {
         job.inWorker = true;
@@ -139,7 +140,9 @@ class Entry {
     this.previewing = null;
     const { full, width, height, padding } = this.view;
     const [isUrgent, afterPreview] = [() => this.urgent, () => Promise.race([this.loadPreview(), pause()])];
-    this.job = { url: absolute(full), width, height, padding, fit: this.fitSize, isUrgent, afterPreview };
+    this.progress = null; // { loaded, total } in bytes on the line, while it comes
+    const onProgress = (progress) => (this.progress = progress);
+    this.job = { url: absolute(full), width, height, padding, fit: this.fitSize, isUrgent, afterPreview, onProgress };
     if (this.urgent) this.loadPreview();
     this.pool.start(this.job).then(
       ({ data, fit }) => {

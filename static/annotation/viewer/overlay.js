@@ -43,13 +43,8 @@ export class Overlay {
 
   // Pointer. ---------------------------------------------------------------------------------------
 
-  pointOf(event) {
-    const { left, top } = this.pane.surface.getBoundingClientRect();
-    return [event.clientX - left, event.clientY - top].map((v) => v * this.pane.ratio);
-  }
-
   imagePoint(event) {
-    return toImage(this.pane.view, this.pane.geometry(), this.pane.state.flip, this.pointOf(event));
+    return toImage(this.pane.view, this.pane.geometry(), this.pane.state.flip, this.pane.pointOf(event));
   }
 
   onCanvas(point) {
@@ -60,9 +55,9 @@ export class Overlay {
   press(event) {
     if (event.button !== 0 || event.altKey || event.shiftKey) return null;
     const onCanvas = (point) => this.onCanvas(point);
-    const held = nearestEnd(this.measures, onCanvas, this.pointOf(event), REACH * this.pane.ratio);
+    const held = nearestEnd(this.measures, onCanvas, this.pane.pointOf(event), REACH * this.pane.ratio);
     if (held) return this.holding(held.index, held.end);
-    const kind = this.pane.viewer.tool && nextKind(this.pane.viewer.tool, this.measures);
+    const kind = this.pane.tool && nextKind(this.pane.tool, this.measures);
     return kind ? this.drawing(kind, event) : null;
   }
 
@@ -128,7 +123,8 @@ export class Overlay {
 
   /** What to do next with the tool that is on, for the corner of the view. */
   hint() {
-    const { tool, text, active } = this.pane.viewer;
+    const { tool } = this.pane;
+    const { text, active } = this.pane.viewer;
     if (!tool || active !== this.pane) return "";
     const kind = nextKind(tool, this.measures);
     if (kind) return text[`${kind}Hint`];

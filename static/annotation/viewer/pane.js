@@ -1,7 +1,7 @@
 // One view on screen: its elements, its state (window, zoom, pan, invert, flip), and the pointer.
 
-import { buildTable, defaultWindow, leastWidth, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
-import { fitZoom, placeOf, scaledSize } from "./hanging.js";
+import { buildTable, defaultWindow, leastWidth, presetsOf, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
+import { fitZoom, isFrontal, placeOf, scaledSize } from "./hanging.js";
 import { Overlay } from "./overlay.js";
 
 const MOST_ZOOM = 16;
@@ -18,7 +18,8 @@ function element(name, className, parent, attributes = {}) {
 
 export class Pane {
   /**
-   * `viewer` gives: text, backend, primary, tool, active, arrangement, can(tool), act(name), schedule(pane),
+   * `viewer` gives: text, backend, primary, preferences, tool, active, arrangement, can(tool), act(name), schedule(pane),
+   * pointAt(pane, point),
    * activate(pane), together(pane), retry(pane), isUnreadable(pane), toggleUnreadable(pane), tellTool(name).
    */
   constructor(stage, viewer) {
@@ -29,7 +30,7 @@ export class Pane {
     this.renewContext(false);
     this.overlay = new Overlay(this);
     this.tags = {};
-    for (const corner of ["position", "badge", "hint", "notes", "window"]) {
+    for (const corner of ["position", "badge", "hint", "notes", "zoom", "window"]) {
       this.tags[corner] = element("div", `viewer-tag viewer-tag-${corner}`, this.surface);
     }
     this.tags.hint.setAttribute("role", "status");
@@ -69,7 +70,21 @@ export class Pane {
     this.overlay.chosen = null;
     this.state = { measures: [] };
     this.rest();
+    this.opening = state ? "own" : this.viewer.preferences.opening;
     if (state) Object.assign(this.state, structuredClone(state));
+  }
+
+  /** The tool in hand, where it means anything. */
+  get tool() {
+    const { tool } = this.viewer;
+    return tool === "ratio" && !isFrontal(this.view) ? null : tool;
+  }
+
+  /** With the preset that this browser remembers, as soon as it can be measured; later windows stand. */
+  open() {
+    const { opening } = this;
+    this.opening = "own";
+    if (opening !== "own" && this.viewer.can("presets") && this.offers(opening)) this.state.window = this.presetOf(opening);
   }
 
   /** Back to how the case opened; what was measured stays. */
@@ -101,10 +116,15 @@ export class Pane {
     return placeOf(size, canvas.width, canvas.height, [state.flip ? 1 - cx : cx, cy]);
   }
 
+  /** Screen pixels of an image column. */
+  zoom() {
+    return this.state.zoom ?? fitZoom(this.view, this.canvas.width, this.canvas.height);
+  }
+
   /** The display levels of every stored value: the same array until window or inversion change. */
   levels() {
-    const { center, width, function: kind, table } = this.state.window;
-    const key = [center, width, kind, table, this.state.invert].join();
+    const { center, width, function: kind, table, curve } = this.state.window;
+    const key = [center, width, kind, table, curve, this.state.invert].join();
     if (this.table?.key !== key) this.table = { key, levels: buildTable(this.view, this.state.window, this.state.invert) };
     return this.table.levels;
   }
@@ -112,6 +132,7 @@ export class Pane {
   /** Draw the best there is; returns "full", "preview" or "none". */
   paint() {
     if (this.entry.data) {
+      this.open();
       this.viewer.backend.paint(this);
       this.level = "full";
     } else {
@@ -154,6 +175,7 @@ export class Pane {
     write(tags.badge, state.flip ? text.flipped : "");
     write(tags.hint, this.overlay.hint());
     write(tags.notes, notes.filter(Boolean).join("\n"));
+    write(tags.zoom, entry.data ? text.zoomValue.replace("{value}", Math.round(100 * this.zoom())) : "");
     write(tags.window, entry.data ? this.windowText() : "");
     const label = text.viewLabel.replace("{position}", position).replace("{number}", this.index + 1);
     if (this.surface.getAttribute("aria-label") !== label) this.surface.setAttribute("aria-label", label);
@@ -220,8 +242,16 @@ export class Pane {
   }
 
   setRange(name) {
-    const range = this.view.presets?.[name];
-    if (range) this.change({ window: rangeWindow(range, name) });
+    if (this.offers(name)) this.change({ window: this.presetOf(name) });
+  }
+
+  /** The full range comes with the image; the other presets are measured on its stored values. */
+  offers(preset) {
+    return Boolean(preset === "full" ? this.view?.presets?.full : this.view && this.entry.data);
+  }
+
+  presetOf(name) {
+    return name === "full" ? rangeWindow(this.view.presets.full, name) : presetsOf(this.view, this.entry.data)[name];
   }
 
   /** The scanner's table or window; pressed again, the next of several. */
@@ -233,8 +263,7 @@ export class Pane {
 
   zoomBy(factor, x = this.canvas.width / 2, y = this.canvas.height / 2) {
     const fit = fitZoom(this.view, this.canvas.width, this.canvas.height);
-    const now = this.state.zoom ?? fit;
-    this.zoomTo(Math.min(Math.max(now * factor, Math.min(fit, 1) / 4), Math.max(MOST_ZOOM, fit)), x, y);
+    this.zoomTo(Math.min(Math.max(this.zoom() * factor, Math.min(fit, 1) / 4), Math.max(MOST_ZOOM, fit)), x, y);
   }
 
   /** Zoom so that the image point under (x, y), in device pixels of the canvas, stays there. */
@@ -261,7 +290,7 @@ export class Pane {
     const { width, height } = this.geometry();
     const [cx, cy] = from.center;
     this.move({
-      zoom: this.state.zoom ?? fitZoom(this.view, this.canvas.width, this.canvas.height),
+      zoom: this.zoom(),
       center: inside([cx + ((this.state.flip ? 1 : -1) * dx) / width, cy - dy / height]),
     });
   }
@@ -284,7 +313,14 @@ export class Pane {
 
   listen() {
     const { surface } = this;
+    this.touches = new Map();
     surface.addEventListener("pointerdown", (event) => this.press(event));
+    surface.addEventListener("pointermove", (event) => this.viewer.pointAt(this, this.pointOf(event)));
+    surface.addEventListener("pointerleave", () => this.viewer.pointAt(null));
+    for (const type of ["pointerdown", "pointermove"]) surface.addEventListener(type, (event) => this.touch(event));
+    for (const type of ["pointerup", "pointercancel"]) {
+      surface.addEventListener(type, (event) => this.touches.delete(event.pointerId));
+    }
     surface.addEventListener("contextmenu", (event) => event.preventDefault());
     surface.addEventListener("focus", () => this.viewer.activate(this));
     surface.addEventListener("dblclick", () => this.viewer.act("maximise"));
@@ -304,6 +340,29 @@ export class Pane {
     );
   }
 
+  /** Where the pointer is on the canvas, in device pixels. */
+  pointOf(event) {
+    const { left, top } = this.surface.getBoundingClientRect();
+    return [event.clientX - left, event.clientY - top].map((v) => v * this.ratio);
+  }
+
+  /** Two fingers: the image between them grows and shrinks and goes along. */
+  touch(event) {
+    if (event.pointerType !== "touch" || (event.type === "pointermove" && !this.touches.has(event.pointerId))) return;
+    const before = [...this.touches.values()];
+    this.touches.set(event.pointerId, this.pointOf(event));
+    const now = [...this.touches.values()];
+    if (now.length !== 2 || !this.view || !this.viewer.can("zoom")) return;
+    this.release?.();
+    if (before.length !== 2) return;
+    const [[x0, y0], [x1, y1]] = [middle(before), middle(now)];
+    for (const pane of this.viewer.together(this)) {
+      pane.zoomBy(apart(now) / Math.max(apart(before), 1), x0, y0);
+      pane.pan(pane.state, x1 - x0, y1 - y0);
+    }
+    this.viewer.tellTool("zoom");
+  }
+
   press(event) {
     if (event.button > 2 || !event.isPrimary || !this.view) return;
     this.viewer.activate(this);
@@ -313,8 +372,10 @@ export class Pane {
     const end = () => {
       for (const [type, listener] of Object.entries(listeners)) surface.removeEventListener(type, listener);
       surface.classList.remove("viewer-dragging");
+      this.release = null;
       gesture.end();
     };
+    this.release = end;
     const listeners = { pointermove: gesture.move, pointerup: end, pointercancel: end };
     for (const [type, listener] of Object.entries(listeners)) surface.addEventListener(type, listener);
     surface.setPointerCapture(event.pointerId);
@@ -341,6 +402,8 @@ export class Pane {
   }
 }
 
+const middle = ([[x0, y0], [x1, y1]]) => [(x0 + x1) / 2, (y0 + y1) / 2];
+const apart = ([[x0, y0], [x1, y1]]) => Math.hypot(x1 - x0, y1 - y0);
 const inside = (center) => center.map((v) => Math.min(Math.max(v, 0), 1));
 
 /** Numbers as wide as the window needs: whole ones, unless the window is narrow. */

@@ -48,11 +48,12 @@ async function unpicture(blob, width, height) {
 }
 
 /**
- * The body of a full-depth answer: { type, body: ArrayBuffer }, without its Content-Encoding.
+ * The body of a full-depth answer: { type, body: ArrayBuffer }, without its Content-Encoding. `size`: how many bytes that
+ * is, as far as one knows; `onProgress({ loaded, total })` hears how many have come over the line, and of how many.
  *
  * Raises LoadFailed: "refused" (the server said no, or sent a page), "offline" (no answer), "incomplete" (cut off).
  */
-export async function fetchBody({ url, urgent }, signal) {
+export async function fetchBody({ url, urgent, size, onProgress }, signal) {
   let answer;
   try {
     answer = await fetch(url, { signal, credentials: "same-origin", priority: urgent ? "high" : "low" });
@@ -62,9 +63,29 @@ export async function fetchBody({ url, urgent }, signal) {
   const type = answer.headers.get("Content-Type") || "";
   if (!answer.ok || type.startsWith("text/")) throw new LoadFailed("refused", answer.ok ? 0 : answer.status);
   try {
-    return { type, body: await answer.arrayBuffer() };
+    return { type, body: await bodyOf(answer, size, onProgress) };
   } catch (error) {
     throw error.name === "AbortError" ? error : new LoadFailed("incomplete");
+  }
+}
+
+/** The whole body, told of while it comes. Its parts come decoded, its length is that on the line. */
+async function bodyOf(answer, size, onProgress) {
+  const total = Number(answer.headers.get("Content-Length"));
+  if (!answer.body || !total) return answer.arrayBuffer();
+  const whole = answer.headers.get("Content-Encoding") ? size : total;
+  let [bytes, at] = [new Uint8Array(whole), 0];
+  for (const reader = answer.body.getReader(); ; ) {
+    const { done, value } = await reader.read();
+    if (done) return at === bytes.length ? bytes.buffer : bytes.slice(0, at).buffer;
+    if (at + value.length > bytes.length) {
+      const larger = new Uint8Array(2 * (at + value.length));
+      larger.set(bytes.subarray(0, at));
+      bytes = larger;
+    }
+    bytes.set(value, at);
+    at += value.length;
+    onProgress({ loaded: Math.min(1, at / whole) * total, total });
   }
 }
 

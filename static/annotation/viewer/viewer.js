@@ -6,15 +6,20 @@
 //   const state = viewer.state(); viewer.show(views, state); // a case as it was left
 
 import { Arrangement } from "./arranging.js";
-import { actOfKey, buildToolbar, TEXT, toolOf } from "./controls.js";
+import { actOfKey, buildToolbar, LENS_KEY, TEXT, toolOf } from "./controls.js";
 import { Canvas2D } from "./canvas2d.js";
 import { scannerWindows } from "./grey.js";
-import { fitZoom, hangingOrder, rectangles, scaledSize, wholePixels } from "./hanging.js";
+import { fitZoom, hangingOrder, isFrontal, placesOf, scaledSize, wholePixels } from "./hanging.js";
+import { Lens } from "./lens.js";
 import { ImageCache } from "./loader.js";
 import { Pane } from "./pane.js";
+import { buildSettings, placePanel, prefer, preferences } from "./preferences.js";
 import { afterNextFrame, afterThisFrame, Readiness } from "./readiness.js";
 
 export { TEXT } from "./controls.js";
+
+const PAN = 0.06; // of the width of a view, with each press of an arrow
+const LEVEL = 15; // as far as the pointer would be dragged, in CSS pixels
 
 class Viewer {
   constructor(root, options) {
@@ -22,7 +27,9 @@ class Viewer {
     this.options = options;
     this.text = { ...TEXT, ...document.getElementById("viewer-words")?.dataset, ...options.text };
     this.hidden = new Set(options.hidden); // tools that this round does without
-    this.primary = options.primary === "window" || !this.can("zoom") ? "window" : "pan";
+    this.preferences = preferences();
+    placePanel(this.preferences);
+    this.primary = (options.primary ?? this.preferences.drag) === "window" || !this.can("zoom") ? "window" : "pan";
     this.panes = [];
     this.hung = []; // panes of this case, in hanging order
     this.active = null;
@@ -30,13 +37,17 @@ class Viewer {
     this.tool = null; // "line" or "ratio" while the left button draws
     this.arrangement = new Arrangement(this);
     this.dirty = new Set();
+    this.lens = new Lens();
+    this.pointed = null; // { pane, point } under the pointer
     this.turn = 0;
     root.classList.add("viewer");
     this.stage = document.createElement("div");
     this.stage.className = "viewer-stage";
     this.toolbar = buildToolbar(this.text, (...act) => this.act(...act), (tool) => this.can(tool));
     this.firstLook = root.querySelector(".viewer-first"); // see first.js
-    root.replaceChildren(this.stage, this.toolbar.node, ...(this.firstLook ? [this.firstLook] : []));
+    const names = ["drag", "lateral", "opening", "panel"].filter((name) => this.mayChoose(name));
+    this.settings = buildSettings(this.text, this.preferences, names, (...choice) => this.choose(...choice));
+    root.replaceChildren(this.stage, this.toolbar.node, this.settings, ...(this.firstLook ? [this.firstLook] : []));
     const workerUrl = options.worker ?? root.dataset.worker ?? new URL("./worker.js", import.meta.url);
     this.cache = new ImageCache(workerUrl, (entry) => this.backend.release(entry), options);
     const onPainted = (index, level) => {
@@ -90,6 +101,7 @@ class Viewer {
   show(views, state = {}, isTurn = false) {
     this.turn++;
     this.views = views;
+    this.lens.hide();
     this.arrangement.begin();
     this.tool = null;
     const order = hangingOrder(views);
@@ -135,6 +147,14 @@ class Viewer {
   /** Whether all images of a case are in memory at full depth, so that show() paints them at once. */
   isReady(views) {
     return views.every((view) => this.cache.entries.get(view.full)?.data);
+  }
+
+  /** How many bytes of the images that are still on their way have come, and of how many; null where none is. */
+  progress() {
+    const all = this.hung.filter(({ entry }) => !entry.data && !entry.failure).map(({ entry }) => entry.progress);
+    if (!all.length || all.includes(null)) return null;
+    const sum = (name) => all.reduce((n, one) => n + one[name], 0);
+    return { loaded: sum("loaded"), total: sum("total") };
   }
 
   /**
@@ -206,7 +226,7 @@ class Viewer {
   fitOf(views) {
     const { width, height } = this.measure();
     const order = hangingOrder(views);
-    const places = rectangles(views, order, width, height);
+    const places = placesOf(views, order, width, height, this.preferences.lateral);
     return (view) => {
       const [, , w, h] = places[order.indexOf(views.indexOf(view))];
       return scaledSize(view, fitZoom(view, w, h));
@@ -222,7 +242,8 @@ class Viewer {
     this.measured = JSON.stringify(measured);
     const { ratio, offset, width, height } = measured;
     const shown = this.arrangement.onScreen();
-    const places = rectangles(shown.map((pane) => pane.view), shown.map((_, i) => i), width, height);
+    const order = shown.map((_, i) => i);
+    const places = placesOf(shown.map((pane) => pane.view), order, width, height, this.preferences.lateral);
     for (const pane of this.panes) pane.box.hidden = !shown.includes(pane);
     shown.forEach((pane, i) => {
       const [x, y, w, h] = places[i];
@@ -278,7 +299,8 @@ class Viewer {
     const { primary, tool, linked } = this;
     const { wide, n, from, isPart, perPage } = this.arrangement;
     const to = isPart ? from + perPage : n;
-    this.toolbar.update({ pane, primary, tool, linked, from, to, n, wide, scanner });
+    const settings = !this.settings.hidden;
+    this.toolbar.update({ pane, primary, tool, linked, from, to, n, wide, scanner, settings });
   }
 
   // Acts: what keys and buttons do. ----------------------------------------------------------------
@@ -312,9 +334,14 @@ class Viewer {
       invert: () => this.invert(!pane.state.invert),
       flip: () => pane.change({ flip: !pane.state.flip }),
       fit: () => each((one) => one.fit()),
-      actual: () => each((one) => one.zoomTo(1)),
+      actual: () => each((one) => one.zoomTo(1, ...(this.pointed?.pane === pane ? this.pointed.point : []))),
+      pan: () => each((one) => one.pan(one.state, ...argument.map((v) => v * PAN * one.canvas.width))),
+      level: () => each((one) => one.dragWindow(one.state, ...argument.map((v) => v * LEVEL))),
+      lens: () => this.magnify(),
+      view: () => arrangement.goTo(argument),
       zoom: () => each((one) => one.zoomBy(argument)),
-      reset: () => each((one) => one.reset()),
+      reset: () => this.reset(),
+      settings: () => this.openSettings(this.settings.hidden),
       link: () => this.link(!this.linked),
       line: () => this.takeTool("line"),
       ratio: () => this.takeTool("ratio"),
@@ -326,8 +353,7 @@ class Viewer {
       leave: () => this.leave(),
       move: () => arrangement.move(argument),
       drag: () => {
-        this.primary = this.primary === "pan" ? "window" : "pan";
-        this.updateToolbar();
+        this.choose("drag", this.primary === "pan" ? "window" : "pan");
       },
     };
     acts[name]();
@@ -340,6 +366,49 @@ class Viewer {
 
   invert(on) {
     for (const pane of this.hung) pane.change({ invert: on });
+  }
+
+  /** All views as they came, all of them on screen; what was measured stays, which Delete removes. */
+  reset() {
+    for (const pane of this.hung) pane.reset();
+    this.link(false);
+    if (this.tool) this.takeTool(this.tool);
+    if (this.arrangement.isPart && !this.arrangement.wide) this.arrangement.set(0);
+  }
+
+  /** Under the pointer, or in the middle of the active view, until the key is let go. */
+  magnify() {
+    const { pane, point } = this.pointed ?? { pane: this.active, point: [this.active.canvas.width / 2, this.active.canvas.height / 2] };
+    const backend = this.backend.fallback ?? this.backend;
+    this.lens.show(pane, point, (lens) => backend.paint(lens));
+  }
+
+  pointAt(pane, point) {
+    this.pointed = pane?.view ? { pane, point } : null;
+    if (this.lens.isOn && this.pointed) this.magnify();
+  }
+
+  // What this browser remembers. ---------------------------------------------------------------------
+
+  mayChoose(name) {
+    if (name === "drag") return this.can("window") && this.can("zoom");
+    if (name === "panel") return Boolean(document.querySelector(".case-panel"));
+    return name !== "opening" || this.can("presets");
+  }
+
+  choose(name, value) {
+    this.preferences = { ...this.preferences, [name]: value };
+    prefer(name, value);
+    if (name === "drag") this.primary = value;
+    placePanel(this.preferences);
+    this.layOut();
+  }
+
+  openSettings(on) {
+    this.settings.hidden = !on;
+    this.updateToolbar();
+    if (on) this.settings.querySelector("select")?.focus();
+    else this.toolbar.node.querySelector(".viewer-button-settings").focus();
   }
 
   /** From now on; nothing jumps when it is turned on. */
@@ -367,13 +436,15 @@ class Viewer {
   }
 
   /** Keys that have nothing to do here are left to the page. */
-  isMine(name) {
+  isMine(name, argument) {
     const idle = {
       leave: !this.isAnythingToLeave(),
       again: !this.failing(),
       unreadable: !this.failing(),
       page: !this.arrangement.isPart,
       remove: !this.active?.state?.measures?.length,
+      ratio: !this.active?.view || !isFrontal(this.active.view),
+      view: !this.hung[argument],
     };
     return this.hung.length > 0 && this.can(toolOf(name)) && !idle[name];
   }
@@ -386,6 +457,13 @@ class Viewer {
       if (!act || !this.isMine(...act)) return;
       event.preventDefault();
       this.act(...act);
+    }, { signal });
+    document.addEventListener("keyup", (event) => event.code === LENS_KEY && this.lens.hide(), { signal });
+    window.addEventListener("blur", () => this.lens.hide(), { signal });
+    this.settings.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape") return;
+      event.stopPropagation();
+      this.openSettings(false);
     }, { signal });
     window.addEventListener("resize", () => this.layOutIfChanged(), { signal });
     this.observer = new ResizeObserver(() => this.layOutIfChanged());
@@ -415,6 +493,7 @@ export function mountViewer(root, options = {}) {
     isWhole: () => viewer.readiness.isWhole(),
     unveil: () => viewer.readiness.unveil(),
     missing: () => viewer.readiness.missing(),
+    progress: () => viewer.progress(),
     kept: () => [...viewer.cache.entries.keys()],
     unreadable: () => [...viewer.readiness.unreadable],
     state: () => viewer.state(),

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.processes import ROOT, environment, manage, migrated_site, postgres_url, temporary_database
+from tests.rexvqa_site.test_private_home import open_paths
 
 # Writes people without end; the parent stops it. Says "writing" once the first one is committed.
 WRITER = """
@@ -61,6 +62,7 @@ def pair(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Pair]:
         pair = Pair(migrated(tmp_path / "old", stack, server), site(tmp_path / "new", url))
         (pair.old.home / "media" / "ab").mkdir(parents=True)
         (pair.old.home / "media" / "ab" / "rendition").write_bytes(b"pixels" * 1000)
+        (pair.old.home / "media" / "ab" / "rendition").chmod(0o644)  # as older versions wrote it
         yield pair
 
 
@@ -97,6 +99,7 @@ def test_a_backup_taken_while_people_work_comes_back_whole(pair: Pair) -> None:
     second = manifest_of(pair.new.home / "b.tar")
     assert {**second, "taken_at": ""} == {**manifest, "taken_at": ""}
     assert (pair.new.home / "media" / "ab" / "rendition").read_bytes() == b"pixels" * 1000
+    assert open_paths(pair.new.home) == []
     assert (pair.new.home / "pseudonym_key").read_text() == (pair.old.home / "pseudonym_key").read_text()
 
 
@@ -111,9 +114,9 @@ def test_a_home_with_content_is_not_overwritten(pair: Pair) -> None:
 
 
 def test_a_backup_never_replaces_a_file(tmp_path: Path) -> None:
-    old = site(tmp_path / "old")
     (tmp_path / "notes.txt").write_text("mine")
-    refused = manage("backup", "--output", str(tmp_path / "notes.txt"), env=old.env)
+    with migrated_site(tmp_path / "old") as env:
+        refused = manage("backup", "--output", str(tmp_path / "notes.txt"), env=env)
     assert refused.returncode == 2
     assert "exists already; nothing was written" in refused.stderr
     assert (tmp_path / "notes.txt").read_text() == "mine"

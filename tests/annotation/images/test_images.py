@@ -23,7 +23,7 @@ def test_the_list_filters_and_says_what_is_missing(
     page = client.get(reverse("images")).content.decode()
     assert "2 images" in page
     assert "Institute X" in page
-    assert "not there yet" in page
+    assert "missing" in page
     pending = client.get(reverse("images"), {"state": "pending", "bank": "bank"}).content.decode()
     assert "Institute X" not in pending
     assert "their files have not come in" in pending

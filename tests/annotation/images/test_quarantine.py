@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import numpy as np
 import pytest
@@ -257,3 +257,20 @@ def test_a_missing_reason_is_asked_for(client: Client, dina: User, make_image: M
         answer = client.post(reverse(act, args=[image.public_id]), {"reason": " "})
         assert answer.status_code == 422
         assert "Say in a few words why" in answer.content.decode()
+
+
+def test_a_decision_leads_to_the_next_image_and_after_the_last_one_to_the_list(
+    client: Client, dina: User, make_image: MakeImage, noon: datetime
+) -> None:
+    images = [make_image(ImageState.QUARANTINED, state_reason="text") for _ in range(3)]
+    for minutes, image in zip((2, 1, 3), images, strict=True):
+        Image.objects.filter(pk=image.pk).update(ingested_at=noon + timedelta(minutes=minutes))
+    client.force_login(dina)
+
+    def decide(image: Image) -> str:
+        return client.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "an arrow"})["Location"]
+
+    first, second, third = images[1], images[0], images[2]  # in the order of the list
+    assert decide(second) == reverse("quarantined-image", args=[third.public_id])
+    assert decide(third) == reverse("quarantined-image", args=[first.public_id])
+    assert decide(first) == reverse("quarantine")

@@ -108,9 +108,9 @@ def test_archive_and_delete(client: Client, upload: Upload, cora: User, ada: Use
     assert reverse("upload", args=[upload.public_id]) not in client.get(reverse("uploads")).content.decode()
     assert client.post(delete).status_code == 403
     client.force_login(ada)
-    client.post(delete)
+    client.post(delete, {"confirmed": "yes"})
     assert not Upload.objects.exists()
-    assert AuditEvent.objects.filter(act="upload.deleted").exists()
+    assert AuditEvent.objects.filter(act="upload.binned").exists()
 
 
 @pytest.mark.parametrize(

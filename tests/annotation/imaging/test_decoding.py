@@ -55,6 +55,14 @@ def test_lossless_frames_come_back_bit_by_bit(syntax: str) -> None:
     assert np.array_equal(decode_frame(LOSSLESS[syntax], syntax, GEOMETRY), DEEP)
 
 
+def test_an_rle_frame_that_grows_past_its_image_is_refused() -> None:
+    """One more run of a grey than the image has pixels for."""
+    frame = LOSSLESS[decoding.RLE]
+    with pytest.raises(ImageRefused, match="pixel_length"):
+        decode_frame(frame + b"\xf0\x41", decoding.RLE, GEOMETRY)
+    assert np.array_equal(decode_frame(frame + b"\x00", decoding.RLE, GEOMETRY), DEEP)  # padding
+
+
 @pytest.mark.parametrize("options", [{}, {"progressive": True}, {"restart_marker_rows": 2}])
 def test_jpeg_frames_come_back(options: dict[str, Any]) -> None:
     decoded = decode_frame(jpeg(SHALLOW, **options), decoding.JPEG_BASELINE, SHALLOW_GEOMETRY)

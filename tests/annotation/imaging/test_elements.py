@@ -69,6 +69,19 @@ def test_an_element_that_stands_twice_is_refused() -> None:
     assert refusal_of(data.replace(element, element * 2)) == "duplicate_element"
 
 
+def test_pixel_data_that_stands_twice_is_refused() -> None:
+    """Another reader may take the second one; whatever else follows is left behind."""
+    data = make_dicom()
+    at = data.index(b"\xe0\x7f\x10\x00O")
+    assert refusal_of(data + data[at:]) == "duplicate_element"
+    sequence = b"\xfa\xff\xfa\xffSQ\x00\x00\xff\xff\xff\xff" + b"\xfe\xff\xdd\xe0" + bytes(4)
+    assert refusal_of(data + sequence + data[at:]) == "duplicate_element"
+    rows = b"\x28\x00\x10\x00US\x02\x00"
+    assert refusal_of(data + rows + b"\x10\x00") == "duplicate_element"
+    padding = b"\xfc\xff\xfc\xffOB\x00\x00\x04\x00\x00\x00" + bytes(4)
+    assert parse_dicom(data + padding).native == parse_dicom(data).native
+
+
 def test_a_length_beyond_the_file_is_refused() -> None:
     data = make_dicom()
     assert refusal_of(data.replace(b"\x10\x00\x20\x00LO\x08\x00", b"\x10\x00\x20\x00LO\xff\xff")) == "truncated"

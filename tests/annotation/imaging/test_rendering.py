@@ -68,7 +68,7 @@ def test_the_description_is_plain_json() -> None:
     assert (described["width"], described["height"], described["bits"]) == (80, 70, 12)
     assert [window["center"] for window in described["windows"]] == [400.0, 900.0]
     assert described["windows"][0]["function"] == "LINEAR"
-    assert set(described["presets"]) == {"full", "lungs", "mediastinum", "contrast"}
+    assert set(described["presets"]) == {"full"}
     assert described["scanner_window"] is True
 
 

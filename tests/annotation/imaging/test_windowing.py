@@ -12,7 +12,7 @@ from annotation.imaging.attributes import LookupTable, Window
 from annotation.imaging.deidentification import as_file, deidentified, keyed_names
 from annotation.imaging.reading import read_image
 from annotation.imaging.rendering import as_8bit, prepare
-from annotation.imaging.windowing import apply_table, apply_window, grey_table, histogram, presets, window_of
+from annotation.imaging.windowing import apply_table, apply_window, full_range, grey_table, histogram, window_of
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.greyscale import CASES, make, screen_greys
 
@@ -79,21 +79,18 @@ def test_padding_survives_a_modality_table() -> None:
     assert (as_8bit(payload, display)[:5] == 0).all()
 
 
-def test_presets_follow_brightness_and_mirror_for_monochrome1() -> None:
+def test_the_full_range_is_the_same_for_a_negative_slope() -> None:
     counts = np.ones(1000, np.int64)
-    plain = presets(counts, slope=1.0, intercept=0.0, invert=False)
-    mirrored = presets(counts, slope=1.0, intercept=0.0, invert=True)
-    assert plain["lungs"][0] < plain["mediastinum"][0]
-    assert mirrored["lungs"] == pytest.approx((999 - plain["lungs"][1], 999 - plain["lungs"][0]), abs=2)
-    negative = presets(counts, slope=-1.0, intercept=999.0, invert=False)
-    assert negative["lungs"] == pytest.approx(plain["lungs"], abs=2)
+    plain = full_range(counts, slope=1.0, intercept=0.0)
+    assert plain == (0.0, 999.0)
+    assert full_range(counts, slope=-1.0, intercept=999.0) == pytest.approx(plain, abs=1)
 
 
-def test_a_flat_or_wholly_padded_image_has_presets_of_some_width() -> None:
+def test_a_flat_or_wholly_padded_image_has_a_range_of_some_width() -> None:
     flat = np.full((50, 50), 7, np.uint16)
     for padding in (None, (7, 7)):
-        bounds = presets(histogram(flat, 8, padding), slope=1.0, intercept=0.0, invert=False)
-        assert all(low < high for low, high in bounds.values())
+        low, high = full_range(histogram(flat, 8, padding), slope=1.0, intercept=0.0)
+        assert low < high
 
 
 def test_a_window_made_of_bounds_runs_from_black_to_white() -> None:

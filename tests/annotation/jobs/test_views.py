@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from datetime import datetime, timedelta
 from pathlib import Path
 from unittest import mock
@@ -84,15 +86,12 @@ def test_refusals_are_listed_and_escaped(client: Client, cora: User, job: Job) -
 def test_healthz_says_what_is_missing(client: Client) -> None:
     response = client.get(reverse("healthz"))
     health = response.json()
-    assert set(health) == {"status", "database", "storage", "worker"}
+    assert set(health) == {"status", "database", "storage", "worker", "privacy"}
     assert health["storage"] == "ok"
     assert health["worker"] != "ok"
 
 
-def test_healthz_knows_a_worker_by_its_last_sign_of_life(
-    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("annotation.health._database", lambda: "ok")  # the tests' own has no table of migrations
+def test_healthz_knows_a_worker_by_its_last_sign_of_life(client: Client, db: None) -> None:
     WorkerBeat.objects.create(name="w", beat_at=timezone.now())
     assert client.get(reverse("healthz")).json()["status"] == "ok"
     WorkerBeat.objects.update(beat_at=timezone.now() - timedelta(seconds=100))
@@ -106,6 +105,20 @@ def test_healthz_is_down_where_files_cannot_be_written(client: Client, db: None,
     down = client.get(reverse("healthz"))
     assert (down.status_code, down.json()["status"]) == (503, "down")
     assert "cannot be written" in down.json()["storage"]
+
+
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL locks rows and tables, never a whole database")
+@pytest.mark.django_db(transaction=True)
+def test_healthz_is_down_where_another_program_keeps_the_database(
+    client: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.health.SECONDS_OF_A_LOCK", 0)
+    with closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:
+        other.execute("BEGIN IMMEDIATE")
+        down = client.get(reverse("healthz"))
+    assert (down.status_code, down.json()["status"]) == (503, "down")
+    assert "the database is locked" in down.json()["database"]
+    assert client.get(reverse("healthz")).json()["database"] == "ok"
 
 
 def test_healthz_is_down_where_the_database_does_not_answer(client: Client, db: None) -> None:

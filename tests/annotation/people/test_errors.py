@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import errno
 from unittest import mock
 
+import psycopg2
 import pytest
-from django.db import connection
+from django.db import InterfaceError, OperationalError, connection
 from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
@@ -57,3 +59,84 @@ def test_500_renders_even_when_templates_fail(rf: RequestFactory) -> None:
 @pytest.mark.parametrize("view", [errors.bad_request, errors.server_error])
 def test_a_request_without_a_person_is_enough(view: object) -> None:
     assert view(HttpRequest()).status_code in {400, 500}  # type: ignore[operator]
+
+
+class Restarting(psycopg2.OperationalError):
+    pgcode = "57P03"  # only a server sets it on an instance
+
+
+class Deadlock(psycopg2.OperationalError):
+    pgcode = "40P01"
+
+
+def django_error(kind: type[Exception], cause: Exception) -> Exception:
+    """As Django wraps what the driver of a database raises."""
+    wrapped = kind(*cause.args)
+    wrapped.__cause__ = cause
+    return wrapped
+
+
+AWAY = {
+    "no answer": django_error(OperationalError, psycopg2.OperationalError("connection refused")),
+    "restarting": django_error(OperationalError, Restarting("starting up")),
+    "closed": django_error(InterfaceError, psycopg2.InterfaceError("connection already closed")),
+}
+
+
+@pytest.mark.parametrize("away", AWAY.values(), ids=AWAY)
+def test_503_while_the_database_is_away(client: Client, rita: User, away: Exception) -> None:
+    """Met by the session already, before any view is called."""
+    client.force_login(rita)
+    client.raise_request_exception = False
+    with mock.patch.object(connection, "cursor", side_effect=away):
+        response = client.get("/")
+        told = client.post("/profile/", headers={"HX-Request": "true"})
+        asked = client.get("/profile/", headers={"Accept": "application/json"})
+    assert response.status_code == told.status_code == asked.status_code == 503
+    assert int(response["Retry-After"]) == int(told["Retry-After"]) > 0
+    assert "Your answers are kept" in response.content.decode()
+    assert told.json()["reason"] == asked.json()["reason"] == "database_away"
+
+
+def test_503_where_a_view_meets_it(client: Client, rita: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("annotation.views.account.ProfileForm", mock.Mock(side_effect=AWAY["no answer"]))
+    client.force_login(rita)
+    assert client.get("/profile/").status_code == 503
+
+
+def test_507_where_the_disk_is_full_before_a_view_is_called(client: Client, rita: User) -> None:
+    client.force_login(rita)
+    client.raise_request_exception = False
+    with mock.patch.object(connection, "cursor", side_effect=OSError(errno.ENOSPC, "No space left on device")):
+        told = client.post("/profile/", headers={"HX-Request": "true"})
+    assert (told.status_code, told.json()["reason"]) == (507, "storage_full")
+
+
+def test_a_fault_of_the_program_is_none_of_the_database(client: Client, rita: User) -> None:
+    client.force_login(rita)
+    client.raise_request_exception = False
+    deadlock = django_error(OperationalError, Deadlock("deadlock detected"))
+    with mock.patch.object(connection, "cursor", side_effect=deadlock):
+        told = client.get("/", headers={"Accept": "application/json"})
+    assert (told.status_code, told.json()["reason"]) == (500, "server_error")
+
+
+@pytest.mark.parametrize("path", ["/banks/%00/", "/invitation/a%00b/", "/rounds/x/?page=%00", "/image/%00/"])
+def test_400_for_an_address_with_a_nul(client: Client, cora: User, path: str) -> None:
+    client.force_login(cora)
+    assert client.get(path).status_code == 400
+
+
+def test_400_for_a_nul_that_only_the_database_refuses(
+    client: Client, rita: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    refusal = ValueError("A string literal cannot contain NUL (0x00) characters.")
+    monkeypatch.setattr("annotation.views.account.ProfileForm", mock.Mock(side_effect=refusal))
+    client.force_login(rita)
+    assert client.post("/profile/").status_code == 400
+
+
+@pytest.mark.parametrize("path", ["/", "/people/", "/banks/", "/nothing/", "/login/", "/healthz"])
+def test_no_browser_keeps_a_page(client: Client, ada: User, path: str) -> None:
+    client.force_login(ada)
+    assert "no-store" in client.get(path)["Cache-Control"]

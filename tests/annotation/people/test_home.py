@@ -8,7 +8,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
-from annotation.models import Exam, Image, Job, Membership, QuestionBank, ReviewRound, User
+from annotation.models import Exam, Image, Job, Membership, Question, QuestionBank, ReviewRound, User
 from annotation.people.inviting import invite
 from annotation.people.waiting import Administration, Coordination, RoundWork, Waiting, what_waits
 from annotation.views.home import next_step
@@ -27,7 +27,7 @@ def home(client: Client, person: User) -> str:
     client.force_login(person)
     response = client.get("/")
     assert response.status_code == 200
-    return response.content.decode()
+    return response.content.decode().split("</dialog>")[-1]  # what asks before logging out is on every page
 
 
 def test_a_reviewer_sees_what_is_left_and_one_button(
@@ -165,3 +165,33 @@ def test_nothing_flashes_white_before_a_reviewer(client: Client, cora: User, rit
         assert '<html lang="en" class="dark">' in client.get(address).content.decode()
     client.force_login(cora)
     assert '<html lang="en" class="light">' in client.get("/").content.decode()
+
+
+def test_images_come_before_a_sample_while_all_are_missing(client: Client, cora: User, bank: QuestionBank) -> None:
+    Image.objects.create(exam=Exam.objects.create(bank=bank, pseudonym="F"), state=ImageState.AVAILABLE)  # of nobody
+    exam = Exam.objects.create(bank=bank, pseudonym="E")
+    Question.objects.create(bank=bank, number=1, exam=exam)
+    pending = [Image.objects.create(exam=exam, state=ImageState.PENDING) for _n in range(3)]
+    page = home(client, cora)
+    assert "All 3 images that they name are missing" in page
+    assert 'class="button primary" href="/uploads/new/"' in page
+    Image.objects.filter(pk=pending[0].pk).update(state=ImageState.AVAILABLE)
+    page = home(client, cora)
+    assert "2 of 3 images are still missing" in page
+    assert 'class="button primary" href="/samples/new/"' in page
+    Image.objects.update(state=ImageState.AVAILABLE)
+    assert "missing" not in home(client, cora)
+
+
+def test_a_quarantined_image_is_an_open_task(
+    client: Client, cora: User, dina: User, open_round: ReviewRound, assign: Assign, rita: User
+) -> None:
+    ReviewRound.objects.update(state=RoundState.CLOSED)
+    assert "No open tasks." in home(client, cora)
+    assert "You are up to date." in home(client, dina)
+    Image.objects.create(exam=Exam.objects.create(pseudonym="E"), state=ImageState.QUARANTINED)
+    for person, address in ((cora, "/images/?state=quarantined"), (dina, "/quarantine/")):
+        page = home(client, person)
+        assert f'class="button primary" href="{address}"' in page
+        assert "No open tasks." not in page
+        assert "You are up to date." not in page

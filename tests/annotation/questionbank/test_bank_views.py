@@ -7,10 +7,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.enums import JobState
-from annotation.models import AnswerKey, Job, Question, QuestionBank, Revision, User
+from annotation.models import AnswerKey, Question, QuestionBank, Revision, User
 from annotation.questionbank import listing
-from annotation.questionbank.keeping import delete_bank_job
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db
@@ -227,15 +225,13 @@ def test_a_bank_is_archived_and_brought_back(client: Client, cora: User, bank: Q
     assert "Chest bank" in client.get("/banks/").content.decode()
 
 
-def test_an_administrator_deletes_a_bank_in_the_background(client: Client, ada: User, bank: QuestionBank) -> None:
+def test_an_administrator_deletes_a_bank(client: Client, ada: User, bank: QuestionBank) -> None:
     client.force_login(ada)
-    job = Job.objects.get(public_id=client.post("/banks/chest-bank/delete/")["Location"].split("/")[-2])
-    assert job.state == JobState.QUEUED
-
-    class Silent:
-        def report(self, done: int, total: int, message: str = "") -> None: ...
-
-    assert delete_bank_job(Silent(), job.params) == {"deleted": "Chest bank"}
-    assert delete_bank_job(Silent(), job.params) == {"deleted": ""}
+    asked = client.post("/banks/chest-bank/delete/")
+    assert asked.status_code == 409
+    assert "60 questions are hidden everywhere" in asked.content.decode()
+    client.post("/banks/chest-bank/delete/", {"confirmed": "yes"})
     assert not QuestionBank.objects.exists()
-    assert not AnswerKey.objects.exists()
+    assert client.get("/banks/chest-bank/1/").status_code == 404
+    assert not Revision.objects.current().exists()
+    assert AnswerKey.objects.exists()

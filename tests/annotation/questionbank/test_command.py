@@ -78,10 +78,26 @@ def test_dry_run(tmp_path: Path) -> None:
 def test_another_root_for_the_images(tmp_path: Path) -> None:
     (tmp_path / "images").mkdir()
     path = write_file(tmp_path / "elsewhere", {"q1": make_record(ImagePath=["../deid_png/a.png", "../deid_png/b.png"])})
-    refused(path.rename(tmp_path / "elsewhere" / "q.json"), "--bank", "x")
+    path.rename(tmp_path / "elsewhere" / "q.json")
     run(tmp_path / "elsewhere" / "q.json", "--images-root", tmp_path / "images")
     row = SourceIdentifier.objects.get(value="deid_png/a.png")
     assert row.root == (tmp_path / "images").as_posix()
+
+
+@pytest.mark.parametrize("folder", ["metadata", "questions", "", "elsewhere/deep"])
+def test_a_file_as_downloaded_goes_in_from_any_folder(tmp_path: Path, folder: str) -> None:
+    """Its paths go up one folder, to the root of the release; in a folder beside the images that is where they are."""
+    (tmp_path / "deid_png").mkdir()
+    run(write_file(tmp_path / folder, {"q1": make_record(ImagePath=["../deid_png/a.png", "../deid_png/b.png"])}))
+    [row] = SourceIdentifier.objects.filter(value="deid_png/a.png")
+    assert row.root == (tmp_path / "elsewhere/deep" if folder.startswith("else") else tmp_path).as_posix()
+
+
+@pytest.mark.parametrize("path", ["../../a.png", "../deid_png/../../a.png", "/deid_png/a.png"])
+def test_what_leaves_the_root_is_refused_in_any_folder(tmp_path: Path, path: str) -> None:
+    for folder in ("metadata", "elsewhere"):
+        _out, err = refused(write_file(tmp_path / folder, {"q1": make_record(ImagePath=[path, "../b.png"])}))
+        assert "path_outside_root" in err
 
 
 def test_a_side_file_of_difficulties(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from pytest_django.fixtures import Settings
 from annotation.enums import JobState
 from annotation.jobs import queueing, running
 from annotation.models import Job, Question, QuestionBank, Revision, Upload, User
+from annotation.questionbank.template import TEMPLATE_FORMS
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db
@@ -63,7 +64,7 @@ def test_check_look_store(coordinator: Client) -> None:
     checked = coordinator.get(address)
     assert checked.context["result"]["created"] == 2
     assert [row["act"] for row in checked.context["result"]["rows"]] == ["created", "created"]
-    assert "Nothing is stored yet" in checked.content.decode()
+    assert "Preview: nothing has been saved." in checked.content.decode()
     coordinator.post(address + "store/")
     work()
     assert Question.objects.count() == 2
@@ -92,13 +93,49 @@ def test_a_file_with_refused_records_cannot_be_stored(coordinator: Client) -> No
     assert not Question.objects.exists()
 
 
-def test_the_rest_is_stored_when_asked(coordinator: Client) -> None:
-    address = send(coordinator, BAD, skip_refused="on")
+def test_the_rest_is_stored_by_a_button(coordinator: Client) -> None:
+    address = send(coordinator, BAD)
     work()
-    assert "Store without the refused ones" in coordinator.get(address).content.decode()
-    coordinator.post(address + "store/")
+    assert "Store the rest: 2 questions" in coordinator.get(address).content.decode()
+    coordinator.post(address + "store/", {"skip_refused": "1"})
     work()
     assert Question.objects.count() == 2
+    assert "The questions are in the bank" in coordinator.get(address).content.decode()
+
+
+@pytest.mark.parametrize("records", [GOOD, {"q3": BAD["q3"]}, {}])
+def test_without_a_refusal_or_without_a_rest_there_is_no_such_button(
+    coordinator: Client, records: dict[str, Any]
+) -> None:
+    address = send(coordinator, records)
+    work()
+    assert "Store the rest" not in coordinator.get(address).content.decode()
+    coordinator.post(address + "store/", {"skip_refused": "1"})
+    work()
+    assert not Question.objects.exists()
+
+
+@pytest.mark.parametrize("form", TEMPLATE_FORMS)
+def test_the_template_is_downloaded_and_comes_in_again(client: Client, coordinator: Client, form: str) -> None:
+    template = coordinator.get(f"{NEW}questions.{form}")
+    assert template["Content-Disposition"] == f'attachment; filename="questions.{form}"'
+    assert f'{NEW}questions.{form}"' in coordinator.get(NEW).content.decode()
+    sent = SimpleUploadedFile(f"mine.{form}", template.content)
+    address = coordinator.post(NEW, {"file": sent, "bank": "Chest"})["Location"]
+    work()
+    coordinator.post(address + "store/")
+    work()
+    assert sorted(Question.objects.values_list("number", flat=True)) == [1, 2]
+    assert coordinator.get(f"{NEW}questions.pdf", follow=True).status_code == 404
+
+
+def test_a_refused_file_says_what_was_found(coordinator: Client) -> None:
+    sent = SimpleUploadedFile("mine.csv", b"question;answer\nWhat?;A\n")
+    address = coordinator.post(NEW, {"file": sent, "bank": "Chest"})["Location"]
+    work()
+    text = coordinator.get(address).content.decode()
+    assert "Found: question, answer." in text
+    assert "What a question file looks like" in text
 
 
 def test_storing_before_the_check_is_over_does_nothing(coordinator: Client) -> None:

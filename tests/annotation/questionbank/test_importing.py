@@ -10,6 +10,7 @@ import pytest
 from django.db import connection, transaction
 
 from annotation.archiving import archive, bring_back
+from annotation.bin import BinRefused, empty_bin, move_to_bin
 from annotation.digests import image_path_digest
 from annotation.enums import IdentifierKind, ImageState, ImportState
 from annotation.models import (
@@ -18,6 +19,7 @@ from annotation.models import (
     BankImport,
     Exam,
     Image,
+    Job,
     Question,
     QuestionBank,
     Report,
@@ -29,12 +31,16 @@ from annotation.questionbank import batches, importing, reading_child, storing, 
 from annotation.questionbank.comparing import Counts
 from annotation.questionbank.difficulties import DifficultiesUnreadable
 from annotation.questionbank.importing import ImportRunning
-from annotation.questionbank.keeping import BankInUse, delete_bank
+from annotation.questionbank.keeping import delete_bank_job
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db
 
 STORED = (QuestionBank, BankImport, Question, Revision, AnswerKey, Exam, Report, Image, SourceIdentifier)
+
+
+class Silent:
+    def report(self, done: int, total: int, message: str = "") -> None: ...
 
 
 def n_rows() -> dict[str, int]:
@@ -455,16 +461,32 @@ def test_banks_are_archived_brought_back_and_deleted(tmp_path: Path, cora: User,
     assert bank.archived_at == NOON
     bring_back(bank, actor=cora, at=NOON)
     assert not QuestionBank.objects.filter(archived_at__isnull=False).exists()
-    delete_bank(bank, actor=ada, at=NOON)
+    move_to_bin(bank, actor=ada, at=NOON)
+    empty_bin(NOON + timedelta(days=30))
+    delete_bank_job(Silent(), Job.objects.get(kind="delete_bank").params)
+    Job.objects.all().delete()
     assert n_rows() == EMPTY
     assert AuditEvent.objects.filter(act="bank.deleted").count() == 1
+
+
+def test_a_file_of_a_bank_in_the_bin_comes_in_anew_and_stays(tmp_path: Path, ada: User) -> None:
+    path = write_file(tmp_path, ten_records())
+    run_import(path)
+    move_to_bin(QuestionBank.objects.get(), actor=ada, at=NOON)
+    assert run_import(path).counts.created == 10
+    assert Revision.objects.current().count() == 10
+    empty_bin(NOON + timedelta(days=30))
+    delete_bank_job(Silent(), Job.objects.get(kind="delete_bank").params)
+    [bank] = QuestionBank.everywhere.all()
+    assert Revision.objects.in_bank(bank).current().count() == Question.objects.count() == 10
+    assert Image.objects.filter(exam__bank=bank).count() == Image.objects.count()
 
 
 def test_a_bank_with_images_is_not_deleted(tmp_path: Path, ada: User) -> None:
     ingest(tmp_path, "1/pa.png")
     run_import(write_file(tmp_path, {"q1": make_record()}))
-    with pytest.raises(BankInUse, match="Images have come in"):
-        delete_bank(QuestionBank.objects.get(), actor=ada, at=NOON)
+    with pytest.raises(BinRefused, match="Images have come in"):
+        move_to_bin(QuestionBank.objects.get(), actor=ada, at=NOON)
     assert Question.objects.exists()
 
 

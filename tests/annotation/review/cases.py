@@ -72,6 +72,11 @@ def make_revision(bank: QuestionBank, number: int, *, key: str = "B", **fields: 
     return revision
 
 
+def images_are_there(bank: QuestionBank) -> None:
+    """As far as acts ask: none has pixels that could be seen."""
+    Image.objects.filter(exam__bank=bank).update(state=ImageState.AVAILABLE)
+
+
 def make_round(
     *reviewers: User,
     n_questions: int = 3,
@@ -135,6 +140,7 @@ def as_post(judgement: Judgement) -> dict[str, Any]:
         "relevant": judgement.relevant,
         "flags": list(judgement.flags),
         "withdrawn_flags": list(judgement.withdrawn_flags),
+        "disagreement": judgement.disagreement,
         "verdict": judgement.verdict,
         "verdict_reason": judgement.verdict_reason,
         "reasoning": judgement.reasoning,

@@ -17,11 +17,19 @@ from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, User
 from annotation.review.answering import answer_blind
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
 HX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
 BLIND = {"best": "B", "defensible": ["D"], "difficulty": "medium"}
 ACTS = [
-    *("review-answer", "review-report", "review-draft", "review-events", "review-submit", "review-skip"),
+    *(
+        "review-answer",
+        "review-report",
+        "review-draft",
+        "review-events",
+        "review-submit",
+        "review-skip",
+        "review-return",
+    ),
     "review-identifies",
 ]
 

@@ -24,7 +24,7 @@ from annotation.review.transitions import TransitionRefused
 from annotation.review.worklist import categories_of, next_assignment, progress_at, rounds_of
 from tests.annotation.review.cases import assignments_of, good_judgement, make_bank, make_round
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
 
 
 @pytest.fixture
@@ -201,7 +201,7 @@ def test_a_refused_review_stores_nothing(first: Assignment, rita: User, noon: da
     answer(first, rita, noon, best="A", defensible=[])
     with pytest.raises(JudgementRefused) as refusal:
         submit_review(first, good_judgement(), actor=rita, at=noon)  # the answer is not the key: reasoning is due
-    assert [problem.field for problem in refusal.value.problems] == ["reasoning"]
+    assert [problem.field for problem in refusal.value.problems] == ["disagreement", "reasoning"]
     assert not Review.objects.exists()
 
 
@@ -209,12 +209,11 @@ def test_following_flags_are_stored_without_being_sent(first: Assignment, rita: 
     answer(first, rita, noon, best="A", defensible=["A", "D"])
     review = submit_review(
         first,
-        good_judgement(reasoning="seen", withdrawn_flags=("several_valid",), comment="D is weak"),
+        good_judgement(reasoning="seen", disagreement="key_wrong", verdict="revise"),
         actor=rita,
         at=noon,
     )
-    assert review.flags == ["key_wrong"]
-    assert review.withdrawn_flags == ["several_valid"]
+    assert (review.flags, review.disagreement) == (["several_valid", "key_wrong"], "key_wrong")
 
 
 def test_the_category_is_stored_only_when_it_changes(first: Assignment, rita: User, noon: datetime) -> None:

@@ -12,13 +12,14 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
-from annotation.models import Assignment, Question, Review, User
+from annotation.models import Assignment, BlindAnswer, Question, Review, User
 from annotation.review.answering import answer_blind, open_report
+from annotation.review.drafting import save_draft
 from annotation.review.submitting import submit_review
 from tests.annotation.review.cases import NOON, SECRETS, assignments_of, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
 HX = {"HTTP_HX_REQUEST": "true"}
 TRUTH = [
     "EXPLANATION-WORDS",
@@ -144,9 +145,9 @@ def test_unknown_age_sex_and_views_are_said_to_be_unknown(browser_of_rita: Clien
 def test_images_that_are_not_there_are_named(browser_of_rita: Client, first: Assignment) -> None:
     first.revision.question.exam.images.filter(position=1).update(state="quarantined")
     sent = browser_of_rita.get(page(first)).content.decode()
-    assert "There is no image to show" in sent
-    assert "in quarantine" in sent
-    assert "not there yet" in sent
+    assert "No images available" in sent
+    assert "withheld (possible patient data)" in sent
+    assert "PA not uploaded yet" in sent
 
 
 def test_the_key_is_not_in_the_descriptors_of_the_next_case(browser_of_rita: Client, first: Assignment) -> None:
@@ -211,6 +212,22 @@ def test_a_closed_round_is_read_only(browser_of_rita: Client, first: Assignment,
     assert 'id="case-go"' not in sent
 
 
+def test_a_change_that_was_not_submitted_says_so_until_the_round_closes(
+    browser_of_rita: Client, first: Assignment, rita: User, noon: datetime
+) -> None:
+    submit_review(answered(first, rita, noon), good_judgement(), actor=rita, at=noon, simulated=True)
+    worklist = reverse("review-worklist", args=[first.round.slug])
+    said = "changed, not submitted</"
+    assert said not in browser_of_rita.get(worklist).content.decode()
+    save_draft(first, {"verdict": "reject", "comment": "on second thought"}, actor=rita, at=noon)
+    assert said in browser_of_rita.get(worklist).content.decode()
+    assert 'data-saving="changed"' in browser_of_rita.get(page(first)).content.decode()
+    first.round.state = RoundState.CLOSED
+    first.round.save()
+    assert said not in browser_of_rita.get(worklist).content.decode()
+    assert "on second thought" not in browser_of_rita.get(page(first)).content.decode()
+
+
 def test_markup_in_a_question_is_text(client: Client, rita: User, noon: datetime) -> None:
     nasty = "<script>alert(1)</script></script>"
     first = assignments_of(rita, make_round(rita, stem=nasty, options=[nasty, "b", "c", "d"], category=nasty))[0]
@@ -271,3 +288,15 @@ def test_query_count_does_not_exceed_nine(
         assert Review.objects.count() == 1
     with django_assert_max_num_queries(9):
         assert browser_of_rita.get(page(first)).status_code == 200
+
+
+def test_the_first_question_of_a_round_explains_its_steps(
+    browser_of_rita: Client, first: Assignment, rita: User
+) -> None:
+    card = "Each question has three steps."
+    assert card in browser_of_rita.get(f"/review/{first.public_id}/").content.decode()
+    second = assignments_of(rita, first.round)[1]
+    assert card not in browser_of_rita.get(f"/review/{second.public_id}/").content.decode()
+    BlindAnswer.objects.create(assignment=second, best="B", defensible=["B"], difficulty="easy", answered_at=NOON)
+    Assignment.objects.filter(pk=second.pk).update(state=AssignmentState.SUBMITTED)
+    assert card not in browser_of_rita.get(f"/review/{first.public_id}/").content.decode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ from annotation.review.form import (
     TEXT_LIMIT,
     Blind,
     Ground,
+    Judgement,
     check_blind,
     check_judgement,
     following_flags,
@@ -28,6 +30,7 @@ from annotation.review.form import (
     parse_blind,
     parse_judgement,
     standing_flags,
+    stored_disagreement,
 )
 from tests.annotation.review.cases import as_post, good_judgement
 
@@ -90,18 +93,25 @@ def test_an_empty_step_one_names_both_fields() -> None:
 
 # --- what follows ---------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("best", "further", "flags"),
+    ("best", "further", "disagreement", "flags"),
     [
-        ("B", "", ()),
-        ("A", "", (Flag.KEY_WRONG,)),
-        ("B", "D", (Flag.SEVERAL_VALID,)),
-        ("A", "B", (Flag.SEVERAL_VALID,)),  # another is better, but the key is defensible
-        ("A", "C", (Flag.SEVERAL_VALID, Flag.KEY_WRONG)),
-        ("", "", (Flag.NO_VALID_OPTION,)),
+        ("B", "", "", ()),
+        ("B", "D", "", (Flag.SEVERAL_VALID,)),
+        ("A", "", "", ()),  # who answers otherwise is asked; nothing is set for them
+        ("A", "C", "", ()),
+        ("A", "", "key_wrong", (Flag.KEY_WRONG,)),
+        ("A", "C", "key_wrong", (Flag.SEVERAL_VALID, Flag.KEY_WRONG)),
+        ("A", "C", "own_error", ()),
+        ("A", "", "both", (Flag.SEVERAL_VALID,)),
+        ("A", "B", "both", (Flag.SEVERAL_VALID,)),  # another is better, but the key is defensible
+        ("", "", "key_wrong", (Flag.NO_VALID_OPTION,)),
+        ("", "", "own_error", ()),
     ],
 )
-def test_flags_that_follow_from_step_one_and_the_key(best: str, further: str, flags: tuple[Flag, ...]) -> None:
-    assert following_flags(make_blind(best, further, "easy"), "B") == flags
+def test_flags_that_follow_from_step_one_and_what_is_said_of_it(
+    best: str, further: str, disagreement: str, flags: tuple[Flag, ...]
+) -> None:
+    assert following_flags(make_blind(best, further, "easy"), "B", disagreement) == flags
 
 
 def test_nothing_follows_where_no_blind_answer_was_asked() -> None:
@@ -109,8 +119,10 @@ def test_nothing_follows_where_no_blind_answer_was_asked() -> None:
 
 
 def test_following_flags_stand_unless_withdrawn_and_the_order_is_that_of_the_vocabulary() -> None:
-    judgement = good_judgement(flags=("other", "needs_prior"), withdrawn_flags=("key_wrong",), comment="why")
-    assert standing_flags(judgement, ground("A", "C")) == ["several_valid", "needs_prior", "other"]
+    judgement = good_judgement(flags=("other", "needs_prior"))
+    assert standing_flags(judgement, ground("B", "C")) == ["several_valid", "needs_prior", "other"]
+    judgement = good_judgement(withdrawn_flags=("several_valid",), comment="why")
+    assert standing_flags(judgement, ground("B", "C")) == []
     assert set(FOLLOWING) | set(CHOSEN) == set(Flag)
 
 
@@ -166,8 +178,42 @@ def test_cannot_judge_is_never_a_low_grade() -> None:
 
 @pytest.mark.parametrize("flag", FOLLOWING)
 def test_a_flag_that_follows_is_not_set_by_hand(flag: Flag) -> None:
-    assert codes(good_judgement(flags=(flag,)), ground()) == [("flags", "follows")]
-    assert codes(good_judgement(flags=(flag,)), OPEN_ROUND) == []  # nothing follows there
+    assert codes(good_judgement(flags=(flag,)), ground())[0] == ("flags", "follows")
+    there = good_judgement(flags=(flag,), verdict="revise", reasoning="why")
+    assert codes(there, OPEN_ROUND) == []  # nothing follows there
+
+
+def test_who_answered_otherwise_says_once_what_was_wrong() -> None:
+    good = {"reasoning": "the line is plain"}
+    assert codes(good_judgement(**good), ground("A")) == [("disagreement", "missing")]
+    assert codes(good_judgement(disagreement="maybe", **good), ground("A")) == [("disagreement", "unknown_choice")]
+    assert codes(good_judgement(disagreement="own_error", **good), ground("A")) == []
+    assert codes(good_judgement(disagreement="both", **good), ground("A")) == []
+    assert codes(good_judgement(disagreement="both", **good), ground(""))[0] == ("disagreement", "unknown_choice")
+    assert codes(good_judgement(disagreement="own_error"), ground()) == [("disagreement", "does_not_follow")]
+    assert codes(good_judgement(disagreement="own_error"), OPEN_ROUND) == [("disagreement", "does_not_follow")]
+
+
+@pytest.mark.parametrize(
+    ("judgement", "where"),
+    [
+        (good_judgement(disagreement="key_wrong", reasoning="x"), ground("A")),
+        (good_judgement(disagreement="key_wrong", reasoning="x"), ground("")),
+        (good_judgement(flags=("key_wrong",)), OPEN_ROUND),
+        (good_judgement(flags=("no_valid_option",)), OPEN_ROUND),
+    ],
+)
+def test_no_question_with_a_wrong_key_is_accepted(judgement: Judgement, where: Ground) -> None:
+    assert codes(judgement, where) == [("verdict", "key_wrong")]
+    assert codes(replace(judgement, verdict="revise", reasoning="x"), where) == []
+
+
+def test_an_older_version_says_what_its_flags_said() -> None:
+    assert stored_disagreement("", ["key_wrong"], []) == "key_wrong"
+    assert stored_disagreement("", [], ["key_wrong"]) == "own_error"
+    assert stored_disagreement("", ["several_valid"], []) == "both"
+    assert stored_disagreement("", [], []) == ""
+    assert stored_disagreement("own_error", ["key_wrong"], []) == "own_error"
 
 
 def test_withdrawing_needs_a_flag_that_follows_and_a_comment() -> None:

@@ -10,7 +10,7 @@ from annotation.enums import AssignmentState, Flag
 from annotation.models import Assignment, BlindAnswer, Exam, Question, QuestionBank, Review, SamplingPlan, User
 from annotation.sampling.planning import draw_sample
 from annotation.sampling.strata import StratifyBy
-from tests.annotation.review.cases import NOON, make_bank, make_revision
+from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revision
 
 
 def make_sample(n_questions: int = 12, *, bank: QuestionBank | None = None, name: str = "Sample") -> SamplingPlan:
@@ -23,6 +23,7 @@ def make_sample(n_questions: int = 12, *, bank: QuestionBank | None = None, name
             Question.objects.filter(pk=revision.question_id).update(exam=exam)
         else:
             exam = revision.question.exam
+    images_are_there(bank)
     return draw_sample(bank, name=name, by=StratifyBy.DIFFICULTY, per_thousand=1000, actor=None, at=NOON)
 
 

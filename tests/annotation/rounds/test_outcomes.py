@@ -15,7 +15,7 @@ from annotation.review.rounds import close_round, create_round, open_round
 from annotation.review.standing import may_see_outcomes, standings
 from annotation.sampling.planning import draw_sample
 from annotation.statistics.issues import CountingRule, PaperOutcome
-from tests.annotation.review.cases import make_bank, make_revision
+from tests.annotation.review.cases import images_are_there, make_bank, make_revision
 from tests.annotation.rounds.made import make_sample, say, theirs
 
 
@@ -121,6 +121,7 @@ def test_the_shape_of_the_paper(db: None, cora: User, rita: User, noon: datetime
     bank = make_bank("Paper")
     for number in range(1, 121):
         make_revision(bank, number, difficulty="easy")
+    images_are_there(bank)
     plan = draw_sample(bank, per_thousand=1000, actor=None, at=noon)
     made = create_round(plan, name="Paper", reviewers=[rita], actor=cora, at=noon)
     open_round(made, actor=cora, at=noon)

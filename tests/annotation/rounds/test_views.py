@@ -9,12 +9,12 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Flag, Role, RoundState
-from annotation.models import Membership, ReviewRound, User
+from annotation.models import Assignment, Membership, ReviewRound, User
 from annotation.review.rounds import close_round, create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
-PAGES = ["", "export/csv/", "codebook/", "reviewers/{rita}/"]
+PAGES = ["", "export/csv/", "outcomes/two.svg", "codebook/", "reviewers/{rita}/"]
 ACTS = [
     "assign/",
     "viewing/",
@@ -118,6 +118,8 @@ def test_making_a_round(coordinator: Client, cora: User, rita: User, remo: User)
     answer = coordinator.post("/rounds/new/", {**fields, "name": "Two", "reviewers": [rita.pk]})
     assert answer.status_code == 422
     assert "needs 2 different reviewers" in answer.content.decode()
+    answer = coordinator.post("/rounds/new/", fields)
+    assert list(answer.context["form"].errors) == ["name"]  # which is taken
     answer = coordinator.post("/rounds/new/", {**fields, "name": "Two", "steps": "none", "seed": "-1", "sample": "x"})
     assert set(answer.context["form"].errors) == {"steps", "seed", "sample"}
     assert ReviewRound.objects.count() == 1
@@ -168,6 +170,7 @@ def test_a_coordinator_who_reviews_is_blinded(
     page = client.get("/rounds/round/")
     assert page.context["outcomes"] is None
     assert client.get("/rounds/round/export/jsonl/").status_code == 403
+    assert client.get("/rounds/round/outcomes/one.pdf").status_code == 403
     theirs_page = client.get(f"/rounds/round/reviewers/{rita.pk}/")
     assert theirs_page.context["reviews"] == []
     assert b"A very long comment" not in theirs_page.content
@@ -196,7 +199,7 @@ def test_adding_reassigning_and_removing(coordinator: Client, opened: ReviewRoun
     assert "Tick at least one" in answer.content.decode()
     takes_rita = {"takes-person": rita.pk}
     answer = coordinator.post(f"/rounds/round/reviewers/{remo.pk}/remove/", takes_rita, follow=True)
-    assert "already or must not see them" in answer.content.decode()
+    assert "cannot go to Rita: name somebody else" in answer.content.decode()
     coordinator.post(f"/rounds/round/reviewers/{remo.pk}/remove/")
     assert theirs(remo) == []
     assert coordinator.get("/rounds/round/").status_code == 200
@@ -229,10 +232,10 @@ def test_only_administrators_delete_and_only_without_answers(
     client.force_login(ada)
     assert client.get("/rounds/round/delete/").status_code == 405
     assert client.post("/rounds/none/delete/").status_code == 404
-    client.post("/rounds/round/delete/")
+    client.post("/rounds/round/delete/", {"confirmed": "yes"})
     assert ReviewRound.objects.exists()
     create_round(make_sample(3, name="B"), name="Empty", reviewers=[], actor=cora, at=noon)
-    client.post("/rounds/empty/delete/")
+    client.post("/rounds/empty/delete/", {"confirmed": "yes"})
     assert list(ReviewRound.objects.all()) == [opened]
 
 
@@ -251,6 +254,18 @@ def test_downloads(coordinator: Client, opened: ReviewRound, form: str, kind: st
     assert coordinator.get("/rounds/round/export/xlsx/").status_code == 404
 
 
+def test_the_outcomes_are_a_figure_by_the_rule_in_the_address(coordinator: Client, opened: ReviewRound) -> None:
+    first = coordinator.get("/rounds/round/outcomes/two.svg")
+    assert first["Content-Type"] == "image/svg+xml"
+    assert b"font-family: Arial" in first.content
+    for words in (">Any flag at all<", ">% (95% CI)<"):
+        assert words in first.content.decode()
+    assert coordinator.get("/rounds/round/outcomes/two.svg").content == first.content
+    assert coordinator.get("/rounds/round/outcomes/one.pdf").content.startswith(b"%PDF")
+    for wrong in ("three.svg", "two.gif"):
+        assert coordinator.get(f"/rounds/round/outcomes/{wrong}").status_code == 404
+
+
 def test_the_pages_cost_the_same_however_long_the_round(
     coordinator: Client,
     opened: ReviewRound,
@@ -260,9 +275,45 @@ def test_the_pages_cost_the_same_however_long_the_round(
 ) -> None:
     for one in theirs(rita)[1:] + theirs(remo):
         say(one, flags=[Flag.OTHER])
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(30):
         coordinator.get("/rounds/round/")
-    with django_assert_max_num_queries(16):
+    with django_assert_max_num_queries(21):
         coordinator.get(f"/rounds/round/reviewers/{rita.pk}/")
     with django_assert_max_num_queries(7):
         coordinator.get("/rounds/")
+
+
+def test_a_draft_is_edited_and_an_open_round_is_not(
+    coordinator: Client, cora: User, rita: User, opened: ReviewRound, noon: datetime
+) -> None:
+    other = make_sample(4, name="Other")
+    draft = create_round(make_sample(3, name="B"), name="Draft", reviewers=[rita], actor=cora, at=noon)
+    sent = {"name": "Winter", "sample": "b", "steps": "full", "instructions": "Judge as for residents."}
+    assert coordinator.get("/rounds/draft/edit/").context["form"].initial["name"] == "Draft"
+    assert coordinator.post("/rounds/draft/edit/", sent).status_code == 302
+    draft.refresh_from_db()
+    assert (draft.name, draft.instructions, draft.assignments.count()) == ("Winter", "Judge as for residents.", 3)
+    coordinator.post("/rounds/draft/edit/", {**sent, "sample": "other"})
+    draft.refresh_from_db()
+    assert (draft.plan, draft.assignments.count()) == (other, 0)
+    taken = coordinator.post("/rounds/draft/edit/", {**sent, "sample": "other", "name": opened.name})
+    assert taken.status_code == 422
+    assert list(taken.context["form"].errors) == ["name"]
+    assert coordinator.post("/rounds/round/edit/", sent)["Location"] == "/rounds/round/"
+    opened.refresh_from_db()
+    assert opened.name != "Winter"
+
+
+def test_instructions_stand_before_the_first_question(client: Client, opened: ReviewRound, rita: User) -> None:
+    client.force_login(rita)
+    begin = "/review/rounds/round/continue/"
+    assert client.get(begin)["Location"].startswith("/review/")
+    ReviewRound.objects.update(instructions="Judge as for residents.")
+    Assignment.objects.filter(reviewer=rita).update(opened_at=None)
+    assert client.get(begin)["Location"] == "/review/rounds/round/"
+    page = client.get("/review/rounds/round/").content.decode()
+    assert "Judge as for residents." in page
+    assert f'href="{begin}?begin"' in page
+    case = client.get(f"{begin}?begin")["Location"]
+    client.get(case)
+    assert client.get(begin)["Location"] == case

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import datetime
+from datetime import datetime, timedelta
 from io import StringIO
 
 import pytest
@@ -12,12 +12,12 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.archiving import archive, bring_back
+from annotation.bin import BinRefused, empty_bin, move_to_bin
 from annotation.enums import ImportState, Task
 from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
 from annotation.review.rounds import create_round
 from annotation.sampling.planning import (
     SampleRefused,
-    delete_sample,
     draw_sample,
     preview_sample,
 )
@@ -128,10 +128,11 @@ def test_archiving_deleting_and_what_refers(bank: QuestionBank, cora: User, ada:
     assert plan.archived_at == noon
     bring_back(plan, actor=cora, at=noon)
     review_round = create_round(plan, name="R", reviewers=[], actor=cora, at=noon)
-    with pytest.raises(SampleRefused, match="round was made"):
-        delete_sample(plan, actor=ada, at=noon)
+    with pytest.raises(BinRefused, match="round was made"):
+        move_to_bin(plan, actor=ada, at=noon)
     review_round.delete()
-    delete_sample(plan, actor=ada, at=noon)
+    move_to_bin(plan, actor=ada, at=noon)
+    empty_bin(noon + timedelta(days=30))
     assert not SampledQuestion.objects.exists()
 
 

@@ -142,7 +142,7 @@ def test_deleting_is_refused_while_a_round_refers(
     answer = client.post("/samples/sample/delete/", follow=True)
     assert "archive the sample instead" in answer.content.decode()
     made.delete()
-    client.post("/samples/sample/delete/")
+    client.post("/samples/sample/delete/", {"confirmed": "yes"})
     assert not SamplingPlan.objects.exists()
 
 
@@ -154,10 +154,40 @@ def test_long_stems_do_not_cost_queries(
         coordinator.get("/samples/")
     with django_assert_max_num_queries(8):
         coordinator.get("/samples/sample/")
-    with django_assert_max_num_queries(9):
+    with django_assert_max_num_queries(10):  # one of them for questions that lost an image
         coordinator.get("/samples/new/", ASK)
 
 
 def test_without_banks_the_page_says_what_to_do(coordinator: Client) -> None:
     assert b"Import one first" in coordinator.get("/samples/").content
     assert b"Import one first" in coordinator.get("/samples/new/").content
+
+
+def test_a_fresh_form_shows_no_errors(coordinator: Client, bank: QuestionBank) -> None:
+    """The bank page leads here with its bank; nobody has filled in anything yet."""
+    make_bank("Another")
+    page = coordinator.get("/samples/new/", {"bank": "bank"})
+    form = page.context["form"]
+    assert (form.is_bound, form.initial["bank"]) == (False, "bank")
+    assert b"errorlist" not in page.content
+
+
+def test_a_name_that_is_taken_is_said_at_its_field(coordinator: Client, plan: SamplingPlan) -> None:
+    found = coordinator.get("/samples/new/", ASK).context["found"]
+    page = coordinator.post("/samples/new/", {**ASK, "name": "Sample", "frame_sha256": found.frame_sha256})
+    assert page.status_code == 422
+    form = page.context["form"]
+    assert "exists already" in form.errors["name"][0]
+    assert (list(form.errors), form.non_field_errors()) == (["name"], [])
+    assert 'aria-invalid="true"' in page.content.decode()
+    assert "Frame sha256" not in page.content.decode()
+
+
+def test_going_back_gets_the_whole_page(coordinator: Client, bank: QuestionBank) -> None:
+    """What a browser asks for from its history replaces all that is shown."""
+    back = {"HX-Request": "true", "HX-History-Restore-Request": "true"}
+    for address in ("/images/", "/samples/new/", "/banks/bank/"):
+        for headers, is_whole in (({"HX-Request": "true"}, False), (back, True)):
+            page = coordinator.get(address, headers=headers).content
+            assert (b"<!doctype html>" in page) is is_whole, address
+    assert '"historyRestoreAsHxRequest": false' in coordinator.get("/images/").content.decode()

@@ -83,18 +83,22 @@ def test_few_clusters_get_no_interval_and_equal_answers_wilson_of_the_clusters()
 
 
 def test_bank_mix_weighs_the_strata_by_the_bank() -> None:
-    """By hand: 0.9 * 1/10 + 0.1 * 5/10 = 0.14; variance 0.81*0.09/9*(1-10/900) + 0.01*0.25/9*(1-10/100)."""
+    """By hand: 0.9 * 1/10 + 0.1 * 5/10 = 0.14; shares shrunken to the 6/20 of all."""
     found = bank_mix_share({"easy": StratumCount(900, 10, 1), "hard": StratumCount(100, 10, 5)})
-    variance = 0.81 * 0.09 / 9 * (1 - 10 / 900) + 0.01 * 0.25 / 9 * 0.9
-    n_effective = 0.14 * 0.86 / variance
-    assert found.value == pytest.approx(0.14)
-    assert found.interval == pytest.approx(wilson(0.14 * n_effective, n_effective))
-    assert found.n == 20
+    easy, hard = 1.6 / 12, 5.6 / 12
+    variance = 0.81 * easy * (1 - easy) / 10 * (1 - 10 / 900) + 0.01 * hard * (1 - hard) / 10 * 0.9
+    mean = 0.9 * easy + 0.1 * hard
+    n_effective = mean * (1 - mean) / variance
+    assert found.n_effective == pytest.approx(n_effective)
+    assert found.estimate.value == pytest.approx(0.14)
+    assert found.estimate.interval == pytest.approx(wilson(0.14 * n_effective, n_effective))
+    assert found.estimate.n == 20
 
 
 @given(st.lists(st.tuples(st.integers(2, 50), st.integers(0, 50), st.integers(0, 100)), min_size=1, max_size=6))
 def test_bank_mix_lies_in_its_interval(strata: list[tuple[int, int, int]]) -> None:
-    found = bank_mix_share({str(i): StratumCount(n + more, n, min(k, n)) for i, (n, k, more) in enumerate(strata)})
+    counts = {str(i): StratumCount(n + more, n, min(k, n)) for i, (n, k, more) in enumerate(strata)}
+    found = bank_mix_share(counts).estimate
     assert found.value is not None
     assert found.interval is not None
     assert 0 <= found.interval[0] <= found.value + 1e-12
@@ -103,8 +107,17 @@ def test_bank_mix_lies_in_its_interval(strata: list[tuple[int, int, int]]) -> No
 
 def test_bank_mix_needs_two_of_every_stratum() -> None:
     found = bank_mix_share({"easy": StratumCount(900, 10, 1), "hard": StratumCount(100, 1, 0)})
-    assert (found.value, found.reason) == (None, STRATUM_TOO_SMALL)
-    assert bank_mix_share({"easy": StratumCount(900, 0, 0)}).reason == ZERO_TRIALS
+    assert (found.estimate.value, found.estimate.reason) == (None, STRATUM_TOO_SMALL)
+    assert bank_mix_share({"easy": StratumCount(900, 0, 0)}).estimate.reason == ZERO_TRIALS
+    assert bank_mix_share({}).estimate.reason == ZERO_TRIALS
+
+
+def test_a_stratum_that_gave_no_issue_is_not_taken_as_free_of_issues() -> None:
+    """Two questions stand for nearly all of the bank: the interval says how little that is."""
+    found = bank_mix_share({"common": StratumCount(40_000, 2, 0), "rare": StratumCount(800, 50, 0)})
+    assert found.estimate.value == 0
+    assert found.estimate.high is not None
+    assert found.estimate.high > 0.6
 
 
 # --- the median -----------------------------------------------------------------------------------

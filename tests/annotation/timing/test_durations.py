@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,18 +12,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.enums import EventKind as K
-from annotation.timing.durations import RULE, ClockEvent, Durations, TimeFlag, durations, is_counted
+from annotation.timing.durations import DOUBT, RULE, ClockEvent, Durations, TimeFlag, durations, is_counted
 
 WALL = 1_790_000_000_000.0
 Told = tuple[K, float]
 
 
-def page_of(*told: Told, page: str = "a", wall: float | None = WALL, first: int = 0) -> list[ClockEvent]:
-    """Events of one page, each at its second; ``wall`` is the time of day at second 0, None for no wall clock."""
+def page_of(
+    *told: Told, page: str = "a", wall: float | None = WALL, first: int = 0, zero: float = 0
+) -> list[ClockEvent]:
+    """Events of one load, each at its second and received at once.
+
+    ``wall`` is the time of day at second 0 of its clock, None for no wall clock; ``zero`` the same on the server.
+    """
     return [
-        ClockEvent(page, first + n, kind, at * 1000, None if wall is None else wall + at * 1000)
+        ClockEvent(page, first + n, kind, at * 1000, None if wall is None else wall + at * 1000, received(zero + at))
         for n, (kind, at) in enumerate(told)
     ]
+
+
+def received(second: float) -> datetime:
+    """A moment of the server's clock."""
+    return datetime.fromtimestamp(1_795_000_000 + second, UTC)
 
 
 def beats(start: float, end: float) -> list[Told]:
@@ -86,31 +97,116 @@ def test_more_than_fifteen_seconds_without_an_event_are_absence(gap: float, acti
     assert (TimeFlag.ABSENT in found.flags) == (gap > 15)
 
 
-def test_sleep_that_stops_the_monotonic_clock_is_seen_on_the_wall_clock() -> None:
-    events = page_of(*reading())
-    slept = [replace(e, wall_ms=(e.wall_ms or 0) + (3_600_000 if e.client_ms > 15_000 else 0)) for e in events]
-    found = durations(slept)
-    assert found.active_ms == 25_000  # the heartbeat before the sleep was 5 s before the next one
-    assert found.elapsed_ms == 3_630_000
-    assert found.flags == (TimeFlag.ABSENT,)
+def later(events: list[ClockEvent], *, wall: float = 0, server: float = 0, monotonic: float = 0) -> list[ClockEvent]:
+    """From second 15 on: the time of day, the receipt and the page's clock moved by so many seconds."""
+    return [
+        event
+        if event.client_ms < 15_000
+        else replace(
+            event,
+            client_ms=event.client_ms + monotonic * 1000,
+            wall_ms=None if event.wall_ms is None else event.wall_ms + wall * 1000,
+            received_at=event.received_at + timedelta(seconds=server),
+        )
+        for event in events
+    ]
 
 
-def test_a_quick_reload_is_one_sitting_and_its_gap_counts() -> None:
-    before = page_of((K.PAINTED, 1), (K.HEARTBEAT, 6), (K.HIDDEN, 8))
-    after = page_of((K.PAINTED, 2), (K.HEARTBEAT, 5), (K.SUBMITTED, 10), page="b", wall=WALL + 9_000)
-    found = durations(before + after)
-    assert (found.active_ms, found.elapsed_ms, found.n_sittings) == (18_000, 18_000, 1)
-    assert found.flags == (TimeFlag.RELOADED,)
+@pytest.mark.parametrize("jump", [3_600, -3_600, 5, -5])
+def test_a_time_of_day_that_is_set_changes_no_time_and_is_said(jump: float) -> None:
+    found = durations(later(page_of(*reading()), wall=jump))
+    assert (found.active_ms, found.elapsed_ms, found.parts) == (30_000, 30_000, {})
+    assert found.flags == (TimeFlag.CLOCK_SET,)
+    assert is_counted(found.active_ms, found.flags)
+
+
+def test_sleep_that_stops_the_monotonic_clock_is_elapsed_and_not_active() -> None:
+    found = durations(later(page_of(*reading()), wall=3_600, server=3_600))
+    assert (found.active_ms, found.elapsed_ms) == (30_000, 3_630_000)
+    assert found.parts == {"asleep": 3_600_000}
+    assert {TimeFlag.ASLEEP} <= set(found.flags)
+
+
+def test_a_machine_that_slept_for_ten_seconds_did_not_read() -> None:
+    """Its page says from when to when it stood still."""
+    found = measured(*reading((K.ASLEEP, 12.2), (K.AWAKE, 22.2)))
+    assert (found.active_ms, found.elapsed_ms, found.parts) == (20_000, 30_000, {"asleep": 10_000})
+    assert found.flags == (TimeFlag.ASLEEP,)
+
+
+def test_a_heartbeat_that_was_left_out_without_a_word_is_a_doubt_of_that_size() -> None:
+    found = measured((K.PAINTED, 1), (K.HEARTBEAT, 5), (K.HEARTBEAT, 17.5), (K.SUBMITTED, 20))
+    assert (found.active_ms, found.parts) == (19_000, {"doubt": 12_500})
+    assert found.flags == (TimeFlag.DOUBTFUL,)
+
+
+BEFORE: list[Told] = [(K.PAINTED, 1), (K.HEARTBEAT, 6), (K.HIDDEN, 8)]
+AFTER: list[Told] = [(K.HEARTBEAT, 1.5), (K.PAINTED, 4), (K.HEARTBEAT, 6.5), (K.SUBMITTED, 10)]
+
+
+@pytest.mark.parametrize("set_by", [0, -3_600, -5, -10, 3_600])
+def test_a_reload_counts_what_was_on_screen_whatever_the_time_of_day_does(set_by: float) -> None:
+    """On screen for 7 s, a second between the loads, 4 s until everything shows again, 6 s to the answer."""
+    found = durations(page_of(*BEFORE) + page_of(*AFTER, page="b", zero=9, wall=WALL + (9 + set_by) * 1000))
+    assert (found.active_ms, found.elapsed_ms, found.n_sittings) == (13_000, 18_000, 1)
+    assert found.parts == {"gap": 1_000, "loading": 4_000}
+    assert found.flags == (TimeFlag.RELOADED, TimeFlag.LOADING)
+
+
+def test_the_old_load_shows_its_case_until_the_new_one_comes() -> None:
+    """A browser starts the clock of the new load when it asks for it, and hides the old one when an answer comes."""
+    found = durations(page_of(*BEFORE) + page_of(*AFTER, page="b", zero=7, wall=WALL + 7_000))
+    assert (found.active_ms, found.parts) == (13_000, {"loading": 3_000})
+
+
+def test_of_a_page_that_turned_to_the_case_only_the_images_load() -> None:
+    turned = page_of(*AFTER, page="b", zero=9, wall=WALL + 9_000, first=40)
+    assert durations(page_of(*BEFORE) + turned).parts == {"gap": 2_500, "loading": 2_500}
+
+
+def test_a_slow_line_makes_no_other_sitting() -> None:
+    slow = [(kind, at + 20) for kind, at in AFTER]
+    found = durations(page_of(*BEFORE) + page_of(*slow, page="b", zero=9, wall=WALL + 9_000))
+    assert (found.active_ms, found.n_sittings) == (13_000, 1)
+    assert found.parts == {"gap": 1_000, "loading": 24_000}
+    assert is_counted(found.active_ms, found.flags)
 
 
 def test_another_sitting_is_counted_and_flagged() -> None:
-    before = page_of((K.PAINTED, 1), (K.HEARTBEAT, 6), (K.HIDDEN, 8))
-    after = page_of((K.PAINTED, 2), (K.HEARTBEAT, 5), (K.SUBMITTED, 10), page="b", wall=WALL + 86_400_000)
-    found = durations(before + after)
-    assert (found.active_ms, found.n_sittings) == (7_000 + 8_000, 2)
-    assert found.elapsed_ms == 86_400_000 + 9_000
-    assert set(found.flags) == {TimeFlag.RELOADED, TimeFlag.RESUMED, TimeFlag.ABSENT}
+    found = durations(page_of(*BEFORE) + page_of(*AFTER, page="b", zero=86_400, wall=WALL + 86_400_000))
+    assert (found.active_ms, found.n_sittings, found.elapsed_ms) == (13_000, 2, 86_400_000 + 9_000)
+    assert set(found.flags) == {TimeFlag.RELOADED, TimeFlag.RESUMED, TimeFlag.LOADING}
     assert not is_counted(found.active_ms, found.flags)
+
+
+def test_a_load_that_ended_without_a_word_leaves_a_doubt() -> None:
+    """As in a crash: it may have been on screen until its next heartbeat was due, or until the gap ended."""
+    crashed = page_of(*BEFORE[:2])
+    found = durations(crashed + page_of(*AFTER, page="b", zero=9, wall=WALL + 9_000))
+    assert (found.active_ms, found.parts) == (11_000, {"gap": 3_000, "loading": 4_000, "doubt": 5_000})
+    assert TimeFlag.DOUBTFUL in found.flags
+
+
+def test_events_that_came_late_leave_a_doubt_where_loads_seem_to_overlap() -> None:
+    """What the first load told reached the server with the second, five seconds into it."""
+    late = [replace(event, received_at=received(18)) for event in page_of(*BEFORE)]
+    found = durations(late + page_of(*AFTER, page="b", zero=9, wall=WALL + 9_000))
+    assert found.active_ms == 13_000 - 5_000
+    assert found.parts["doubt"] == 5_000
+
+
+def test_a_load_that_the_server_heard_of_late_is_no_other_sitting() -> None:
+    """Answered without a connection and delivered ten minutes later: the time of day says when."""
+    late = [replace(event, received_at=received(600)) for event in page_of(*AFTER, page="b", wall=WALL + 9_000)]
+    found = durations(page_of(*BEFORE) + late)
+    assert (found.active_ms, found.elapsed_ms, found.n_sittings) == (13_000, 18_000, 1)
+    assert found.parts == {"gap": 1_000, "loading": 4_000}
+
+
+def test_a_load_that_never_showed_everything_leaves_a_doubt() -> None:
+    blind = [one for one in AFTER if one[0] != K.PAINTED]
+    found = durations(page_of(*BEFORE) + page_of(*blind, page="b", zero=9, wall=WALL + 9_000))
+    assert (found.active_ms, found.parts) == (7_000, {"gap": 1_000, "loading": 10_000, "doubt": 10_000})
 
 
 def test_two_tabs_are_not_counted_twice() -> None:
@@ -148,21 +244,16 @@ def test_no_time_has_its_reason(told: Sequence[Told], why: TimeFlag) -> None:
     assert (found.active_ms, found.elapsed_ms, found.n_sittings, found.flags) == (None, None, None, (why,))
 
 
-def test_two_loads_without_a_wall_clock_cannot_be_joined() -> None:
-    events = page_of(*reading()) + page_of(*reading(), page="b", wall=None)
-    assert durations(events).flags == (TimeFlag.NO_WALL_CLOCK,)
-    assert durations(page_of(*reading(), wall=None)).active_ms == 30_000
+def test_a_time_of_day_is_not_needed() -> None:
+    found = durations(page_of(*BEFORE, wall=None) + page_of(*AFTER, page="b", zero=9, wall=None))
+    assert (found.active_ms, found.parts) == (13_000, {"gap": 1_000, "loading": 4_000})
 
 
-def test_a_clock_that_runs_backwards_is_flagged_and_not_repaired() -> None:
-    events = page_of(*reading())
-    on_the_wall = [replace(e, wall_ms=(e.wall_ms or 0) - (60_000 if e.client_ms > 15_000 else 0)) for e in events]
-    monotonic = [replace(e, client_ms=e.client_ms - (9_000 if e.client_ms > 15_000 else 0)) for e in events]
-    for broken in (on_the_wall, monotonic):
-        found = durations(broken)
-        assert TimeFlag.CLOCK_BACKWARDS in found.flags
-        assert found.active_ms is not None
-        assert not is_counted(found.active_ms, found.flags)
+def test_a_clock_of_the_page_that_runs_backwards_is_flagged_and_not_repaired() -> None:
+    found = durations(later(page_of(*reading()), monotonic=-9))
+    assert TimeFlag.CLOCK_BACKWARDS in found.flags
+    assert found.active_ms is not None
+    assert not is_counted(found.active_ms, found.flags)
 
 
 def test_the_server_bounds_the_active_time() -> None:
@@ -180,6 +271,7 @@ events_of_pages = st.lists(
         kind=st.sampled_from([*K, K.PAINTED, K.SUBMITTED, K.HEARTBEAT, K.HEARTBEAT]),
         client_ms=st.floats(0, 100_000),
         wall_ms=st.none() | st.floats(WALL, WALL + 200_000),
+        received_at=st.floats(0, 200).map(received),
     ),
     max_size=40,
     unique_by=lambda event: event.key,
@@ -194,6 +286,9 @@ def test_active_lies_between_nothing_and_elapsed(events: list[ClockEvent]) -> No
     else:
         assert found.elapsed_ms is not None
         assert 0 <= found.active_ms <= found.elapsed_ms
+        taken = sum(ms for name, ms in found.parts.items() if name != DOUBT)
+        assert found.active_ms + taken == found.elapsed_ms
+        assert (TimeFlag.DOUBTFUL in found.flags) == (found.parts.get(DOUBT, 0) > 250)
         assert (TimeFlag.ABOVE_SERVER in found.flags) == (found.active_ms > 50_000)
 
 

@@ -18,7 +18,7 @@ from annotation.timing import witnessed
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 from tests.annotation.timing.told import PAGE, event, fields, seen
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
 BLIND = {"best": "B", "defensible": ["D"], "difficulty": "medium"}
 
 
@@ -141,7 +141,7 @@ def test_times_are_stored_with_both_steps(browser_of_rita: Client, mine: list[As
     assert browser_of_rita.post(to("answer", mine[0]), sent).status_code == 200
     blind = BlindAnswer.objects.get()
     assert (blind.active_ms, blind.elapsed_ms, blind.n_sittings) == (10_000, 10_000, 1)
-    assert (blind.time_rule, blind.time_flags, blind.viewport) == ("active-1", [], json.loads(viewport))
+    assert (blind.time_rule, blind.time_flags, blind.viewport) == ("active-2", [], json.loads(viewport))
     later = fields(event(10, "heartbeat", 20), event(11, "hidden", 22), event(12, "visible", 26))
     assert browser_of_rita.post(to("events", mine[0]), later).status_code == 204
     commit = fields(event(13, "submitted", 31, step="judge"))

@@ -102,6 +102,7 @@ def test_an_image_of_another_case_cannot_be_named(
     assert not BlindAnswer.objects.exists()
 
 
+@pytest.mark.usefixtures("without_pixels")
 def test_the_judgement_is_held_to_the_same(
     browser_of_rita: Client, case: Assignment, images: list[str], rita: User, noon: datetime
 ) -> None:
@@ -118,10 +119,15 @@ def test_the_judgement_is_held_to_the_same(
 
 @pytest.mark.parametrize("change", [{"state": "quarantined"}, {"state": "removed"}, {"display": None}])
 def test_what_cannot_be_shown_need_not_be_seen(
-    browser_of_rita: Client, case: Assignment, change: dict[str, str | None]
+    browser_of_rita: Client, case: Assignment, images: list[str], change: dict[str, str | None]
 ) -> None:
+    """But of an exam without any image nothing is answered blind."""
     Image.objects.update(**change)
-    assert browser_of_rita.post(to("answer", case), BLIND).status_code == 200
+    assert browser_of_rita.post(to("answer", case), {**BLIND, **seen(images)}).status_code == 409
+    shown = Image.objects.get(public_id=images[0])
+    Image.objects.filter(pk=shown.pk).update(state="available", display={})
+    assert browser_of_rita.post(to("answer", case), BLIND).status_code == 409
+    assert browser_of_rita.post(to("answer", case), {**BLIND, **seen(images[:1])}).status_code == 200
 
 
 def test_the_same_answer_again_and_a_skip_need_no_look(

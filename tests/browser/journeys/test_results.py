@@ -131,7 +131,7 @@ def look(page: Page) -> None:
     page.get_by_role("link", name="Results", exact=True).click()
     expect(page.get_by_role("heading", name="Nobody has seen a result yet")).to_be_visible()
     page.get_by_role("button", name="Show the results").click()
-    expect(page.get_by_role("heading", name="Planned comparison")).to_be_visible()
+    expect(page.get_by_role("heading", name="Plan made after the readings")).to_be_visible()
     expect(page.get_by_text("Up to date")).to_be_visible()
     for figure in page.locator("figure img").all():
         expect_loaded(figure)
@@ -153,13 +153,13 @@ def read_the_heatmap(page: Page) -> None:
     """The mouse and the keyboard tell the same numbers of a cell."""
     page.get_by_role("navigation", name="Results").get_by_role("link", name="Agreement").click()
     title, card = page.locator("#card h2"), page.locator("#card-facts")
-    rows = page.locator("#heatmap tbody tr")
+    rows = page.locator(".map.chosen .heatmap tbody tr")
     rows.nth(1).locator("td").nth(2).locator("a").hover()
     expect(title).to_have_text("R2 · Good")
     by_mouse = card.inner_text()
     assert "kappa, same option" in by_mouse
     page.mouse.move(0, 0)
-    page.locator("#heatmap a[tabindex='0']").focus()
+    page.locator(".map.chosen .heatmap a[tabindex='0']").focus()
     expect(title).to_have_text("R1 · R2")
     page.keyboard.press("ArrowRight")
     expect(title).to_have_text("R1 · Good")

@@ -170,6 +170,8 @@ def come_in(page: Page, link: str) -> None:
     device.answers("2")
     expect(page.locator("#case-hint")).to_have_text("Enter goes on.")
     page.locator("#case-go").click(delay=500)  # a second Enter at once would be taken for the same one
+    device.is_covered("begin")
+    page.get_by_role("button", name="Begin").click()
     expect(page.locator("#room-practice")).to_be_hidden()
     device.sees(1)
 

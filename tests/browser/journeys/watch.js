@@ -18,7 +18,7 @@
     const content = document.getElementById("content");
     const place = document.querySelector("#room-place b")?.textContent;
     const isMain = document.getElementById("room-practice")?.hidden;
-    const isShown = content?.dataset.showing === "case" && isMain && !content.classList.contains("room-covered");
+    const isShown = content?.dataset.showing === "case" && isMain && !content.classList.contains("case-hidden");
     if (isShown && place && place !== on) {
       on = place;
       if (!told[place]) {

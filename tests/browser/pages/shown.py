@@ -100,6 +100,7 @@ FULL = [
     Shown("bank", "cora", ("bank",), "?q=nothing"),
     Shown("bank", "cora", ("empty",)),
     Shown("bank", "ada", ("empty",), act=unfold),
+    Shown("bank-missing", "cora", ("bank",)),
     Shown("question", "cora", ("bank", "1"), act=unfold),
     Shown("question-import-new", "cora"),
     Shown("question-import-new", "cora", act=submit_empty, note="refused"),
@@ -115,12 +116,14 @@ FULL = [
     Shown("upload", "cora", ("upload taken",)),
     Shown("upload", "cora", ("upload queued",)),
     # sampling
+    Shown("bin", "cora"),
     Shown("samples", "cora"),
     Shown("sample-new", "cora"),
     Shown("sample", "cora", ("sample",), act=unfold),
     # rounds
     Shown("rounds", "cora"),
     Shown("round-new", "cora", act=unfold),
+    Shown("round-edit", "cora", ("draft",)),
     Shown("round-new", "cora", act=submit_empty, note="refused"),
     *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed")),
     Shown("round", "ada", ("open",)),
@@ -201,7 +204,7 @@ FULL = [
     Shown("study", "cora", ("study open",), act=ask_back("Copy the study"), note="copied"),
     *(
         Shown(f"study-{step}", person, (f"study {state}",), act=unfold)
-        for step in ("cases", "arms", "rules", "readers", "dry-run", "freeze")
+        for step in ("cases", "arms", "rules", "readers", "forecast", "dry-run", "freeze")
         for person, state in (("cora", "draft"), ("cora", "empty"), ("cora", "frozen"), ("ada", "draft"))
     ),
     *(Shown("study-indications", "cora", (f"study {state}",)) for state in ("draft", "frozen")),
@@ -211,6 +214,7 @@ FULL = [
     Shown("study-cases", "cora", ("study draft",), act=preview, note="preview"),
     Shown("study-cases", "cora", ("study empty",), act=preview, note="refused preview"),
     Shown("study-rules", "cora", ("study draft",), act=spoil, note="refused"),
+    Shown("study-forecast", "cora", ("study draft",), "?from=resultsstudy&model=0", note="taken"),
     Shown("study-import", "cora", ("study draft",)),
     Shown("study-import", "cora", ("study frozen",), act=unfold),
     Shown("study-import", "cora", ("study closed",), act=send("Reader 1,1,B,answered"), note="checked"),
@@ -240,10 +244,10 @@ FULL = [
     Shown("models", "cora"),
     Shown("models", "mona"),
     Shown("models-compare", "cora", act=unfold),
-    Shown("models-compare", "mona", note="none of hers"),
+    Shown("models-compare", "mona", status=403, note="not for submitters"),
     Shown("model-new", "mona", act=submit_empty, note="refused"),
     *(Shown("model", "cora", (f"model {state}",), act=unfold) for state in ("listed", "replaced", "withdrawn", "new")),
-    Shown("model-repeatability", "cora", ("model listed",)),
+    Shown("model-repeatability", "cora", ("model listed",), note="being computed"),
     Shown("model-repeatability", "cora", ("model listed",), "?on=study-closedstudy", note="hidden"),
     Shown("model-repeatability", "cora", ("model new",), note="none"),
     Shown("model-edit", "cora", ("model listed",)),
@@ -272,8 +276,12 @@ NO_PAGE = {
     "question-import-report": "a file",
     "reading-consent-copy": "a file",
     "rendition": "a file",
+    "bank-source-ids": "a file",
+    "question-template": "a file",
+    "bank-missing-file": "a file",
     "round-codebook": "a file",
     "round-export": "a file",
+    "round-figure": "a file",
     "study-codebook": "a file",
     "study-figure": "a file",
     "shared-figure": "a file",

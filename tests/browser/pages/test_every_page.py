@@ -21,6 +21,8 @@ from tests.browser.server import leave
 
 SIZE: ViewportSize = {"width": 1366, "height": 768}
 LARGE: ViewportSize = {"width": 1920, "height": 1080}
+PHONE: ViewportSize = {"width": 390, "height": 844}
+WIDER_THAN_WINDOW = "() => document.querySelector('.case') ? 0 : document.documentElement.scrollWidth - innerWidth"
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -81,6 +83,9 @@ class Visitor:
             shown.act(page)
         photograph(page, shown)
         found += axe_problems(page) + self.complaints
+        page.set_viewport_size(PHONE)
+        if (wider := page.evaluate(WIDER_THAN_WINDOW)) > 0:
+            found.append(f"on a phone it is {wider} pixels too wide")
         if found:
             self.problems[shown.title] = found
 

@@ -16,6 +16,12 @@ from tests.readerstudy.results.made import analysed_study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
+OUTSIDE = """() => [...document.querySelectorAll(".panel dd")].filter((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  return words.getBoundingClientRect().right > one.closest(".panel").getBoundingClientRect().right - 4;
+}).map((one) => one.textContent)"""
+
 
 def test_from_a_cell_to_the_cases_without_a_mouse(browser: Browser, live_server: LiveServer, client: Client) -> None:
     client.force_login(make_person("Cora", Role.COORDINATOR))
@@ -24,19 +30,25 @@ def test_from_a_cell_to_the_cases_without_a_mouse(browser: Browser, live_server:
     cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
     context.add_cookies([cookie])  # type: ignore[list-item]
     page = context.new_page()
+    page.set_viewport_size({"width": 1366, "height": 768})
     page.goto(reverse("study-agreement", args=["trial", analysis.public_id]))
     title = page.locator("#card h2")
-    page.locator("#heatmap a").nth(5).hover()
+    page.locator(".map.chosen .heatmap a").nth(5).hover()
     expect(title).to_have_text("R2 · Poor")
-    expect(page.locator("#heatmap a[tabindex='0']")).to_have_count(1)
-    page.locator("#heatmap a").first.focus()  # R1 and R2, right of the diagonal
+    expect(page.locator(".map.chosen .heatmap a[tabindex='0']")).to_have_count(1)
+    page.locator(".map.chosen .heatmap a").first.focus()  # R1 and R2, right of the diagonal
     for key, pair in (("ArrowRight", "R1 · Good"), ("ArrowDown", "R2 · Good"), ("ArrowLeft", "R2 · R1")):
         page.keyboard.press(key)
         expect(title).to_have_text(pair)
     page.keyboard.press("ArrowLeft")  # nothing lies further left
     expect(title).to_have_text("R2 · R1")
     expect(page.locator("#card [data-of=n]")).to_have_text("4")
+    expect(page.locator("#card-cases")).to_have_text("1 case on which they disagree")
     page.keyboard.press("Enter")
     expect(page.get_by_role("heading", name="1 case with another option")).to_be_visible()
     expect(page.locator("#case-3")).to_be_visible()
+    assert page.evaluate(OUTSIDE) == []  # values stay in their panel
+    page.set_viewport_size({"width": 1920, "height": 1080})
+    page.goto(reverse("study-agreement", args=["trial", analysis.public_id]))
+    expect(page.locator(".heatmap:visible")).to_have_count(3)  # all tasks and each of the two
     leave(context, live_server)

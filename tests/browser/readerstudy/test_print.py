@@ -50,7 +50,7 @@ def test_two_versions_of_a_model_with_long_names(page: Page, monkeypatch: pytest
     assert panel
     assert table["x"] + table["width"] <= panel["x"]
     page.goto(address("study-agreement", analysis))
-    shown = page.locator("#heatmap tbody th").all_inner_texts()
+    shown = page.locator(".map.chosen .heatmap tbody th").all_inner_texts()
     assert len(shown) == len(set(shown)) == 4
 
 
@@ -68,7 +68,7 @@ def test_the_heatmap_is_printed_with_the_interval_of_every_pair(page: Page) -> N
 def test_what_is_said_of_a_cell_stays_in_its_card(page: Page) -> None:
     analysis = analysed_study(unblinded_at=NOON)
     page.goto(address("study-agreement", analysis))
-    cell = page.locator("#heatmap a").first
+    cell = page.locator(".map.chosen .heatmap a").first
     cell.evaluate("one => Object.assign(one.dataset, {sameLimits: '45.73 to 58.91 %, n = 199', n: '199'})")
     cell.hover()
     card = page.locator("#card").bounding_box()

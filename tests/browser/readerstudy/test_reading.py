@@ -77,6 +77,17 @@ def test_the_clock_and_the_look_of_a_case_are_stored_with_its_answer(device: Dev
     ]
 
 
+def test_the_first_events_of_a_case_wait_until_it_is_opened(device: Device, reads: MakeStudy) -> None:
+    """Before that the server refuses them, and they would be lost."""
+    asked: list[str] = []
+    device.page.on("request", lambda request: asked.append(request.url.rstrip("/").rsplit("/", 1)[1]))
+    device.enter(reads())
+    device.sees(1)
+    device.says("saved")
+    device.answers("1", then=2)
+    assert asked.index("open") < asked.index("events")
+
+
 def test_all_that_is_needed_is_in_sight(device: Device, reads: MakeStudy) -> None:
     """At 1366x768 nothing scrolls; images have two thirds, the frontal one large on the left; no clock shows."""
     device.enter(reads())
@@ -166,6 +177,29 @@ def test_a_slip_can_be_told_until_the_next_answer(device: Device, reads: MakeStu
     device.has_chosen()
 
 
+def test_arrows_choose_nothing_and_who_corrects_a_key_or_looks_keys_up_is_not_reading(
+    device: Device, reads: MakeStudy
+) -> None:
+    device.enter(reads())
+    device.sees(1)
+    device.answers("2", then=2)
+    device.press("2")
+    device.page.locator("#room-options input").nth(1).focus()
+    device.press("ArrowRight", "ArrowDown")
+    device.has_chosen("B")
+    for key, dialog in (("m", "#slip-dialog"), ("?", "#keys-dialog")):
+        device.press(key)
+        expect(device.page.locator(dialog)).to_be_visible()
+        expect(device.page.locator(".viewer-stage")).to_be_hidden()
+        device.press("Escape")
+        device.sees(2)
+    device.commits()
+    device.sees(3)
+    device.says("saved")
+    of_second = TimingEvent.objects.filter(reading__position=2, kind__in=("hidden", "visible")).order_by("sequence")
+    assert list(of_second.values_list("kind", flat=True)) == ["hidden", "visible"] * 2
+
+
 def test_a_faulty_case_is_reported_and_answered_all_the_same(device: Device, reads: MakeStudy) -> None:
     enrolment = reads()
     device.enter(enrolment)
@@ -252,6 +286,7 @@ def test_practice_shows_the_key_and_why(device: Device, reads: MakeStudy) -> Non
     expect(device.page.locator("#room-practice")).to_be_visible()
     device.answers("1")
     expect(device.page.locator("#room-feedback h2")).to_have_text("The key is B.")
+    expect(device.page.locator(".room-wrong")).to_have_css("border-color", "rgb(217, 136, 128)")
     expect(device.page.locator("#room-feedback p")).not_to_be_empty()
     expect(device.page.locator("#case-hint")).to_have_text("Enter goes on.")
     expect(device.page.locator("#case-go")).to_contain_text("Next case")

@@ -114,3 +114,23 @@ def test_another_case_of_the_page_has_its_own_events(page: Page, review_round: R
     assert Assignment.objects.get(pk=first.pk).state == "skipped"
     pages = set(ReviewEvent.objects.exclude(page="server").values_list("page", flat=True))
     assert len(pages) == 1
+
+
+def test_a_pause_hides_the_case_and_counts_for_nothing(page: Page, review_round: ReviewRound) -> None:
+    page.clock.install()
+    start(page, review_round)
+    page.clock.run_for(1_000)
+    press(page, "2", "Shift+P")
+    expect(page.locator("#pause-dialog")).to_be_visible()
+    expect(page.locator("#viewer")).to_be_hidden()
+    press(page, "3", "e")
+    page.clock.run_for(8_000)
+    press(page, "Enter")
+    expect(page.locator("#viewer")).to_be_visible()
+    page.clock.run_for(1_000)
+    answer(page, "e")
+    blind = BlindAnswer.objects.get()
+    assert blind.best == "B"
+    assert blind.active_ms is not None
+    assert blind.elapsed_ms is not None
+    assert blind.elapsed_ms - blind.active_ms >= 8_000

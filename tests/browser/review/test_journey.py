@@ -62,8 +62,9 @@ def test_three_questions_by_keyboard_only(page: Page, review_round: ReviewRound,
 
     # 2: by letters; two are defensible; a low grade, a flag, the report, reasoning
     answer(page, "a", "x", "2", "h")
-    assert "several valid" in page.inner_text(".case-flags")
-    press(page, "3", "-", "4", "2", "2", "3", "o")
+    expect(page.locator("#label-disagreement")).to_have_text("You: A, key: B")
+    press(page, "1", "a", "Enter")  # a wrong key is not accepted
+    press(page, "ArrowUp", "3", "3", "-", "4", "2", "2", "3", "o")
     expect(page.locator("#case-report")).to_contain_text("FINDINGS-WORDS")
     press(page, "x", "2", "v", "y")
     page.keyboard.type("Both are absent: 1 and 2.")
@@ -74,7 +75,7 @@ def test_three_questions_by_keyboard_only(page: Page, review_round: ReviewRound,
 
     # 3: nothing is defensible
     answer(page, "0", "m")
-    press(page, "5", "5", "5", "5", "1", "1", "j", "t")
+    press(page, "1", "5", "5", "5", "5", "1", "1", "j", "t")
     page.keyboard.type("no option fits")
     press(page, "Escape", "y")
     page.keyboard.type("All four are visible.")
@@ -103,10 +104,14 @@ def test_both_steps_fit_without_scrolling(page: Page, review_round: ReviewRound,
     start(page, review_round)
     hidden = "() => { const s = document.querySelector('.case-scroll'); return s.scrollHeight - s.clientHeight }"
     assert page.evaluate(hidden) == 0
-    answer(page, "3", "x", "4", "e")  # two flags follow: three rows of chips
+    answer(page, "3", "x", "4", "e")  # not the key: one more row is asked
     page.evaluate("words => document.querySelector('.case-explanation').textContent = words", "An explanation. " * 10)
-    assert page.locator(".case-chip-follows").count() == 2
-    assert page.evaluate(hidden) == 0
+    assert page.locator("[data-row][data-field=disagreement]").count() == 1
+    if size == (1366, 768):  # the row that digits grade comes into sight by itself
+        press(page, "2", "5", "5", "5", "5", "1")
+        expect(page.locator("[data-field=relevant][data-marked]")).to_be_in_viewport(ratio=1)
+    else:
+        assert page.evaluate(hidden) == 0
     assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")
 
 
@@ -193,8 +198,11 @@ def test_a_submission_waits_for_the_connection(page: Page, review_round: ReviewR
     page.context.set_offline(True)
     press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
     expect(page.locator("#case-saving")).to_have_text("not saved, trying again")
+    expect(page.locator("#case-banner")).to_contain_text("Nothing can be entered until then")
+    expect(page.locator("#case-form")).to_have_css("opacity", "0.4")
     page.context.set_offline(False)
     expect(page.locator(".case-place")).to_have_text("2 / 3")
+    expect(page.locator("#case-banner")).to_be_hidden()
     assert Review.objects.count() == 1
 
 
@@ -225,7 +233,7 @@ def test_identifying_text_hides_the_images_at_once(page: Page, review_round: Rev
     expect(page.locator(".viewer-stage")).to_be_visible()
     assert "flags" not in checked(page)
     press(page, "x", "7", "Space", "Enter")
-    expect(page.locator("#case-note")).to_contain_text("in quarantine")
+    expect(page.locator("#case-note")).to_contain_text("withheld")
     exam = assignments_of(rita, review_round)[0].revision.question.exam
     assert list(Image.objects.filter(exam=exam).values_list("state", flat=True)) == [
         ImageState.QUARANTINED,
@@ -252,7 +260,7 @@ def test_what_is_said_of_a_missing_image_covers_no_word_at_the_others(
     start(page, review_round)
     page.get_by_role("button", name="Flip").click()  # a flipped view says so in a corner
     expect(page.locator(".viewer-tag-badge").first).not_to_be_empty()
-    expect(page.locator("#case-note")).to_contain_text("in quarantine")
+    expect(page.locator("#case-note")).to_contain_text("withheld")
     for width, height in ((1366, 768), (1920, 1080)):
         page.set_viewport_size({"width": width, "height": height})
         assert page.evaluate(COVERED) == []

@@ -24,6 +24,7 @@ IN_SIGHT = """(selector) => [...document.querySelectorAll(selector)].map((node) 
     const isOnTop = (y) => node.contains(document.elementFromPoint(x, y)) || node.matches("h1");
     return top >= 0 && bottom <= innerHeight && right <= innerWidth && isOnTop((top + bottom) / 2);
 })"""
+IS_CHOSEN = "(name) => Boolean(document.querySelector(`#case-form [name=${name}]:checked`))"
 WORDS = "A small left apical pneumothorax with a visible pleural line and no lung markings beyond it, without shift. "
 
 
@@ -40,7 +41,7 @@ def walk(page: Page) -> list[dict[str, str]]:
         assert stop["place"] > last, f"the focus goes back to {stop}"
         last = stop["place"]
         stops.append(stop)
-        if stop["type"] in ("radio", "checkbox"):
+        if stop["type"] == "checkbox" or (stop["type"] == "radio" and not page.evaluate(IS_CHOSEN, stop["name"])):
             press(page, "Space")
         elif stop["type"] in ("text", "textarea"):
             page.keyboard.type("by hand")
@@ -115,6 +116,8 @@ def test_of_texts_without_end_the_middle_scrolls_and_never_the_commit(
     start(page, review_round)
     page.locator(".case-scroll").evaluate("(node) => { node.scrollTop = node.scrollHeight }")
     assert page.evaluate(IN_SIGHT, "#case-go") == [True]
+    press(page, "1")
+    assert page.evaluate(IN_SIGHT, ".case-option:has([value=A])") == [True]  # the text goes along with the key
     answer(page, "2", "e")
     assert page.evaluate(IN_SIGHT, "#case-go, .case-verdict label") == [True] * 5
     assert page.evaluate("() => document.documentElement.scrollHeight <= innerHeight")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -9,7 +11,8 @@ import pytest
 from django.shortcuts import render
 from playwright.sync_api import Page, Request, Route, expect
 
-from annotation.models import ReviewRound, User
+from annotation.enums import RenditionKind
+from annotation.models import Rendition, ReviewRound, User
 from tests.annotation.review.cases import assignments_of
 from tests.annotation.review.pixels import give_pixels
 from tests.browser.review.test_journey import BLIND, answer, commit, press
@@ -72,20 +75,26 @@ requestAnimationFrame(look);
 WHOLE = {"stem": 1, "option": 4, "canvas": 2, "tools": 1, "place": 1, "note": 1, "commit": 1}
 
 
+SetSpeed = Callable[[int], Any]
+
+
 @pytest.fixture
-def slow(page: Page, review_round: ReviewRound, rita: User) -> Page:
+def set_speed(page: Page) -> SetSpeed:
+    """What comes over the line from now on, in bytes per second."""
+    session = page.context.new_cdp_session(page)
+    session.send("Network.enable")
+    conditions = {"offline": False, "latency": 80, "uploadThroughput": 20_000_000 / 8}
+    return lambda rate: session.send("Network.emulateNetworkConditions", {**conditions, "downloadThroughput": rate})
+
+
+@pytest.fixture
+def slow(page: Page, review_round: ReviewRound, rita: User, set_speed: SetSpeed) -> Page:
     """A slow line, and images that take their time on it."""
     for assignment in assignments_of(rita, review_round)[:2]:
         for image in assignment.revision.question.exam.images.all():
             image.renditions.all().delete()
             give_pixels(image, seed=assignment.position * 2 + image.position, shape=(750, 600))
-    session = page.context.new_cdp_session(page)
-    session.send("Network.enable")
-    rate = 20_000_000 / 8
-    session.send(
-        "Network.emulateNetworkConditions",
-        {"offline": False, "latency": 80, "downloadThroughput": rate, "uploadThroughput": rate},
-    )
+    set_speed(20_000_000 // 8)
     return page
 
 
@@ -113,6 +122,21 @@ def test_a_review_shows_the_preview_first_and_full_depth_in_the_same_place(
         stood |= {places[place] for _, _, places in seen if places and places[place]}
         assert len(stood) == 1, "the picture jumped"
     expect(slow.locator(".viewer-first")).to_have_count(0)
+
+
+def test_a_slow_line_says_how_much_has_come(slow: Page, review_round: ReviewRound, set_speed: SetSpeed) -> None:
+    def slow_down(route: Route) -> None:
+        set_speed(100_000)
+        route.continue_()
+
+    for name in Rendition.objects.filter(kind=RenditionKind.FULL).values_list("name", flat=True):
+        slow.route(f"**/*{name}*", slow_down)
+    slow.goto(f"/review/rounds/{review_round.slug}/continue/")
+    expect(slow.locator("#case-progress:visible span")).to_have_text(re.compile(r"^[01]\.\d of [01]\.\d MB$"))
+    slow.unroute_all()
+    set_speed(-1)
+    is_shown(slow)
+    expect(slow.locator("#case-progress")).to_be_hidden()
 
 
 @pytest.fixture

@@ -49,6 +49,17 @@ def test_the_toolbar_has_room_beside_the_question_and_nothing_in_it_moves(
     assert len({top for _left, top in places[0]}) == 1
 
 
+def test_the_question_stands_on_the_side_that_was_chosen(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    page.get_by_role("button", name="⚙").click()
+    page.locator(".viewer-settings").get_by_label("Question").select_option("left")
+    page.reload()
+    question, images = (page.locator(one).bounding_box() for one in (".case-panel", ".viewer"))
+    assert question is not None
+    assert images is not None
+    assert question["x"] + question["width"] <= images["x"] + 1
+
+
 def test_full_screen_ends_where_the_answer_begins(page: Page, review_round: ReviewRound) -> None:
     """No gap between the two through which the page behind shows, and the button at the end of the line."""
     start(page, review_round)

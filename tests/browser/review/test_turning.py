@@ -292,11 +292,11 @@ def test_an_image_that_got_no_answer_comes_by_itself_when_the_connection_is_back
 
 def test_the_person_says_that_an_image_cannot_be_read(page: Page, with_a_broken_image: Callable[[], None]) -> None:
     press(page, "2", "e", "w")
-    expect(page.locator(".viewer-error:visible")).to_contain_text("You say that this image cannot be read.")
+    expect(page.locator(".viewer-error:visible")).to_contain_text("Marked as unreadable.")
     expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
     press(page, "w")
     expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
-    page.get_by_role("button", name="It cannot be read").click()
+    page.get_by_role("button", name="Mark unreadable").click()
     commit(page)
     expect(page.locator(JUDGE)).to_be_visible()
     broken, other = page.evaluate(

@@ -40,7 +40,7 @@ class Looker:
         self.complaints.append(str(error))
 
     def leave(self) -> None:
-        """Away from the stage, which is about to close."""
+        """Away from the stage, which is about to close; what it remembers goes."""
         self.page.remove_listener("console", self._hear)
         self.page.remove_listener("pageerror", self._suffer)
         self.page.goto("about:blank")

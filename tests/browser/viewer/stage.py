@@ -84,12 +84,6 @@ class Stage:
         self.files[preview] = ("image/webp", "", webp(greys))
         height, width = pixels.shape
         top = 2 ** display.get("bits", 12) - 1
-        ranges = {
-            "full": [0, top],
-            "lungs": [0, top // 2],
-            "mediastinum": [top // 3, top],
-            "contrast": [top // 4, top // 2],
-        }
         base: Descriptor = {
             "id": name,
             "preview": preview,
@@ -106,7 +100,7 @@ class Stage:
             "spacing": None,
             "spacing_calibrated": False,
             "aspect": 1.0,
-            "presets": ranges,
+            "presets": {"full": [0, top]},
             "eight_bit": False,
             "scanner_window": bool(display.get("windows") or display.get("voi_luts")),
             "view_position": "PA",

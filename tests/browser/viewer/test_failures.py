@@ -24,9 +24,9 @@ def test_an_image_that_cannot_be_read_is_said_and_taken_back(look: Looker, stage
     assert (note["what"]["views"], note["what"]["unreadable"]) == ([1], [0])
     assert look.wait_for("unreadable", 0)["what"] is True
     box = look.page.locator(".viewer-error:visible")
-    assert "cannot be read" in box.inner_text()
+    assert "Marked as unreadable" in box.inner_text()
     look.page.evaluate("() => { told.length = 0 }")
-    box.get_by_role("button", name="Take it back").click()
+    box.get_by_role("button", name="Undo").click()
     assert look.wait_for("unreadable", 0)["what"] is False
     assert look.page.evaluate("() => viewer.missing()") == {"loading": [], "failed": [0]}
     stage.broken = set()

@@ -95,5 +95,5 @@ def test_queries_do_not_grow_with_the_analyses(
         analyse_study(study, actor=None, at=noon, settings=Settings(seed=seed, draws=100))
     assert Analysis.objects.count() == n
     # 14 of the page, 1 for the list, 7 that tell whether an input has changed, 1 for the job
-    with django_assert_num_queries(23):
+    with django_assert_num_queries(24):
         coordinator.get(PAGE)

@@ -225,19 +225,49 @@ def test_a_study_without_models_and_one_with_a_single_reader() -> None:
     assert models_only["comparisons"][0]["difference"]["reason"]
 
 
-def test_times_leave_out_what_the_rule_leaves_out() -> None:
+def timed(seconds: list[float], censored: list[int]) -> dict[str, Any]:
+    """The times of the first reader, one after the other; those at the places ``censored`` ended at the limit."""
     arrays = make_arrays(READERS, MODELS, KEY)
-    active = np.full(arrays.state.shape, np.nan)
-    active[0] = np.arange(1, 13) * 1000
-    censored = np.zeros(arrays.state.shape, dtype=bool)
-    censored[0, 11] = True
+    active, ended = np.full(arrays.state.shape, np.nan), np.zeros(arrays.state.shape, dtype=bool)
     position = np.zeros(arrays.state.shape, dtype=np.int32)
-    position[0] = np.arange(1, 13)
-    times = replace(arrays.times, active_ms=active, censored=censored)
-    [first, second, _third] = compute(replace(arrays, times=times, position=position), QUICK)["time"]["readers"]
-    assert (first["median"]["value"], first["median"]["n"], first["n_censored"]) == (6.0, 11, 1)
-    assert first["log_slope_per_position"]["value"] > 0
+    active[0], ended[0, censored], position[0] = np.array(seconds) * 1000, True, np.arange(1, 13)
+    state = arrays.state.copy()
+    state[0, censored] = State.TIMED_OUT
+    times = replace(arrays.times, active_ms=active, censored=ended)
+    result: dict[str, Any] = compute(replace(arrays, state=state, times=times, position=position), QUICK)["time"]
+    return result
+
+
+def test_a_time_that_ended_at_the_limit_stands_in_the_order_there() -> None:
+    """Left out, twelve times of which six ended at 40 s had a median of 20."""
+    time = timed([15, 16, 18, 22, 30, 36, *[40] * 6], [6, 7, 8, 9, 10, 11])
+    first, second, _third = time["readers"]
+    assert (first["q1"]["value"], first["median"]["n"], first["n_censored"]) == (21, 12, 6)
+    assert (first["median"]["value"], first["median"]["reason"]) == (None, "censored")
+    assert (first["geometric_mean"]["value"], first["geometric_mean"]["reason"]) == (None, "censored")
     assert (second["median"]["value"], second["median"]["reason"]) == (None, "zero_trials")
+    assert (time["all"]["n_censored"], time["sensitivity"]["winsorised"]["n_censored"]) == (6, 6)
+
+
+def test_what_needs_exact_times_is_over_those_and_says_so() -> None:
+    first = timed([*range(1, 12), 12], [11])["readers"][0]
+    for name in ("log_slope_per_position", "percent_per_ten", "spearman_time_vs_position"):
+        assert (first[name]["n"], first[name]["flags"]) == (11, ["censored"])
+    assert first["log_slope_per_position"]["value"] > 0
+    two = timed([*range(1, 12), 12], [10, 11])["readers"][0]  # more than a tenth
+    assert {two[name]["reason"] for name in ("percent_per_ten", "spearman_time_vs_position")} == {"censored"}
+
+
+def test_a_change_along_fewer_than_ten_times_is_not_known() -> None:
+    """Three times gave a percentage for ten cases."""
+    time = timed([10, 20, 40, *[np.nan] * 9], [])
+    for one in (time["readers"][0], time["all"]):
+        assert (one["percent_per_ten"]["value"], one["percent_per_ten"]["reason"]) == (None, "too_few")
+
+
+def test_variances_of_times_say_why_there_are_none() -> None:
+    parts = timed([*range(1, 13)], [])["all"]["log_time_variance_components"]
+    assert (parts["reader"], parts["reason"], parts["n_readers"], parts["n"]) == (None, "too_few", 3, 0)
 
 
 GOLDEN = "stats/golden/paper_shaped_study.json"
@@ -283,4 +313,83 @@ def test_the_rest_of_the_paper_shaped_study(paper: tuple[dict[str, Any], dict[st
         assert list(found["table"].values()) == table
     for one in result["comparisons"][:8]:
         p = expected[f"{one['first']} minus mean of readers p_random_readers_random_cases"]["value"]
-        assert one["p"]["value"] == pytest.approx(p, abs=1e-7)
+        found = result["mrmc"]["models"][one["first"]]
+        assert found["by_question"]["random_readers_random_questions"]["p"] == pytest.approx(p, abs=1e-7)
+        assert one["p"]["value"] == found["by_cluster"]["random_readers_random_questions"]["p"]
+
+
+# --- models against the mean of the readers -------------------------------------------------------
+def spread_over(n: int, rights: dict[str, str]) -> tuple[dict[str, str], str]:
+    """Answers of so many questions from patterns of right (B), wrong (A), missing (.) that are repeated."""
+    return {name: (said * n)[:n] for name, said in rights.items()}, "B" * n
+
+
+def test_case_sets_that_share_nothing_have_a_primary_result() -> None:
+    """It was null: no question counted for all readers, while the forecast promised power."""
+    readers, key = spread_over(40, {"R1": "BBBA", "R2": "BABB", "R3": "BBAB", "R4": "ABBBA"})
+    arrays = make_arrays(readers, {"M": ("BBBBA" * 8)}, key)
+    state = arrays.state.copy()
+    state[:2, 20:], state[2:4, :20] = State.NOT_ASSIGNED, State.NOT_ASSIGNED
+    arrays = replace(arrays, state=state, option=np.where(state == State.NOT_ASSIGNED, -1, arrays.option))
+    result = compute(arrays, QUICK)
+    [one] = [one for one in result["comparisons"] if one["family"] == "primary"]
+    assert one["difference"]["value"] == pytest.approx(0.8 - 0.75, abs=0.05)
+    assert one["difference"]["ci95"] is not None
+    assert one["p"]["value"] is not None
+    assert result["mrmc"]["models"]["M"]["model_accuracy"] == 0.8  # that of the accuracy table
+    found = result["mrmc"]["readers"]
+    assert (found["n_readers"], found["n_questions"], found["n_cells"], found["n_missing"]) == (4, 40, 80, 0)
+    assert not {"questions_dropped", "answers_missing", "readers_dropped"}.intersection(one["difference"]["flags"])
+
+
+def test_a_reader_who_stops_cuts_nobody_and_is_said() -> None:
+    """One of six who stopped after 60 of 200 questions cut all of them to 60, without a word."""
+    readers, key = spread_over(200, {f"R{row}": "BBBA"[row % 4 :] + "BBA"[: row + 1] for row in range(6)})
+    readers["R5"] = readers["R5"][:60] + "." * 140
+    result = compute(make_arrays(readers, {"M": "BBBBA" * 40}, key), QUICK)
+    [one] = [one for one in result["comparisons"] if one["family"] == "primary"]
+    found = result["mrmc"]["models"]["M"]
+    assert (one["difference"]["n"], found["n_cells"], found["n_missing"]) == (200, 1060, 140)
+    assert "answers_missing" in one["difference"]["flags"]
+    assert (found["complete_rows"]["n"], found["complete_rows"]["ci95"] is not None) == (60, True)
+    assert found["difference_by_reader"][5]["n"] == 60
+
+
+def test_readers_of_the_plan_without_an_answer_are_said() -> None:
+    gone = [{"kind": "reader", "reader": f"R{row}", "reason": reason} for row, reason in enumerate(GONE, 7)]
+    result = compute(replace(make_arrays(READERS, MODELS, KEY), excluded=tuple(gone)), QUICK)
+    for found in (result["mrmc"]["readers"], *result["mrmc"]["models"].values()):
+        assert found["n_readers_dropped"] == 2
+        assert "readers_dropped" in found["flags"]
+    assert "readers_dropped" in result["comparisons"][0]["difference"]["flags"]
+
+
+GONE = ("withdrawn", "replaced", "no answers")  # the place of one who was replaced is another's
+
+
+def test_the_unit_is_the_cluster_where_questions_share_one() -> None:
+    readers, key = spread_over(48, {"R1": "BBBAB", "R2": "BABBA", "R3": "BBA"})
+    clusters = [place // 3 for place in range(48)]
+    found = compute(make_arrays(readers, {"M": "BBBBA" * 9 + "BBB"}, key, clusters=clusters), QUICK)
+    model, [one] = found["mrmc"]["models"]["M"], found["comparisons"][:1]
+    random = model["by_cluster"]["random_readers_random_questions"]
+    assert (model["unit"], one["difference"]["method"]) == ("by_cluster", "by_cluster random_readers_random_questions")
+    assert (one["difference"]["ci95"], one["p"]["value"]) == (random["ci95"], random["p"])
+    assert random != model["by_question"]["random_readers_random_questions"]
+    assert {each["method"] for each in model["difference_by_reader"]} == {"cluster_t"}
+
+
+def test_non_inferiority_is_a_family_of_its_own() -> None:
+    readers, key = spread_over(40, {"R1": "BBBA", "R2": "BABB", "R3": "BBAB", "R4": "ABBBA", "R5": "BBBBA"})
+    models = {"Good": "B" * 40, "Same": "BBBAB" * 8, "Poor": "BA" * 20}
+    plan = AnalysisPlan(margin=0.1).as_json()
+    found = compute(make_arrays(readers, models, key, plan=plan), QUICK)
+    good, same, poor = (one for one in found["comparisons"] if one["family"] == "primary")
+    tests = [one["noninferiority_p"]["value"] for one in (good, same, poor)]
+    assert tests[0] < tests[1] < tests[2]
+    adjusted = [one["noninferiority_p_holm"]["value"] for one in (good, same, poor)]
+    assert adjusted == pytest.approx([3 * tests[0], 2 * tests[1], tests[2]])
+    assert [one["non_inferior"] for one in (good, same, poor)] == [p <= 0.025 for p in adjusted]
+    assert (good["non_inferior"], poor["non_inferior"]) == (True, False)
+    without = compute(make_arrays(readers, models, key), QUICK)["comparisons"][0]
+    assert (without["noninferiority_p"], without["non_inferior"], without["equivalent"]) == (None, None, None)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 
 import numpy as np
 import pytest
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.models import User
+from annotation.models import Assignment, BlindAnswer, User
+from annotation.review.rounds import create_round, open_round
+from annotation.sampling.planning import draw_sample
 from readerstudy.analysis.arrays import MODEL, READER, State, Voided
 from readerstudy.analysis.gathering import gather
+from readerstudy.analysis.marking import mark_of
 from readerstudy.design.rules import Rules
-from readerstudy.enums import PredictionState, StudyState
+from readerstudy.enums import PredictionState, ResponseState, StudyState
 from readerstudy.models import (
     Enrolment,
     ModelEntry,
@@ -21,8 +25,10 @@ from readerstudy.models import (
     ReaderStudy,
     Reading,
     Remark,
+    Response,
     StudyCase,
 )
+from tests.annotation.review.cases import images_are_there
 from tests.readerstudy.exports.read_study import read, read_study, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 
@@ -61,6 +67,7 @@ def predict(study: ReaderStudy, name: str, options: str, at: datetime, *, is_nam
         n_duplicate=0,
         n_unknown=0,
         is_named=is_named,
+        named_before_unblinding=is_named,
         imported_at=at,
     )
     cases = study.cases.filter(block="main").order_by("number")
@@ -87,9 +94,37 @@ def test_every_state_of_a_reading(study: ReaderStudy) -> None:
     assert (arrays.confidence[0, 0], arrays.slip[0, 0]) == (80, 3)
     assert arrays.slip[0, 1:].tolist() == [-1] * 7
     assert arrays.times.active_ms[0, 0] == 4200
-    assert np.isnan(arrays.times.active_ms[0, 1:]).all()
+    ended = [3, 4, 6]  # late, unconfirmed and without a choice: at the limit
+    assert arrays.times.active_ms[0, ended].tolist() == [30_000] * 3
+    assert np.isnan(np.delete(arrays.times.active_ms[0, 1:], np.array(ended) - 1)).all()
     assert arrays.times.censored[0].tolist() == [False, False, False, True, True, False, True, False]
     assert arrays.times.disturbed[0].tolist() == [True] + [False] * 7
+
+
+def test_the_limit_of_readings_made_elsewhere_is_that_of_the_rules_or_the_time_of_the_file(
+    study: ReaderStudy, stan: User
+) -> None:
+    """Nothing is stored with them; a time with an excluding flag is none, at the limit or before."""
+    theirs = places_of(enrol(study, stan))
+    read(theirs[0], {"state": ResponseState.TIMED_OUT, "active_ms": 12_000})
+    read(theirs[1], {"state": ResponseState.LATE, "option": "B"})
+    read(theirs[2], {"state": ResponseState.TIMED_OUT, "active_ms": 9_000, "time_flags": ["resumed"]})
+    times = gather(study).times
+    assert times.active_ms[1][times.censored[1]].tolist() == [12_000]
+    assert np.isnan(times.active_ms[1]).sum() == 7
+    study.rules = {**study.rules, "time_limit_s": 40}
+    times = gather(study).times
+    assert times.active_ms[1][times.censored[1]].tolist() == [40_000, 40_000]
+    assert times.active_ms[0, 3] == 30_000  # what was stored with the reading stands
+
+
+def test_a_newer_choice_that_came_after_the_close_counts(study: ReaderStudy) -> None:
+    ran_out = Reading.objects.get(responses__state="timed_out")
+    more = {"reading": ran_out, "is_confirmed": False, "state": "unconfirmed", "stored_at": study.created_at}
+    for sequence, option in ((1, "C"), (2, "B")):
+        Response.objects.create(option=option, choice_sequence=sequence, **more)
+    arrays = gather(study)
+    assert (arrays.state[0, 6], arrays.option[0, 6]) == (State.UNCONFIRMED, 1)
 
 
 def test_best_guesses_where_the_study_asks_for_them_or_a_file_brings_them(study: ReaderStudy, rita: User) -> None:
@@ -172,5 +207,56 @@ def test_it_costs_as_much_for_many_models(
     for number in range(3):
         predict(study, f"Model {number}", "A" * 8, noon)
     # arms, cases, keys, readers, runs, sets, responses, remarks, predictions
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(10):
         gather(study)
+
+
+def test_what_models_stated_enters_only_where_one_stated_something(study: ReaderStudy, noon: datetime) -> None:
+    run = predict(study, "Alpha", "BBxBBBB.", noon)
+    before = gather(study)
+    assert before.model_confidence is None
+    run.predictions.filter(row=2).update(confidence=0)
+    run.predictions.filter(row=3).update(confidence=87.5)
+    after = gather(study)
+    assert after.model_confidence is not None
+    assert np.isnan(after.model_confidence[0]).all()
+    assert after.model_confidence[1, 1:3].tolist() == [0, 87.5]
+    assert np.isnan(after.model_confidence[1, [0, *range(3, 8)]]).all()
+    assert replace(after, model_confidence=None).sha256() == before.sha256() != after.sha256()
+
+
+def test_further_runs_of_a_model_stand_apart_and_only_where_there_are_any(study: ReaderStudy, noon: datetime) -> None:
+    predict(study, "Alpha", "BBxBBBB.", noon)
+    before = gather(study)
+    assert before.repeats is None
+    predict(study, "Alpha", "CBBBBBB.", noon, is_named=False)
+    withdrawn = predict(study, "Alpha", "A" * 8, noon, is_named=False)
+    PredictionRun.objects.filter(pk=withdrawn.pk).update(withdrawn_at=noon)
+    predict(study, "Beta", "A" * 8, noon, is_named=False)  # none of this model is named: it is no rater
+    after = gather(study)
+    assert after.repeats is not None
+    assert after.repeats.of == ((1, 2),)
+    assert after.repeats.option[0].tolist() == [2, 1, 1, 1, 1, 1, 1, -1]
+    assert replace(after, repeats=None).sha256() == before.sha256() != after.sha256()
+
+
+def test_blind_answers_of_reviewers_count_once_their_review_is_submitted(
+    study: ReaderStudy, cora: User, ada: User, noon: datetime
+) -> None:
+    before = gather(study)
+    assert before.experts is None
+    marked = mark_of(study)
+    images_are_there(study.bank)
+    plan = draw_sample(study.bank, per_thousand=1000, actor=None, at=noon)
+    made = create_round(plan, name="Experts", reviewers=[cora, ada], reviewers_per_question=2, actor=cora, at=noon)
+    open_round(made, actor=cora, at=noon)
+    [first, second] = Assignment.objects.filter(round=made).order_by("revision", "pk")[:2]
+    for assignment in (first, second):
+        BlindAnswer.objects.create(assignment=assignment, best="B", difficulty="easy", answered_at=noon)
+    assert gather(study).experts is None
+    Assignment.objects.filter(pk=first.pk).update(state="submitted")
+    after = gather(study)
+    assert after.experts is not None
+    assert (after.experts.n.sum(), after.experts.right.sum()) == (1, 1)
+    assert replace(after, experts=None).sha256() == before.sha256() != after.sha256()
+    assert mark_of(study) != marked

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.django_db
 ENDS = frozenset({"logout", "reading-withdraw", "reading-consent"})  # the session, or taking part
 
 PAGES = {"home", "profile", "password-change", "jobs", "review-rounds", "readings"}
-OPEN = {"password-reset", "password-reset-sent", "password-reset-confirm"}
+OPEN = {"healthz", "password-reset", "password-reset-sent", "password-reset-confirm"}
 ENTRY = {"reading", "reading-consent-copy", "reading-state"}
 STEPS = {"reading-room", "reading-session", "reading-facts", "reading-display", "reading-instructions", "rendition"}
 

@@ -318,6 +318,7 @@ def predict(study: ReaderStudy, truth: Truth) -> None:
         file_name=truth.token("file", 0),
         file_sha256=truth.token("file", 1),
         is_named=True,
+        named_before_unblinding=True,
         imported_at=NOON,
         **{f"n_{what}": truth.turn for what in ("read", "matched", "failed", "missing", "duplicate", "unknown")},
     )

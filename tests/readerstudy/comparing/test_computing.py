@@ -1,8 +1,8 @@
-"""Models on one bank, compared: order, ranks, what counts; and what others than coordinators see of it."""
+"""Models on one bank, compared: order, ranks, what counts."""
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,8 +11,7 @@ from annotation.enums import Task
 from readerstudy.analysis.arrays import LETTERS
 from readerstudy.comparing.arrays import FAILED, MISSING, BankArrays, Entrant
 from readerstudy.comparing.computing import compare
-from readerstudy.comparing.showing import own_only
-from readerstudy.comparing.tables import FILE_COLUMNS, band_rows, category_table, file_rows, model_rows
+from readerstudy.comparing.tables import FILE_COLUMNS, band_rows, file_rows
 from readerstudy.statistics.comparing import PairedTable, mcnemar_exact_p, paired_table
 from readerstudy.statistics.ranking import RankBand, rank_bands, ranked_pairs
 
@@ -40,22 +39,22 @@ def made(said: dict[str, str], *, clusters: list[int] | None = None, n_tasks: in
     )
 
 
-def test_models_stand_by_accuracy_with_failed_as_wrong_and_missing_not_counted() -> None:
+def test_models_stand_by_accuracy_with_failed_and_missing_as_wrong() -> None:
     result = compare(made({"Poor": "AxA.BB", "Good": "BBBBBA"}))
     good, poor = result["models"]
     assert [one["name"] for one in result["models"]] == ["Good", "Poor"]
     assert (good["accuracy"]["value"], good["accuracy"]["n"]) == (5 / 6, 6)
-    assert (poor["accuracy"]["value"], poor["accuracy"]["n"]) == (2 / 5, 5)
+    assert (poor["accuracy"]["value"], poor["accuracy"]["n"]) == (2 / 6, 6)
     assert (poor["n_failed"], poor["n_missing"]) == (1, 1)
     assert good["accuracy"]["flags"] == ["small_n"]
     assert [one["n"] for one in result["tasks"]] == [3, 3]
-    assert [one["n"] for one in poor["tasks"]] == [3, 2]
-    assert poor["accuracy_task_mean"]["value"] == pytest.approx((1 / 3 + 1 / 2) / 2)
+    assert [one["n"] for one in poor["tasks"]] == [3, 3]
+    assert poor["accuracy_task_mean"]["value"] == pytest.approx((0 / 3 + 2 / 3) / 2)
     assert [(one["category"], one["n"]) for one in result["categories"]] == [("Lungs", 4), ("Heart", 2)]
     assert "accuracy_cluster" not in good
     pair = result["pairs"][0]
-    assert pair["table"] == {"both": 1, "first_only": 3, "second_only": 1, "neither": 0}
-    assert pair["p"] == mcnemar_exact_p(PairedTable(1, 3, 1, 0))
+    assert pair["table"] == {"both": 1, "first_only": 4, "second_only": 1, "neither": 0}
+    assert pair["p"] == mcnemar_exact_p(PairedTable(1, 4, 1, 0))
 
 
 def test_bands_say_what_the_pairs_leave_open() -> None:
@@ -100,11 +99,16 @@ def test_by_cluster_once_questions_share_one_and_open_with_few() -> None:
     assert [(one.best, one.worst) for one in band_rows(few)] == [(1, 2), (1, 2)]
 
 
-def test_models_without_a_common_question_are_not_ordered() -> None:
+def test_nobody_chooses_the_questions_on_which_a_model_counts() -> None:
     result = compare(made({"First": "BBB...", "Second": "...AAA", "None": "......"}))
-    assert [one["rank"] for one in result["models"]] == [{"best": 1, "worst": 3}] * 3
-    assert result["models"][2]["accuracy"]["reason"] == "zero_trials"
-    assert {pair["p"] for pair in result["pairs"]} == {None}
+    assert [(one["accuracy"]["value"], one["accuracy"]["n"]) for one in result["models"]] == [(0.5, 6), (0, 6), (0, 6)]
+    assert [pair["table"]["first_only"] for pair in result["pairs"]] == [3, 3, 0]
+
+
+def test_what_a_study_leaves_out_is_not_counted() -> None:
+    arrays = replace(made({"First": "BBB...", "Second": "...AAA"}), missing_is_wrong=False)
+    assert [one["accuracy"]["n"] for one in compare(arrays)["models"]] == [3, 3]
+    assert compare(arrays)["pairs"][0]["p"] is None
 
 
 def test_the_file_says_every_accuracy_once() -> None:
@@ -120,17 +124,3 @@ def test_the_file_says_every_accuracy_once() -> None:
         ("category", "Heart"),
     ]
     assert rows[0][-4:] == [0, 0, 1, 2]
-
-
-@pytest.mark.parametrize(("n", "value", "reason"), [(40, None, "hidden"), (1000, 0.75, None)])
-def test_a_submitter_sees_own_models_coarsely(n: int, value: float | None, reason: str | None) -> None:
-    result = compare(made({"Mine": "BBBA" * (n // 4), "Other": "B" * n}))
-    shown: dict[str, Any] = own_only(result, {"mine"})
-    mine = shown["models"][0]
-    assert ([one["name"] for one in shown["models"]], shown["pairs"], "rank" in mine) == (["Mine"], [], False)
-    assert (mine["accuracy"]["value"], mine["accuracy"]["reason"]) == (value, reason)
-    assert band_rows(shown) == []
-    assert [name for name, _shares in category_table(shown).rows] == ["Mine"]
-    assert model_rows(shown)[0].failed_share == 0
-    if value:
-        assert mine["accuracy"]["ci95"] == [0.72, 0.78]

@@ -8,16 +8,22 @@ from annotation.enums import Task
 from annotation.models import Exam, QuestionBank, Revision
 from readerstudy.design.plan import Plan, PlannedCase
 from tests.annotation.review.cases import make_bank, make_revision
+from tests.annotation.review.pixels import give_pixels
 
 REASON = "checked by hand"
 
 
-def make_questions(n: int = 6, *, name: str = "Bank", **fields: Any) -> QuestionBank:
-    """A bank of ``n`` questions, one exam and patient each; tasks and difficulties take turns."""
+SMALL = (24, 20)  # rows and columns of a picture
+
+
+def make_questions(n: int = 6, *, name: str = "Bank", pixels: bool = True, **fields: Any) -> QuestionBank:
+    """A bank of ``n`` questions, one exam of two small pictures and one patient each; tasks take turns."""
     bank = make_bank(name)
     for number in range(1, n + 1):
         values = {"task": Task.values()[number % 5], "difficulty": ("easy", "medium", "hard")[number % 3], **fields}
-        make_revision(bank, number, **values)
+        revision = make_revision(bank, number, **values)
+        for image in revision.question.exam.images.all() if pixels else ():
+            give_pixels(image, seed=number * 2 + image.position, shape=SMALL)
     return bank
 
 

@@ -57,7 +57,7 @@ def test_a_choice_says_which_questions_need_a_reason(rita: User, cora: User) -> 
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_what_was_seen_is_what_is_stored(draft: ReaderStudy, cora: User, numbers: tuple[int, ...], n_sets: int) -> None:
     request = DrawRequest(n=6, n_practice=0 if numbers else 2, n_sets=n_sets, n_shared=2)
-    wanted = Wanted(seed=4, request=request, numbers=numbers, practice=(1,) if numbers else (), accepted_because=REASON)
+    wanted = Wanted(seed=4, request=request, names=numbers, practice=(1,) if numbers else (), accepted_because=REASON)
     choice = preview_choice(draft, wanted)
     store_choice(draft, wanted, seen=choice.sha256, actor=cora, at=NOON)
     main = draft.cases.filter(block="main").order_by("number").values_list("revision_id", flat=True)

@@ -50,11 +50,21 @@ def make(folder: Path, *names: object, name: str = "Trial") -> dict[str, Any]:
     return made
 
 
+def test_a_list_takes_ids_numbers_and_ranges_and_an_id_wins(tmp_path: Path) -> None:
+    keys = ["a b, c", "2", "5-6", "d", "e", "f", "g"]  # ids may look like anything, also like numbers and ranges
+    run_import(write_file(tmp_path, {key: make_record(n, exam=n) for n, key in enumerate(keys, 1)}))
+    make(tmp_path, "a b, c", "#4-#6; #7", "5-6", "2")
+    assert refused("create_study", "--bank", "Bank", "--name", "T", "--cases", cases_file(tmp_path, "6-4"))
+    listed = ReaderStudy.objects.get().cases.values_list("revision__question__number", flat=True)
+    assert list(listed) == [1, 4, 5, 6, 7, 3, 2]
+
+
 def test_cases_are_named_by_key_or_number(tmp_path: Path) -> None:
     records = {f"key_{n}": make_record(n, exam=n) for n in range(1, 5)}
     run_import(write_file(tmp_path, records))
     made = make(tmp_path, "key_3", "", 1, "key_4")
-    assert (made["n_cases"], made["n_accepted_with_reason"], made["problems"]) == (3, 3, [])
+    assert (made["n_cases"], made["n_accepted_with_reason"], len(made["problems"])) == (3, 3, 1)
+    assert "Images are missing, or nobody may see them yet, in 3 of 3 cases: 1, 2, 3" in made["problems"][0]
     study = ReaderStudy.objects.get()
     assert list(study.cases.values_list("revision__question__number", flat=True)) == [3, 1, 4]
     assert study.cases.first().accepted_because == "listed in cases.txt; not reviewed"  # type: ignore[union-attr]
@@ -92,13 +102,14 @@ def test_several_questions_of_a_patient_are_allowed_because_they_were_listed(tmp
 
 
 def test_freezing_prints_the_hash_and_does_it_once(tmp_path: Path) -> None:
-    make_questions(3)
+    make_questions(3, pixels=False)
     make(tmp_path, 1, 2, 3)
-    said = run("freeze_reader_study", "trial")
+    assert "Images are missing, or nobody may see them yet, in 3 of 3 cases" in refused("freeze_reader_study", "trial")
+    said = run("freeze_reader_study", "trial", "--read-elsewhere")
     study = ReaderStudy.objects.get()
     assert study.state == StudyState.FROZEN
     assert study.protocol_sha256 in said
-    assert "Images are missing" in said
+    assert "Before it can be opened: Images are missing" in said
     assert "is frozen and cannot change" in refused("freeze_reader_study", "Trial")
     assert "no study named" in refused("freeze_reader_study", "Nothing")
     assert AuditEvent.objects.filter(act="study.frozen").count() == 1
@@ -186,7 +197,7 @@ def test_the_plan_of_the_documentation_names_its_pairs_and_so_does_its_export(tm
     path, exported = tmp_path / "plan.json", tmp_path / "exported.json"
     path.write_text(json.dumps({**plan, "bank": "Bank", "draw": {}, "cases": [1, 2, 3, 4]}))
     made = json.loads(run("create_study", path, "--json"))
-    assert any("planned pairs so far: Model A." in note for note in made["notes"])
+    assert any("planned pairs or runs so far: Model A." in note for note in made["notes"])
     run("export_protocol", plan["name"], "--output", exported)
     assert json.loads(exported.read_text())["analysis"]["pairs"] == [["Model A", "each reader"], ["R1", "R2"]]
 

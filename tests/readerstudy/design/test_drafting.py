@@ -39,7 +39,7 @@ def draft(n: int = 4, **fields: Any) -> ReaderStudy:
 
 CHANGES: dict[str, Change] = {
     "rules": lambda study, who: update_rules(study, Rules(confidence=True), actor=who, at=NOON),
-    "analysis": lambda study, who: update_analysis(study, AnalysisPlan(margin=0.05), actor=who, at=NOON),
+    "analysis": lambda study, who: update_analysis(study, AnalysisPlan(notes="More."), actor=who, at=NOON),
     "readers": lambda study, who: update_readers(study, n_readers=5, actor=who, at=NOON),
     "seed": lambda study, who: update_seed(study, 99, actor=who, at=NOON),
     "texts": lambda study, who: update_texts(study, {"instructions": "Read."}, actor=who, at=NOON),

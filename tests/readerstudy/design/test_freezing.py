@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AnswerKey, User
+from readerstudy.design import freezing
 from readerstudy.design.checking import problems_of
 from readerstudy.design.copying import copy_study
 from readerstudy.design.creating import create_study, plan_of
@@ -92,6 +93,23 @@ def test_the_same_plan_gives_the_same_protocol_but_for_the_salt() -> None:
     assert first == second
 
 
+def test_copies_of_a_study_keep_the_rule_that_drew_its_orders(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same design and seed have the same orders, also over a copy that was never frozen."""
+    with monkeypatch.context() as before:
+        before.setattr(freezing, "RULE", "latin-1")
+        study = freeze(n_readers=3)
+    draft = copy_study(study, actor=None, at=NOON)
+    again = freeze_study(copy_study(draft, actor=None, at=NOON), actor=None, at=NOON)
+    first, second = json.loads(study.protocol), json.loads(again.protocol)
+    assert first["order_rule"] == second["order_rule"] == {"name": "latin-1", "group": 3}
+    assert first["orders"] == second["orders"]
+    assert set(again.orders.values_list("rule", flat=True)) == {"latin-1"}
+    other = freeze_study(
+        create_study(plan_for(study.bank, 4, name="New", n_readers=3), actor=None, at=NOON), actor=None, at=NOON
+    )
+    assert json.loads(other.protocol)["order_rule"]["name"] == "latin-2"
+
+
 def test_the_protocol_is_the_same_whatever_keys_and_tasks_are() -> None:
     """Two banks that differ only in what readers must not know: the commitment alone differs."""
     protocols = []
@@ -99,7 +117,7 @@ def test_the_protocol_is_the_same_whatever_keys_and_tasks_are() -> None:
         ("one", "B", {"task": "presence", "difficulty": "easy", "category": "Heart"}),
         ("two", "D", {"task": "geometric", "difficulty": "hard", "category": "Lungs"}),
     ):
-        bank = make_questions(8, name=name, key=key, **hidden)
+        bank = make_questions(8, name=name, key=key, **dict[str, Any](hidden))
         plan = plan_for(bank, 6, practice=(7, 8), name=name, rules=Rules(shuffle_options=True))
         frozen = freeze_study(create_study(plan, actor=None, at=NOON), actor=None, at=NOON, salt="the same salt")
         protocols.append(json.loads(frozen.protocol))

@@ -9,11 +9,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readerstudy.analysis.contrasts import INFERENCES as COMPUTED
+from readerstudy.analysis.contrasts import is_planned
+from readerstudy.design.assumptions import Assumptions
 from readerstudy.design.drawing import DrawRequest, Quota
 from readerstudy.design.drawn import cells_of, read_request, request_document
 from readerstudy.design.plan import Plan, PlannedArm, PlannedCase, PlannedSet, plan_document, read_plan
+from readerstudy.design.plan_choices import parts_read
 from readerstudy.design.planfields import PlanRefused
-from readerstudy.design.rules import AnalysisPlan, Rules
+from readerstudy.design.rules import (
+    FIXED_READERS,
+    INFERENCES,
+    RANDOM_BOTH,
+    AnalysisPlan,
+    Rules,
+    read_analysis,
+    with_choices,
+)
 from readerstudy.enums import Aid, Information
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
@@ -53,7 +65,10 @@ PLANS = st.builds(
     rules=RULES,
     analysis=st.builds(
         AnalysisPlan,
+        inference=st.sampled_from([*INFERENCES, "as we please"]),
         margin=st.one_of(st.none(), st.floats(0.01, 0.5)),
+        margin_reason=st.just("what two readers differ by"),
+        assumptions=st.sampled_from([None, Assumptions(), Assumptions(delta=0.05, models=8, made_by="Cora")]),
         pairs=st.sampled_from([(), (("Model A", "each reader"), ("R1", "R2"))]),
         notes=TEXT,
     ),
@@ -105,3 +120,75 @@ def test_a_request_for_a_draw_comes_back(n: int, quotas: list[Quota], several: b
 def test_a_quota_that_cannot_be_says_where(quota: object) -> None:
     with pytest.raises(PlanRefused, match="draw, quotas 1"):
         read_request({"quotas": [quota]}, Rules())
+
+
+@pytest.mark.parametrize(("n_readers", "proposed"), [(1, FIXED_READERS), (4, FIXED_READERS), (5, RANDOM_BOTH)])
+def test_few_readers_are_proposed_as_these_readers_and_a_named_inference_stays(n_readers: int, proposed: str) -> None:
+    document = {"name": "T", "bank": "b", "n_readers": n_readers}
+    assert read_plan(document).analysis.inference == proposed
+    assert read_plan({**document, "analysis": {"inference": RANDOM_BOTH}}).analysis.inference == RANDOM_BOTH
+
+
+@pytest.mark.parametrize(
+    ("analysis", "place", "words"),
+    [
+        ({"margin": 0.05}, "analysis, margin_reason", "Say in one line why"),
+        ({"margin": 0.05, "margin_reason": "  "}, "analysis, margin_reason", "Say in one line why"),
+        ({"margin": 0.05, "margin_reason": "a\nb"}, "analysis, margin_reason", "one line"),
+        (
+            {"assumptions": {"discordant_readers": 0.6}},
+            "analysis, assumptions, discordant_model_reader",
+            "at least 31 % for model and reader",
+        ),
+        ({"assumptions": {"sd_reader": 0.4}}, "analysis, assumptions, sd_reader", "at most 31.62 points"),
+        ({"assumptions": {"var_case": 0.022}}, "analysis, assumptions, var_case", "no such assumption"),
+        ({"assumptions": 3}, "analysis, assumptions", "named values"),
+    ],
+)
+def test_a_margin_without_a_reason_and_contradictions_are_refused_with_their_place(
+    analysis: dict[str, object], place: str, words: str
+) -> None:
+    with pytest.raises(PlanRefused) as refused:
+        read_plan({"name": "T", "bank": "b", "analysis": analysis})
+    assert refused.value.place == place
+    assert words in refused.value.sentence
+
+
+def test_a_study_frozen_before_reasons_were_asked_for_is_read_as_it_is() -> None:
+    old = {"margin": 0.05, "inference": RANDOM_BOTH}
+    assert read_analysis(old).as_json() == AnalysisPlan(margin=0.05).as_json()
+    assert not {"margin_reason", "assumptions", "pairs"} & set(read_analysis(old).as_json())
+
+
+def test_what_the_program_reads_as_planned_is_what_the_analysis_makes() -> None:
+    for inference in (*INFERENCES, " Fixed readers, random questions", "as we please"):
+        for primary in (AnalysisPlan.primary, "another"):
+            plan = AnalysisPlan(inference=inference, primary=primary)
+            assert bool(with_choices(plan).own_words) != is_planned(plan.as_json())
+    assert INFERENCES == COMPUTED
+
+
+@pytest.mark.parametrize("part", ["primary", "inference", "family", "late_answers", "voids"])
+def test_every_part_that_the_program_acts_on_is_a_choice_or_makes_the_result_post_hoc(part: str) -> None:
+    document = {"name": "T", "bank": "b"}
+    made = getattr(AnalysisPlan(), part)
+    same = with_choices(read_plan({**document, "analysis": {part: f" {made.upper()}."}}).analysis)
+    assert (getattr(same, part), same.own_words) == (made, ())
+    assert "own_words" not in same.as_json()
+    other = with_choices(read_plan({**document, "analysis": {part: "as we please"}}).analysis)
+    assert (getattr(other, part), other.own_words) == ("as we please", (part,))
+    assert not is_planned(other.as_json())
+
+
+@pytest.mark.parametrize("part", ["family", "late_answers", "voids"])
+def test_a_plan_frozen_when_these_parts_were_free_text_is_read_as_before(part: str) -> None:
+    old = AnalysisPlan().as_json() | {part: "in words of 2024"}
+    assert read_analysis(old).as_json() == old
+    assert is_planned(old)
+    read = parts_read(read_analysis(old))[part]
+    assert (read.said, read.is_made) == ("in words of 2024", True)
+
+
+def test_parts_in_own_words_are_named_by_their_names() -> None:
+    with pytest.raises(PlanRefused, match="own_words"):
+        read_plan({"name": "T", "bank": "b", "analysis": {"own_words": ["shoes"]}})

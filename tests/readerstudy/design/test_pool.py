@@ -6,6 +6,7 @@ import pytest
 
 from annotation.enums import AssignmentState, Verdict
 from annotation.models import Assignment, Review, Revision, User
+from annotation.review.outcomes import round_outcomes
 from readerstudy.design.pool import mates_of_patient, pool_of
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 from tests.readerstudy.design.made import make_questions, revision_of, same_patient
@@ -33,6 +34,18 @@ def test_only_unanimous_acceptance_lets_a_question_in(rita: User, remo: User) ->
     other[3].state = AssignmentState.WITHDRAWN
     other[3].save()
     assert [one.number for one in pool_of(review_round.plan.bank)] == [1, 3, 4]
+
+
+def test_an_older_review_that_accepts_a_wrong_key_accepts_nothing(rita: User) -> None:
+    review_round = make_round(rita, n_questions=3)
+    for assignment, flag in zip(
+        assignments_of(rita, review_round), ("key_wrong", "no_valid_option", "other"), strict=True
+    ):
+        review(assignment, Verdict.ACCEPT)
+        Review.objects.filter(assignment=assignment).update(flags=[flag])
+    assert [one.number for one in pool_of(review_round.plan.bank)] == [3]
+    accepted = round_outcomes(review_round).accepted
+    assert (accepted.count, accepted.n) == (1, 3)
 
 
 def test_a_wording_that_was_accepted_and_superseded_is_not_in_the_pool(rita: User) -> None:

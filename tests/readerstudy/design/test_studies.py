@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from annotation.models import AuditEvent, Exam, Image, Report, User
+from annotation.ingest.quarantine import quarantine_image, remove
+from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.keeping import BankInUse, check_unused
 from readerstudy.design.casting import list_cases
-from readerstudy.design.checking import hindrances_of
 from readerstudy.design.copying import copy_study, next_free_name
 from readerstudy.design.creating import create_study
 from readerstudy.design.diagram import study_states
@@ -36,13 +36,12 @@ from tests.readerstudy.studies import enrol, make_study
 pytestmark = pytest.mark.django_db
 
 
-def frozen(*, pixels: bool = True, **fields: Any) -> ReaderStudy:
-    bank = make_questions(3)
-    if pixels:
-        for seed, image in enumerate(Image.objects.all()):
-            give_pixels(image, seed=seed)
+def frozen(*, pixels: bool = True, indication: str = "", **fields: Any) -> ReaderStudy:
+    bank = make_questions(3, pixels=pixels)
+    Report.objects.update(indication=indication)
     study = create_study(plan_for(bank, 3, **fields), actor=None, at=NOON)
-    return freeze_study(study, actor=None, at=NOON, indications_read=sha256_of_told(told_cases(study)))
+    read = sha256_of_told(told_cases(study))
+    return freeze_study(study, actor=None, at=NOON, indications_read=read, read_elsewhere=not pixels)
 
 
 def test_a_study_opens_once_with_the_images_that_were_frozen(cora: User) -> None:
@@ -55,7 +54,7 @@ def test_a_study_opens_once_with_the_images_that_were_frozen(cora: User) -> None
 
 def test_missing_images_keep_it_from_opening_and_late_ones_are_not_those_of_the_protocol(cora: User) -> None:
     study = frozen(pixels=False)
-    with pytest.raises(StudyRefused, match="Images are missing, or nobody may see them yet, in these cases: 1, 2, 3"):
+    with pytest.raises(StudyRefused, match="Images are missing, or nobody may see them yet, in 3 of 3 cases: 1, 2, 3"):
         open_study(study, actor=cora, at=NOON)
     for seed, image in enumerate(Image.objects.all()):
         give_pixels(image, seed=seed)
@@ -71,26 +70,30 @@ def test_an_image_that_changed_since_keeps_it_from_opening(cora: User) -> None:
 
 
 @pytest.mark.parametrize(
-    ("information", "opens"), [(Information.NONE, True), (Information.AGE_SEX, False), (Information.INDICATION, False)]
+    ("information", "told"),
+    [
+        (Information.NONE, None),
+        (Information.AGE_SEX, {"age": 58, "sex": "F"}),
+        (Information.INDICATION, {"age": 58, "sex": "F", "indication": "Cough"}),
+    ],
 )
-def test_what_the_arm_tells_is_frozen_as_well(information: Information, opens: bool, cora: User) -> None:
-    study = frozen(arms=(PlannedArm(information),))
+def test_what_the_arm_tells_is_frozen_as_well(information: Information, told: object, cora: User) -> None:
+    """What the bank says of the exam afterwards is for the next study."""
+    study = frozen(arms=(PlannedArm(information),), indication="Cough")
     Exam.objects.update(age_years=33)
-    if opens:
-        open_study(study, actor=cora, at=NOON)
-        return
-    with pytest.raises(StudyRefused, match="something else than when the study was frozen: 1, 2, 3"):
-        open_study(study, actor=cora, at=NOON)
+    Report.objects.update(indication="Fever")
+    open_study(study, actor=cora, at=NOON)
+    assert study.cases.get(number=1).information == told
 
 
-def test_the_indication_is_that_of_the_frozen_wording(cora: User) -> None:
-    """A later report of the exam changes nothing; a changed one is found."""
-    study = frozen(arms=(PlannedArm(Information.INDICATION),))
-    first = study.cases.get(number=1)
-    Report.objects.create(exam=first.revision.question.exam, indication="Cough, later", content_sha256="1" * 64)
-    assert hindrances_of(study) == []
-    Report.objects.filter(exam=first.revision.question.exam).update(indication="Fever")
-    assert len(hindrances_of(study)) == 1
+def test_a_masked_or_removed_image_keeps_a_frozen_study_from_opening(dina: User, cora: User) -> None:
+    study = frozen()
+    masked, removed = (Image.objects.filter(exam__questions__number=number)[0] for number in (1, 2))
+    Rendition.objects.filter(image=masked, kind="full").update(name="made-anew", sha256="f" * 64)
+    quarantine_image(removed, reason="a name", actor=dina, at=NOON)
+    remove(Image.objects.get(pk=removed.pk), reason="a name", actor=dina, at=NOON)
+    with pytest.raises(StudyRefused, match=r"in 1 of 3 cases: 2\. .*when the study was frozen: 1"):
+        open_study(study, actor=cora, at=NOON)
 
 
 def test_a_draft_neither_opens_nor_closes(cora: User) -> None:
@@ -149,7 +152,7 @@ def test_only_a_draft_is_deleted(cora: User) -> None:
 
 
 def test_a_bank_with_a_study_stays(cora: User) -> None:
-    bank = make_questions(2)
+    bank = make_questions(2, pixels=False)
     check_unused(bank)
     create_study(plan_for(bank, 2), actor=cora, at=NOON)
     with pytest.raises(BankInUse, match="A reader study uses questions"):

@@ -6,10 +6,11 @@ import pytest
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState
-from annotation.models import BankImport, Question, Revision, User
+from annotation.models import AuditEvent, BankImport, Question, Revision, User
 from annotation.review.assigning import RoundRefused, plan_assignments
+from annotation.review.eligibility import who_knows_keys
 from annotation.vetoes import vetoes
-from readerstudy.design.vetoing import may_not_read
+from readerstudy.design.vetoing import may_not_read, note_study_keys
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading
 from tests.annotation.review.cases import NOON, assignments_of, make_revision, make_round
@@ -93,7 +94,7 @@ def test_asking_costs_the_same_for_many_studies(rita: User, django_assert_num_qu
     for name in ("One", "Two", "Three"):
         enrol(make_study(name, n_cases=2), rita)
     questions = list(Question.objects.values_list("pk", flat=True))
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(8):
         assert len(vetoes([rita.pk], questions)) == 6
 
 
@@ -132,6 +133,18 @@ def test_nobody_reads_a_question_whose_key_the_practice_of_another_study_shows(r
     assert may_not_read(remo, first) == ["Remo reads questions, with which this study practises, in another one: 1001."]
     ReaderStudy.objects.update(state=StudyState.CLOSED)
     assert may_not_read(remo, first) == []
+
+
+def test_whoever_saw_the_keys_of_a_study_neither_reads_nor_reviews_its_questions(stan: User, cora: User) -> None:
+    study = make_study(n_cases=2)
+    note_study_keys(study, actor=None, at=NOON)
+    for _time in range(2):
+        note_study_keys(study, actor=stan, at=NOON)
+    assert AuditEvent.objects.get().facts == {"source": "study", "questions": 2}
+    assert may_not_read(stan, study) == ["Stan has seen keys of this study as a coordinator: 1, 2."]
+    questions = list(Question.objects.values_list("pk", flat=True))
+    reasons = {veto.reason for veto in who_knows_keys([stan.pk, cora.pk], questions)}
+    assert reasons == {"Stan has seen its key (pages or files of a study)."}
 
 
 def test_another_set_can_still_be_read(rita: User) -> None:

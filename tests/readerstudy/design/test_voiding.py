@@ -41,13 +41,18 @@ def test_what_cannot_be_voided_says_why(cora: User) -> None:
         void_case(draft.cases.get(number=1), "wrong", actor=cora, at=NOON)
 
 
-@pytest.mark.parametrize(("was_open", "before"), [(True, False), (False, True)])
-def test_voidings_of_a_study_read_elsewhere_count_as_before(was_open: bool, before: bool, cora: User) -> None:
-    study = make_study(state=StudyState.CLOSED, unblinded_at=NOON, opened_at=NOON if was_open else None)
+@pytest.mark.parametrize("was_open", [True, False])
+@pytest.mark.parametrize("was_seen", [True, False])
+def test_voidings_from_a_file_count_as_before_only_while_blind(was_seen: bool, was_open: bool, cora: User) -> None:
+    """Wherever the study was read."""
+    seen_at, opened_at = NOON if was_seen else None, NOON if was_open else None
+    study = make_study(state=StudyState.CLOSED, unblinded_at=seen_at, opened_at=opened_at)
     row = VoidingRow(2, "1", "error in the question")
     done = import_voidings(study, [row], source="voidings.csv", actor=cora, at=NOON)
     assert (done.n_stored, done.n_there) == (1, 0)
-    assert study.cases.get(number=1).voiding.before_unblinding is before
+    assert study.cases.get(number=1).voiding.before_unblinding is not was_seen
+    event = AuditEvent.objects.get(act="study.voidings_imported")
+    assert event.facts["before_unblinding"] is not was_seen
 
 
 def test_a_file_costs_the_same_however_many_rows_it_has(cora: User) -> None:

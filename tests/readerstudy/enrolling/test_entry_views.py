@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
-from django.core import mail
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -18,6 +17,7 @@ from readerstudy.enrolling.consenting import consent_sha256
 from readerstudy.enrolling.preparing import corners_now
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
+from tests.letters import delivered
 from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.studies import enrol, make_study, places_of
 
@@ -120,7 +120,7 @@ def test_a_copy_of_the_consent_is_mailed_and_can_be_downloaded(
 ) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
     reader.post("/read/trial/consent/", {"answer": "agree", "agreed": "yes", "sha256": consent_sha256(new.study)})
-    [letter] = mail.outbox
+    [letter] = delivered()
     assert letter.to == ["rita@example.org"]
     copy = reader.get("/read/trial/consent/copy/")
     assert copy["Content-Disposition"] == 'attachment; filename="trial-consent.txt"'

@@ -6,7 +6,6 @@ import re
 from datetime import timedelta
 
 import pytest
-from django.core import mail
 from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
@@ -16,6 +15,7 @@ from annotation.models import User
 from readerstudy.enrolling.inviting import invite_reader
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyInvitation, StudyRole
+from tests.letters import delivered
 from tests.readerstudy.studies import enrol, make_study
 
 NEW_PERSON = {
@@ -26,6 +26,8 @@ NEW_PERSON = {
     "time_zone": "Europe/Berlin",
 }
 PAGE = "/studies/trial/invite/"
+
+YES = {"confirmed": "yes"}
 
 
 @pytest.fixture
@@ -69,15 +71,15 @@ def test_a_link_is_shown_once(coordinator: Client, study: ReaderStudy) -> None:
     later = coordinator.get(PAGE).content.decode()
     assert shown.group(1) not in later
     assert "Nina" in later
-    assert not mail.outbox
+    assert not delivered()
 
 
 def test_a_letter_goes_out_when_a_mail_server_is_set_up(coordinator: Client, settings: Settings, db: None) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
     make_study(contact="study@example.org", deadline_at=timezone.now() + timedelta(days=30), time_zone="Asia/Tokyo")
     page = coordinator.post(PAGE, {"email": "Nina@example.org", "name": ""})
-    assert "also sent to nina@example.org" in page.content.decode()
-    [letter] = mail.outbox
+    assert "being sent to nina@example.org" in page.content.decode()
+    [letter] = delivered()
     assert "/read/join/" in str(letter.body)
     assert "(Asia/Tokyo)" in str(letter.body)
     assert "study@example.org" in str(letter.body)
@@ -115,12 +117,16 @@ def test_reminding_and_revoking(coordinator: Client, study: ReaderStudy, cora: U
     assert shown
     assert shown.group(1) != link
     assert Client().get(link).status_code == 404
-    assert coordinator.post(f"{address}/revoke/")["Location"] == PAGE
+    assert coordinator.post(f"{address}/revoke/").status_code == 409
+    assert coordinator.post(f"{address}/revoke/", YES)["Location"] == PAGE
     assert Client().get(shown.group(1)).status_code == 410
+    assert coordinator.post(f"{address}/restore/")["Location"] == PAGE
+    assert Client().get(shown.group(1)).status_code == 200
+    coordinator.post(f"{address}/revoke/", YES)
     assert coordinator.post(f"{address}/remind/")["Location"] == PAGE
     stranger = Client()
     stranger.force_login(stan)
-    for act in ("remind", "revoke"):
+    for act in ("remind", "revoke", "restore"):
         assert stranger.post(f"{address}/{act}/").status_code == 404
         assert coordinator.get(f"{address}/{act}/").status_code == 405
         assert coordinator.post(f"/studies/trial/invitations/999999/{act}/").status_code == 404
@@ -202,6 +208,6 @@ def test_no_order_is_left(client: Client, study: ReaderStudy, cora: User, rita: 
     assert not User.objects.filter(email="nina@example.org").exists()
 
 
-@pytest.mark.parametrize("token", ["x", "%00", "..", "%F0%9F%AB%81", "x" * 500])
+@pytest.mark.parametrize("token", ["x", "..", "%F0%9F%AB%81", "x" * 500])
 def test_a_link_that_was_never_given_out(client: Client, db: None, token: str) -> None:
     assert client.get(f"/read/join/{token}/").status_code == 404

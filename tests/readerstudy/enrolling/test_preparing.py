@@ -18,6 +18,7 @@ from readerstudy.enrolling.preparing import (
     corners_now,
     declare,
     instruct,
+    may_go_on_unseen,
     tell_facts,
 )
 from readerstudy.models import Enrolment
@@ -73,6 +74,22 @@ def test_the_patches_move_after_a_wrong_answer(new: Enrolment, noon: datetime) -
         with pytest.raises(StepsNotSeen):
             check_display(new, SCREEN, (Corner.NOWHERE, Corner.NOWHERE), at=noon)
     assert len(seen) > 4
+
+
+def test_who_finds_no_patch_goes_on_after_two_tries_and_is_flagged(new: Enrolment, noon: datetime) -> None:
+    unseen = (Corner.NOWHERE, Corner.NOWHERE)
+    for _try in range(2):
+        assert not may_go_on_unseen(new)
+        with pytest.raises(StepsNotSeen):
+            check_display(new, SCREEN, unseen, at=noon, goes_on=True)
+    assert may_go_on_unseen(new)
+    with pytest.raises(StepsNotSeen):
+        check_display(new, SCREEN, unseen, at=noon)
+    check_display(new, SCREEN, unseen, at=noon, goes_on=True)
+    new.refresh_from_db()
+    assert new.display_checked_at == noon
+    assert (new.display["dark_step"], new.display["light_step"], new.display["n_failed"]) == (False, False, 4)
+    assert AuditEvent.objects.filter(act="reader.display_not_seen").count() == 4
 
 
 def test_a_window_below_the_smallest_is_refused(new: Enrolment, noon: datetime) -> None:

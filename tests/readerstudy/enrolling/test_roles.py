@@ -10,7 +10,8 @@ from django.urls import reverse
 
 from annotation.enums import Role
 from annotation.models import Membership, User
-from annotation.people.granting import RoleBarred, grant
+from annotation.people.barring import RoleBarred
+from annotation.people.granting import grant
 from annotation.people.inviting import Standing, invite, standing
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy

@@ -11,9 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from annotation.exports.tables import Format, restored
-from annotation.models import AuditEvent, User
+from annotation.models import AuditEvent, SourceIdentifier, User
 from readerstudy.enums import StudyState
-from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, AnswersHidden, Table, columns_of, export_table
+from readerstudy.exports.exporting import (
+    HIDDEN_BEFORE_RESULTS,
+    AnswersHidden,
+    SourceIdsTooEarly,
+    Table,
+    columns_of,
+    export_table,
+)
 from readerstudy.models import ReaderStudy, ReadingSession
 from tests.readerstudy.exports.read_study import read_study, void
 
@@ -141,3 +148,25 @@ def test_the_first_export_of_answers_unblinds_the_study_and_no_other_does(
     exported(study, table, noon + timedelta(days=1))
     assert ReaderStudy.objects.get().unblinded_at == noon
     assert AuditEvent.objects.filter(act="study.unblinded").count() == 1
+
+
+@pytest.mark.parametrize("table", list(Table))
+def test_a_closed_study_gives_the_ids_of_the_imported_file(study: ReaderStudy, table: Table, noon: datetime) -> None:
+    """Beside every case, and nowhere else; before closing nowhere at all."""
+    question = study.cases.order_by("number").first().revision.question  # type: ignore[union-attr]
+    SourceIdentifier.objects.create(
+        digest=1, kind="question_key", value="mine", bank=study.bank, question_id=question.pk
+    )
+    file = io.BytesIO()
+    export_table(study, table, Format.JSONL, file, actor=None, at=noon, source_ids=True)
+    told = [json.loads(line) for line in file.getvalue().decode().splitlines()]
+    names_cases = table not in (Table.SESSIONS, Table.READERS)
+    assert all(("source_id" in line) == names_cases for line in told)
+    if names_cases:
+        assert {line["source_id"] for line in told if line["case"] == question.number} <= {"mine"}
+        assert {line["source_id"] for line in told if line["case"] != question.number} <= {""}
+    assert AuditEvent.objects.latest("id").facts.get("source_ids", False) == names_cases
+    ReaderStudy.objects.update(state=StudyState.OPEN)
+    study.refresh_from_db()
+    with pytest.raises(SourceIdsTooEarly):
+        export_table(study, table, Format.JSONL, io.BytesIO(), actor=None, at=noon, source_ids=True)

@@ -57,6 +57,18 @@ def test_each_way_in_which_a_reading_ends(study: ReaderStudy) -> None:
     ]
 
 
+def test_what_took_the_place_of_an_end_without_an_answer_and_what_it_replaced(study: ReaderStudy) -> None:
+    """A choice that was made in time and came when the case was closed counts; it stays told how it was closed."""
+    ran_out = Reading.objects.get(responses__state="timed_out")
+    more = {"reading": ran_out, "is_confirmed": False, "state": "unconfirmed", "stored_at": NOON}
+    for sequence, option in ((1, "C"), (2, "B")):
+        Response.objects.create(option=option, choice_sequence=sequence, delivered_late=True, **more)
+    rows = rows_of(study)
+    assert [row["replaced"] for row in rows if row["replaced"]] == ["unconfirmed:B", "timed_out|unconfirmed:C"]
+    last = rows[7]
+    assert (last["state"], last["option"], last["correct"], last["closed_by_time"]) == ("unconfirmed", "B", True, True)
+
+
 def test_what_was_said_beside_the_answer(study: ReaderStudy) -> None:
     first, second = rows_of(study)[1:3]
     assert (first["confidence"], first["slip_option"], first["faulty"]) == (80, "D", True)

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import re
+import warnings
 from functools import cache
+from html import unescape
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import pytest
-from matplotlib.ft2font import FT2Font
 
+from annotation.figures.forms import FigureForm, Width
+from annotation.figures.rendering import in_style, rendered
+from annotation.figures.words import printed_percent
 from readerstudy.analysis.computing import compute
-from readerstudy.figures.accuracy import accuracy_figure
+from readerstudy.figures.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.agreement import agreement_figure
-from readerstudy.figures.difference import difference_figure
-from readerstudy.figures.forms import FigureForm, Width
+from readerstudy.figures.calibration import calibration_figure
+from readerstudy.figures.difference import difference_figure, inferences_figure
+from readerstudy.figures.legends import LEGENDS, figure_legend
 from readerstudy.figures.rendering import FIGURES, figures_of, render
 from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
-from readerstudy.figures.style import FONT, mark_of
+from readerstudy.figures.style import mark_of
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.analysis.made import make_arrays
@@ -48,7 +53,9 @@ def test_the_page_has_the_colours_of_the_figure() -> None:
 
 
 def test_figures_without_data_are_not_offered(result: dict[str, Any]) -> None:
-    assert figures_of(result) == ["difference", "accuracy", "agreement", "error-consistency"]  # no times
+    assert figures_of(result) == ["difference", "inferences", "accuracy", "agreement", "error-consistency"]  # no times
+    assert {"accuracy-by-task", "accuracy-by-category"} & set(figures_of(of_eleven("Model "))) == {"accuracy-by-task"}
+    assert list(FIGURES) == list(LEGENDS)
 
 
 @pytest.mark.parametrize("form", list(FigureForm), ids=str)
@@ -61,18 +68,12 @@ def test_the_same_analysis_gives_the_same_bytes(result: dict[str, Any], form: Fi
     if form == FigureForm.PDF:
         assert b"/FontFile2" in first  # embedded as TrueType
     if form == FigureForm.SVG:
-        assert b"<text" not in first  # letters are outlines
+        assert b"font-family: Arial, Helvetica, 'Liberation Sans'" in first  # text that can be searched and set again
 
 
 def written_in(svg: bytes) -> set[str]:
-    """The lines of a figure as the outlines of their letters spell them, not as the comments beside them say."""
-    lines = re.findall(rb"<g id=\"text_\d+\">(.*?)(?=<g id=\"text_|</svg>)", svg, re.DOTALL)
-    letters = {}
-    for font in ("DejaVuSans", "DejaVuSans-Bold"):
-        charmap = FT2Font(str(FONT.with_name(f"{font}.ttf"))).get_charmap()
-        letters.update({f"{font}-{glyph:x}".encode(): chr(code) for code, glyph in charmap.items()})
-    uses = [re.findall(rb'<use xlink:href="#(DejaVuSans[\w-]*)"', line) for line in lines]
-    return {"".join(letters.get(one, "?") for one in line) for line in uses}
+    """The lines of a figure."""
+    return {unescape(line) for line in re.findall(r"<text[^>]*>(.*?)</text>", svg.decode(), re.DOTALL)}
 
 
 @pytest.mark.parametrize("name", ["a$b^2$c", "$x$", "100$ and $\\alpha_{1", r"\$5_\$6", "a__b^c"])
@@ -104,7 +105,7 @@ def test_accuracy_is_drawn_beside_chance_and_the_mean_of_the_readers(result: dic
     marks = [one for one in axes.lines if one.get_marker() != "None"]
     assert len(marks) == 4
     assert not any(one.get_clip_on() for one in marks)  # whole at 0 and at 100 %
-    assert "chance, 25 %" in [one.get_text() for one in figure.legends[0].get_texts()]
+    assert "chance, 25%" in [one.get_text() for one in figure.legends[0].get_texts()]
     readers, models = mark_of("reader"), mark_of("model")
     assert readers["marker"] != models["marker"]  # apart without colours
     assert abs(luminance(readers["color"]) - luminance(models["color"])) > 0.2  # and in grey
@@ -115,35 +116,58 @@ def test_accuracy_marks_small_n(result: dict[str, Any], width: Width) -> None:
     """Fewer than 10 questions: a dagger behind n, told under the figure; without any neither stands there."""
     figure = accuracy_figure(result, width)
     [axes] = figure.axes
-    assert [one.get_text()[-5:] for one in axes.texts[:-1]] == [", 4 †"] * 4
-    assert "† n < 10" in figure.get_supxlabel()
+    assert [one.get_text()[-5:] for one in axes.texts if " of " in one.get_text()] == ["f 4 †"] * 4
+    assert "† n < 10" in figure_legend("accuracy", result)
     whole = accuracy_figure(of_eleven("Model "), width)
     assert not any("†" in one.get_text() for one in whole.axes[0].texts)
-    assert "†" not in whole.get_supxlabel()
+    assert "†" not in figure_legend("accuracy", of_eleven("Model "))
 
 
 def test_accuracy_marks_only_the_rater_whose_n_is_small() -> None:
     models = {"Whole": "B" * 12, "Part": "BBBC" + "." * 8}
     found = compute(make_arrays({"R1": "B" * 12, "R2": "BC" * 6}, models, "B" * 12, tasks=TASKS * 3), QUICK)
     figure = accuracy_figure(found, Width.ONE)
-    assert [one.get_text() for one in figure.axes[0].texts if "†" in one.get_text()] == ["75.00, 4 †"]
+    assert [one.get_text() for one in figure.axes[0].texts if "†" in one.get_text()] == ["3 of 4 †"]
 
 
-def test_the_heatmap_writes_every_kappa_and_hatches_what_is_undefined(result: dict[str, Any]) -> None:
+def test_reliability_has_a_picture_for_each_rater_who_stated_a_chance_and_the_diagonal() -> None:
+    stated, confidence = np.full((4, 4), np.nan), np.zeros((4, 4), dtype=np.int8)
+    confidence[0], stated[3] = [25, 95, 95, 60], [100, 0, 35, 100]
+    found = small_result(confidence=confidence, model_confidence=stated)
+    assert "calibration" in figures_of(found)
+    for width in Width:
+        figure = calibration_figure(found, width)
+        assert [one.get_title(loc="left") for one in figure.axes if one.get_visible()] == [
+            "A  R1 (n = 4)",
+            "B  Poor (n = 4)",
+        ]
+        diagonal, *_others = figure.axes[0].lines
+        assert np.asarray(diagonal.get_xdata()).tolist() == np.asarray(diagonal.get_ydata()).tolist() == [0, 100]
+        marks = [one for one in figure.axes[1].lines if one.get_marker() == mark_of("model")["marker"]]
+        assert [np.asarray(one.get_xdata()).tolist() for one in marks] == [[0], [35], [100]]
+
+
+def test_the_heatmap_writes_every_kappa_and_hatches_what_is_not_shown() -> None:
+    """Undefined, or of fewer than ten questions; panels have letters, and under each stands the mean of each group."""
+    models = {"Good": "BBBA" * 3, "Poor": "CCBA" * 2 + "CxBA"}
+    readers = {"R1": "BBBA" * 3, "R2": "BBCA" * 2 + "BBBB"}
+    result = compute(make_arrays(readers, models, "BBBB" * 3, tasks=TASKS * 3), QUICK)
     figure = agreement_figure(result, Width.TWO)
     whole, presence, location = figure.axes[:3]
     assert [one.get_title(loc="left") for one in (whole, presence, location)] == [
-        "All tasks, n = 4",
-        "Presence, n = 3",
-        "Location and distribution, n = 1",
+        "A  All tasks (n = 12)",
+        "B  Presence (n = 9)",
+        "C  Location and distribution (n = 3)",
     ]
     kappas = [one["cohen_kappa"]["value"] for one in result["panels"]["All tasks"]["pairs"]]
-    said = sorted(f"{kappa:.2f}".replace("-", "−").replace("−0.00", "0.00") for kappa in kappas if kappa is not None)
-    assert sorted(one.get_text() for one in whole.texts if one.get_text() != "·") == sorted(said * 2)
-    undefined = sum(one["cohen_kappa"]["value"] is None for one in result["panels"]["location"]["pairs"])
-    assert undefined
+    said = sorted(f"{kappa:.2f}".replace("-", "−").replace("−0.00", "0.00") for kappa in kappas)
+    cells = [one.get_text() for one in whole.texts if one.get_text() != "·"]
+    [means] = [one for one in cells if one.startswith("Mean: readers ")]
+    assert sorted(one for one in cells if one != means) == sorted(said * 2)
+    assert "fewer than 10 questions" in [one.get_text() for one in location.texts]
     _colours, hatched, _dots = location.collections
-    assert (len(hatched.get_paths()), hatched.get_hatch()) == (2 * undefined, "////")
+    assert (len(hatched.get_paths()), hatched.get_hatch()) == (12, "////")
+    assert [round(float(one), 2) for one in location.get_xticks()] == [0, 1, 2.35, 3.35]  # models behind a gap
 
 
 @cache
@@ -165,14 +189,15 @@ def of_eleven(name: str) -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["Model ", "an_assistant_for_chest_radiographs_"], ids=["short", "long"])
 def test_the_heatmap_of_eleven_raters_can_be_read_in_print(width: Width, name: str) -> None:
     """Letters of 5.5 points and more, no word wider than its cell, and a figure that fits on a page of a journal."""
-    figure = agreement_figure(of_eleven(name), width)
-    figure.draw_without_rendering()
+    with in_style():
+        figure = agreement_figure(of_eleven(name), width)
+        figure.draw_without_rendering()
     drawn = figure.axes[:-1]
     for axes in drawn:
         cell = axes.get_window_extent().width / 11
-        sizes = {float(one.get_fontsize()) for one in axes.texts}
-        assert min(sizes) >= 5.5
-        assert max(one.get_window_extent().width for one in axes.texts) < cell
+        cells = [one for one in axes.texts if not one.get_text().startswith("Mean")]
+        assert min(float(one.get_fontsize()) for one in axes.texts) >= 5.5
+        assert max(one.get_window_extent().width for one in cells) < cell
     assert any(one.get_text().startswith("−") for one in drawn[-1].texts) or width == Width.ONE
     assert figure.get_figheight() <= 240 / 25.4
 
@@ -186,30 +211,98 @@ def test_the_panels_of_a_heatmap_share_the_names_at_their_edges() -> None:
 
 def test_planned_is_said_only_of_what_the_plan_names(result: dict[str, Any]) -> None:
     def said(of: dict[str, Any]) -> list[str]:
-        return [one.get_text() for one in difference_figure(of, Width.TWO).legends[0].get_texts()]
+        return [one.get_text() for one in inferences_figure(of, Width.TWO).legends[0].get_texts()]
 
     assert said(result)[0] == "random readers, random questions (planned)"
     others = [one | {"planned": False} for one in result["comparisons"]]
     assert not any("planned" in one for one in said(result | {"comparisons": others}))
 
 
+def test_all_inferences_and_each_reader_stand_in_a_figure_of_their_own(result: dict[str, Any]) -> None:
+    figure = inferences_figure(result, Width.TWO)
+    labels = [one.get_text() for one in figure.legends[0].get_texts()]
+    assert labels[1] == "these two readers, random questions: says nothing about other readers"
+    assert labels[3] == "model minus each reader alone"
+    drawn = sorted(
+        np.asarray(line.get_xdata()).tolist()[0] for line in figure.axes[0].lines if line.get_marker() == "|"
+    )
+    own = [100 * one["value"] for model in result["mrmc"]["models"].values() for one in model["difference_by_reader"]]
+    assert drawn == pytest.approx(sorted(own))
+    assert "can be narrower than one of the other two" in figure_legend("inferences", result)
+
+
+def test_the_planned_comparison_is_printed_alone(result: dict[str, Any]) -> None:
+    """One interval for each model with its numbers; how it was made stands in the legend."""
+    figure = difference_figure(result, Width.TWO)
+    [axes] = figure.axes
+    marks = [np.asarray(one.get_xdata()).tolist()[0] for one in axes.lines if one.get_marker() == "s"]
+    planned = [one for one in result["comparisons"] if one["family"] == "primary"]
+    assert sorted(marks) == pytest.approx(sorted(100 * one["difference"]["value"] for one in planned))
+    assert not figure.legends
+    texts = [one.get_text() for one in axes.texts]
+    assert "P (Holm)" in texts
+    for one in planned:
+        low, high = (f"{100 * limit:+.1f}".replace("-", "−") for limit in one["difference"]["ci95"])
+        assert f"{100 * one['difference']['value']:+.1f} ({low}, {high})".replace("-", "−") in texts
+    said = figure_legend("difference", result)
+    assert "Inference of the plan: random readers, random questions" in said
+    assert "Fewer than 5 readers: between-reader variance is imprecise." in said
+    assert "2 readers, 4 questions that all of them answered" in said
+
+
 def test_the_line_of_the_readers_has_a_number_with_its_interval_and_rule(result: dict[str, Any]) -> None:
     mean = result["mrmc"]["readers"]
     low, high = mean["ci95"]
-    figure = accuracy_figure(result, Width.TWO)
-    note = figure.get_supxlabel()
-    assert (
-        f"mean of the readers 62.50 ({100 * low:.2f} to {100 * high:.2f}), n = 4: random readers, random questions"
-        in note
+    said = figure_legend("accuracy", result)
+    assert f"mean of the readers, 62.5% (95% CI: {100 * low:.1f}, {100 * high:.1f}; random readers, random" in said
+    assert "2 readers, 4 questions that all of them answered" in said
+    assert "fewer than 5 readers" in said
+
+
+def test_numbers_have_one_decimal_below_a_thousand_and_k_of_n() -> None:
+    assert [printed_percent(0.83838, n) for n in (198, 999, 1000)] == ["83.8", "83.8", "83.84"]
+    assert [printed_percent(value, 10, signed=True) for value in (0.05, -0.05, -0.0001)] == ["+5.0", "−5.0", "0.0"]
+    texts = [one.get_text() for one in accuracy_figure(of_eleven("Model "), Width.ONE).axes[0].texts]
+    assert sum(one.endswith(" of 60") for one in texts) == 11
+
+
+def test_tasks_and_categories_have_panels_of_their_own() -> None:
+    result = of_eleven("Model ")
+    figure = by_task_figure(result, Width.TWO)
+    titles = [one.get_title(loc="left") for one in figure.axes]
+    assert titles[:2] == ["A  Presence (n = 12)", "B  Negation (n = 12)"]
+    marks = [line for line in figure.axes[0].lines if line.get_marker() not in ("None", "")]
+    shares = [one["accuracy"]["value"] for one in result["panels"]["presence"]["raters"]]
+    assert sorted(float(np.asarray(one.get_xdata())[0]) for one in marks) == pytest.approx(
+        sorted(100 * s for s in shares)
     )
+    [only] = result["tables"]["categories"]
+    two = [{**only, "category": name, "n": n} for name, n in (("Bones", 20), ("Lungs", 40), ("Rare", 9))]
+    several = {**result, "tables": {**result["tables"], "categories": two}}
+    drawn = [one.get_title(loc="left") for one in by_category_figure(several, Width.ONE).axes]
+    assert drawn == ["A  Lungs (n = 40)", "B  Bones (n = 20)"]  # the largest first, none of fewer than ten
 
 
 @pytest.mark.parametrize("width", list(Width), ids=str)
-@pytest.mark.parametrize("name", ["difference", "accuracy", "agreement", "error-consistency"])
-def test_the_line_under_a_figure_stays_inside_it(result: dict[str, Any], name: str, width: Width) -> None:
-    """It says how intervals were made and that data are simulated."""
-    figure = FIGURES[name].draw(result, width)
-    figure.draw_without_rendering()
-    label = figure._supxlabel  # type: ignore[attr-defined]
-    assert label.get_text().endswith("simulated data")
-    assert label.get_window_extent().x1 <= figure.bbox.x1
+@pytest.mark.parametrize("name", ["difference", "inferences", "accuracy", "agreement", "error-consistency"])
+def test_simulated_data_says_so_in_the_picture_and_in_its_legend(
+    result: dict[str, Any], name: str, width: Width
+) -> None:
+    with in_style():
+        figure = FIGURES[name].draw(result, width)
+        figure.draw_without_rendering()
+    assert figure.get_supxlabel() == "Simulated data"
+    assert figure_legend(name, result).endswith("Simulated data.")
+    for axes in figure.axes:
+        for text in axes.texts:
+            assert text.get_window_extent().x1 <= figure.bbox.x1 + 1, text.get_text()
+
+
+@pytest.mark.parametrize("width", list(Width))
+def test_accuracies_of_one_rater_leave_room_for_the_axis(width: Width) -> None:
+    result = small_result()
+    for panel in result["panels"].values():
+        del panel["raters"][1:]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # matplotlib warns where an axis has no room
+        rendered(lambda: accuracy_figure(result, width), FigureForm.SVG)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
 
 from annotation.digests import identifier_digest
@@ -53,11 +54,12 @@ def import_file(
     *,
     name: str = "file.jsonl",
     actor: User | None = None,
+    at: datetime = NOON,
     **options: Any,
 ) -> PredictionsImported:
     dry_run = options.pop("dry_run", False)
     file = SentFile(name, content, **options)
-    return import_predictions(entry, target, file, actor=actor, at=NOON, dry_run=dry_run)
+    return import_predictions(entry, target, file, actor=actor, at=at, dry_run=dry_run)
 
 
 def options_of(result: PredictionsImported) -> dict[str, str]:

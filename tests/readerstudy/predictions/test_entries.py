@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 
 from annotation.models import User
@@ -16,7 +18,7 @@ from readerstudy.predictions.entries import (
     withdraw_model,
 )
 from readerstudy.predictions.history import history_of
-from readerstudy.predictions.runs import name_run, withdraw_run
+from readerstudy.predictions.runs import is_post_hoc, name_run, withdraw_run
 from readerstudy.predictions.targets import Target
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.predictions.made import answers, entry_named, import_file
@@ -110,6 +112,10 @@ def test_a_withdrawn_run_is_not_named_again() -> None:
     assert shown(study) == [2]
 
 
-def test_a_study_that_was_read_elsewhere_counts_as_not_seen() -> None:
-    study = make_study("Old", n_cases=1, opened_at=None, unblinded_at=NOON)
-    assert run_on(study, entry_named(), "A").named_before_unblinding
+@pytest.mark.parametrize("opened", [NOON, None])
+def test_a_run_that_comes_in_after_unblinding_is_post_hoc_wherever_the_study_was_read(opened: datetime | None) -> None:
+    study = make_study("Old", n_cases=1, opened_at=opened)
+    assert not is_post_hoc(run_on(study, entry_named("Early"), "A"))
+    ReaderStudy.objects.filter(pk=study.pk).update(unblinded_at=NOON)
+    study.refresh_from_db()
+    assert is_post_hoc(run_on(study, entry_named("Late"), "A"))

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from annotation.enums import ImportState
-from annotation.models import AuditEvent, BankImport, Revision
+from annotation.models import AuditEvent, BankImport, Image, Revision
 from annotation.questionbank.keeping import BankInUse, check_unused
 from readerstudy.enums import EntryState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
@@ -172,5 +172,47 @@ def test_a_file_about_something_else_is_refused(bank: Target) -> None:
 
 def test_a_bank_with_predictions_cannot_be_deleted(bank: Target) -> None:
     import_file(entry_named(), bank, answers(Q1="A"))
+    Image.objects.filter(exam__bank=bank.bank).delete()  # a reason of their own
     with pytest.raises(BankInUse, match="Predictions"):
         check_unused(bank.bank)
+
+
+# --- stated chances of being right ----------------------------------------------------------------
+def test_a_stated_chance_is_stored_in_percent_and_none_as_nothing(bank: Target) -> None:
+    content = lines(
+        {"id": "Q1", "pred_answer": "B", "confidence": 87.5},
+        {"id": "Q2", "pred_answer": {"answer": "A", "confidence": "60 %"}},
+        {"id": "Q3", "pred_answer": "A", "confidence": None},
+    )
+    assert not import_file(entry_named(), bank, content).is_refused
+    assert list(Prediction.objects.order_by("row").values_list("confidence", flat=True)) == [87.5, 60, None]
+
+
+@pytest.mark.parametrize("said", [140, -1, "high", True, "nan", [80]])
+def test_a_confidence_that_is_no_chance_is_refused_with_its_row(bank: Target, said: object) -> None:
+    content = lines(
+        {"id": "Q1", "pred_answer": "B", "confidence": 80}, {"id": "Q2", "pred_answer": "B", "confidence": said}
+    )
+    result = import_file(entry_named(), bank, content)
+    [problem] = result.problems
+    assert (problem.row, problem.id) == (2, "Q2")
+    assert "a number from 0 to 100, or nothing" in problem.message
+    assert not PredictionRun.objects.exists()
+
+
+def test_shares_are_refused_and_never_taken_for_percent(bank: Target) -> None:
+    content = b"id,prediction,confidence\nQ1,B,\nQ2,A,0.85\nQ3,A,1\n"
+    result = import_file(entry_named(), bank, content)
+    [problem] = result.problems
+    assert (problem.row, problem.id) == (3, "Q2")
+    assert "write 85 for 0.85" in problem.message
+    assert not PredictionRun.objects.exists()
+    assert not import_file(entry_named("Other"), bank, content.replace(b"Q3,A,1", b"Q3,A,100")).is_refused
+
+
+def test_two_chances_of_one_answer_are_two_answers(bank: Target) -> None:
+    content = lines(
+        {"id": "Q1", "pred_answer": "B", "confidence": 80}, {"id": "Q1", "pred_answer": "B", "confidence": 60}
+    )
+    [problem] = import_file(entry_named(), bank, content).problems
+    assert "Row 1 answers this question with B, confidence 80, this row with B, confidence 60." in problem.message

@@ -188,6 +188,6 @@ def test_what_cannot_be_read_is_refused_as_a_whole(name: str) -> None:
 
 
 def test_a_workbook_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("readerstudy.predictions.sheets.MOST_BYTES", 2_000)
+    monkeypatch.setattr("annotation.questionbank.sheets.MOST_BYTES", 2_000)
     many: list[Any] = [("index", "prediction"), *(("Q1", "B") for _n in range(100))]
     assert "too large" in refusal(sheet(*many))

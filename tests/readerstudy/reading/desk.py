@@ -65,8 +65,15 @@ class Desk:
     def paint(self, place: PresentedCase, seconds: float) -> None:
         self.tell(place, self.painted(place, seconds * 1000), seconds=seconds)
 
-    def choose(self, place: PresentedCase, option: str, sequence: int, seconds: float) -> bool:
-        return save_choice(self.enrolment, place.public_id, option, sequence, at=later(seconds), **self.who)
+    def choose(
+        self, place: PresentedCase, option: str, sequence: int, seconds: float, *, ms: float | None = None
+    ) -> bool:
+        """``ms`` is when the page's own clock says that the option was chosen."""
+        chosen = self.event(EventKind.SELECTED, seconds * 1000 if ms is None else ms, option=option)
+        trace = Trace(self.page, (chosen,))
+        return save_choice(
+            self.enrolment, place.public_id, option, sequence, trace=trace, at=later(seconds), **self.who
+        )
 
     def commit(
         self,

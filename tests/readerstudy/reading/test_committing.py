@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from annotation.models import AuditEvent, User
@@ -9,10 +11,12 @@ from annotation.timing.parsing import Trace
 from annotation.timing.witnessed import NoSuchImage, NotSeen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
+from readerstudy.reading import committing
 from readerstudy.reading.choosing import NoSuchOption
 from readerstudy.reading.committing import OtherAnswer
 from readerstudy.reading.holding import NotArmed, NotYet, ReadingRefused
 from readerstudy.reading.keys import KeyMissing
+from readerstudy.reading.limits import Judged, judge
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at
 from tests.readerstudy.studies import later
@@ -23,7 +27,7 @@ pytestmark = pytest.mark.django_db
 def test_an_answer_and_its_time_are_stored(desk: Desk) -> None:
     response = desk.read(desk.places[0], "C", seconds=10, takes=8)
     assert (response.option, response.state, response.is_confirmed) == ("C", "answered", True)
-    assert (response.active_ms, response.elapsed_ms, response.time_rule) == (8_000, 8_000, "active-1")
+    assert (response.active_ms, response.elapsed_ms, response.time_rule) == (8_000, 8_000, "active-2")
     assert (response.time_flags, response.committed_at) == ([], later(18))
     assert reading_at(desk.places[0]).closed_at == later(18)
     assert AuditEvent.objects.filter(act="reading.answered").count() == 1
@@ -103,6 +107,25 @@ def test_what_comes_after_the_end_is_refused_and_kept(
     assert refused.value.reason == reason
     assert RefusedAnswer.objects.get().reason == reason
     assert not Response.objects.exists()
+
+
+def test_an_answer_in_the_instant_in_which_the_study_closes_is_refused_and_kept(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The study was open when the answer began, and is closed and counted when it is to be stored."""
+    place = desk.places[0]
+    desk.open(place, 1)
+    desk.paint(place, 1)
+
+    def close_and_judge(**told: Any) -> Judged:
+        ReaderStudy.objects.update(state="closed")
+        return judge(**told)
+
+    monkeypatch.setattr(committing, "judge", close_and_judge)
+    with pytest.raises(ReadingRefused, match="study_closed"):
+        desk.commit(place, "B", seconds=5)
+    assert not Response.objects.exists()
+    assert (RefusedAnswer.objects.get().option, reading_at(place).closed_at) == ("B", None)
 
 
 def test_a_refused_answer_to_a_case_that_was_never_opened_is_kept_once_with_its_option(desk: Desk) -> None:

@@ -7,7 +7,7 @@ from annotation.timing.durations import ClockEvent
 from readerstudy.reading.elapsed import TRAVEL_MS, Heard, most_elapsed_ms, since_opening_ms
 from tests.readerstudy.studies import later
 
-PAINTED = ClockEvent("page", 9, EventKind.PAINTED, 100_000.0)
+PAINTED = ClockEvent("page", 9, EventKind.PAINTED, 100_000.0, None, later(100))
 
 
 def test_the_opening_bounds_the_time() -> None:

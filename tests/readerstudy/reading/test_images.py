@@ -25,11 +25,7 @@ def desk(desk_with: MakeDesk) -> Desk:
 
 def shown(desk: Desk, seconds: float = 0) -> list[int]:
     """The places whose images this reader may fetch then."""
-    return [
-        place.position
-        for place in desk.places
-        if shows_images(desk.reader.pk, place.case.revision.question.exam_id, later(seconds))
-    ]
+    return [place.position for place in desk.places if shows_images(desk.reader.pk, first_image(place), later(seconds))]
 
 
 def test_those_of_the_armed_cases_and_of_the_last_one(desk: Desk) -> None:
@@ -65,19 +61,19 @@ def test_readers_are_asked_about_before_coordinators_are(
 ) -> None:
     """Readers fetch every image of a study; coordinators look at a few."""
     desk = desk_with(n_cases=4, pixels=True)
-    image = Image.objects.get(public_id=images_of(desk.places[0])[0])
+    image = first_image(desk.places[0])
     reader = User.objects.get(pk=desk.reader.pk)
-    with django_assert_num_queries(3):  # what a reviewer sees, where this person reads the exam, which exams are armed
+    with django_assert_num_queries(3):  # what a reviewer sees, where this person reads the exam, which cases are armed
         assert may_see(reader, image, at=later(1))
 
 
 def test_asking_for_the_deadline_costs_no_query(desk: Desk, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     ReaderStudy.objects.update(deadline_at=later(60))
-    exam = desk.places[0].case.revision.question.exam_id
-    with django_assert_num_queries(2):  # where this person reads the exam, and which exams are armed
-        assert shows_images(desk.reader.pk, exam, later(1))
+    image = first_image(desk.places[0])
+    with django_assert_num_queries(2):  # where this person reads with the image, and whether an armed case shows it
+        assert shows_images(desk.reader.pk, image, later(1))
     with django_assert_num_queries(1):
-        assert not shows_images(desk.reader.pk, exam, later(61))
+        assert not shows_images(desk.reader.pk, image, later(61))
 
 
 def test_none_of_the_main_block_during_practice(desk_with: MakeDesk) -> None:
@@ -87,8 +83,7 @@ def test_none_of_the_main_block_during_practice(desk_with: MakeDesk) -> None:
 
 
 def test_none_to_somebody_else(desk: Desk, remo: User) -> None:
-    exam = desk.places[0].case.revision.question.exam_id
-    assert not shows_images(remo.pk, exam, later(0))
+    assert not shows_images(remo.pk, first_image(desk.places[0]), later(0))
 
 
 def test_the_server_gives_them_out_by_this_rule(desk_with: MakeDesk) -> None:
@@ -100,5 +95,8 @@ def test_the_server_gives_them_out_by_this_rule(desk_with: MakeDesk) -> None:
 
 
 def name_of(place: PresentedCase) -> str:
-    image = Image.objects.get(public_id=images_of(place)[0])
-    return Rendition.objects.get(image=image, kind="full").name
+    return Rendition.objects.get(image=first_image(place), kind="full").name
+
+
+def first_image(place: PresentedCase) -> Image:
+    return Image.objects.get(public_id=images_of(place)[0])

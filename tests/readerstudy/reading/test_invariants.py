@@ -11,7 +11,7 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -24,7 +24,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from annotation.audit.recording import first_broken_link
 from annotation.models import User
 from annotation.timing.witnessed import NotSeen
-from readerstudy.design.rules import Rules
+from readerstudy.design.rules import GRACE_MS, Rules
 from readerstudy.enums import Block
 from readerstudy.models import (
     Enrolment,
@@ -53,7 +53,7 @@ from tests.readerstudy.studies import enrol, later, make_study, places_of
 pytestmark = pytest.mark.django_db
 
 N_STEPS = 50
-N_RUNS = int(os.environ.get("PROOF_RUNS", "20"))
+N_RUNS = int(os.environ.get("PROOF_RUNS", "10"))
 LIMIT_S = 30
 REFUSALS = (
     ReadingRefused,
@@ -142,6 +142,30 @@ class Reader(RuleBasedStateMachine):
         place = self.place(which)
         desk = self.device(other)
         self.tried(lambda: desk.choose(place, option, sequence, self.now), moves=(place, PlaceAct.CHOOSE))
+
+    @rule(other=DEVICES, option=OPTIONS, seconds=st.sampled_from([5, 40]), closed=st.booleans())
+    def chooses_without_a_connection(self, other: bool, option: str, seconds: int, closed: bool) -> None:
+        """Some seconds after the case came on screen; the choice arrives when its time is over."""
+        place, desk = self.place("current"), self.device(other)
+        desk.page = new_key()
+        self.tried(lambda: desk.open(place, self.now), moves=(place, PlaceAct.OPEN))
+        self.tried(lambda: desk.paint(place, self.now), moves=(place, PlaceAct.PAINT))
+        self.opening_first_painted_and_deadline_stand_once_they_are_set()
+        ms, before = (self.now + seconds) * 1000, self.reading(place)
+        self.now += 70
+        if closed:
+            self.the_worker_sweeps(killed=False)
+        if before is None or before.painted_at is None:
+            return
+        is_in_time = before.painted_at + timedelta(milliseconds=GRACE_MS, seconds=LIMIT_S) >= later(ms / 1000)
+        with suppress(*REFUSALS):
+            taken = desk.choose(place, option, before.choice_sequence + 1, self.now, ms=ms)
+            final = self.state(place) == PlaceState.ANSWERED
+            assert taken == (is_in_time and not final)
+            if taken:
+                self.the_worker_sweeps(killed=False)
+                ends = Response.objects.filter(reading=before, is_confirmed=False).order_by("pk")
+                assert [one.option for one in ends][-1] == option
 
     @rule(other=DEVICES, which=WHICH, option=OPTIONS, killed=st.sampled_from([False, False, True]))
     def commits(self, other: bool, which: str, option: str, killed: bool) -> None:
@@ -252,8 +276,16 @@ class Reader(RuleBasedStateMachine):
 
     @invariant()
     def one_final_answer_for_each_case(self) -> None:
-        counts = Counter((one.reading_id, one.is_confirmed) for one in self.responses())
+        counts = Counter(one.reading_id for one in self.responses() if one.is_confirmed)
         assert not [key for key, n in counts.items() if n > 1]
+
+    @invariant()
+    def without_an_answer_the_newest_choice_counts(self) -> None:
+        """Several choices may have come after the close: all stay, the last row is the one that the case ends with."""
+        stored = {one.reading_id: one for one in self.responses() if not one.is_confirmed}
+        for one in stored.values():
+            assert one.option == one.reading.choice
+            assert one.choice_sequence <= one.reading.choice_sequence
 
     @invariant()
     def no_answer_is_stored_that_nobody_sent(self) -> None:

@@ -52,7 +52,7 @@ def test_the_clock_of_the_device_decides(client_s: float | None, received_s: flo
 def shown(page: str, *, day_ms: float = 0.0) -> list[ClockEvent]:
     """On screen for eight seconds of this page's own clock."""
     ends = ((EventKind.PAINTED, 1_000.0), (EventKind.SUBMITTED, 9_000.0))
-    return [ClockEvent(page, n, kind, ms, day_ms + ms) for n, (kind, ms) in enumerate(ends)]
+    return [ClockEvent(page, n, kind, ms, day_ms + ms, later(0)) for n, (kind, ms) in enumerate(ends)]
 
 
 def test_one_page_is_judged_by_its_monotonic_clock_whatever_its_time_of_day_says() -> None:

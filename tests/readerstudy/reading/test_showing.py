@@ -16,6 +16,7 @@ from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.reading.page import ReadingPage
+from tests.readerstudy.studies import keep_again
 
 pytestmark = pytest.mark.django_db
 
@@ -39,8 +40,8 @@ def test_the_current_case_first_then_the_armed_ones(desk: Desk) -> None:
 def test_a_case_has_nothing_but_its_question(desk: Desk) -> None:
     case = state(desk)["cases"][0]
     assert set(case) == {
-        *("id", "position", "stem", "options", "views", "information", "opened", "painted"),
-        *("choice", "choice_sequence", "seconds_left", "break_before", "urls"),
+        *("id", "position", "stem", "options", "views", "withheld", "information", "opened", "painted"),
+        *("choice", "choice_sequence", "seconds_left", "break_before", "begins", "urls"),
     }
     assert set(case["urls"]) == {"open", "choice", "events", "commit", "remark"}
     assert (case["information"], case["opened"], case["seconds_left"]) == (None, False, None)
@@ -73,6 +74,7 @@ def test_what_was_done_to_the_current_case_is_there_after_a_reload(desk: Desk) -
 def test_the_arm_says_what_stands_beside_the_question(desk: Desk, information: str, expected: object) -> None:
     Report.objects.update(indication="cough")
     Arm.objects.update(information=information)
+    keep_again(desk.enrolment.study)
     assert {json.dumps(case["information"]) for case in state(desk)["cases"]} == {json.dumps(expected)}
 
 

@@ -12,6 +12,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +37,7 @@ from readerstudy.report.ratings import ratings_csv
 
 CHOSEN = [State.ANSWERED, State.UNCONFIRMED, State.LATE]
 OF_READERS = [State.MISSING, State.UNCONFIRMED, State.DECLINED, State.TIMED_OUT, State.LATE]
+ENDED = [State.UNCONFIRMED, State.TIMED_OUT, State.LATE]
 OF_MODELS = [State.MISSING, State.FAILED]
 INFERENCES = ["random readers, random questions", "fixed readers, random questions", "as we please"]
 LEVELS = ["easy", "medium", "hard"]
@@ -50,7 +52,7 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
     shape = (n_readers + n_models, n)
     reading = np.arange(shape[0]) < n_readers
     key = rng.integers(len(LETTERS), size=n).astype(np.int8)
-    state = _states(rng, reading, shape)
+    state = _incomplete(seed, reading, _states(rng, reading, shape))
     given = state != State.NOT_ASSIGNED
     read = given & reading[:, np.newaxis]
     active = np.rint(rng.lognormal(9, 0.6, shape))
@@ -65,10 +67,10 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
         slug="random",
         protocol_sha256="",
         simulated=True,
-        plan=plan.as_json(),
+        plan={**plan.as_json(), **({"late_readers": ["R0"]} if seed % 7 == 0 else {})},
         cluster_level="exam",
         cells=_cells(rng, questions),
-        raters=tuple(_rater(row, is_reader=bool(one), n_readers=n_readers) for row, one in enumerate(reading)),
+        raters=_raters(seed, n_readers, n_models),
         questions=questions,
         state=state,
         option=_options(rng, key, state),
@@ -77,15 +79,27 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
         slip=np.where(read & (rng.random(shape) < rng.choice([0, 0.05])), rng.integers(4, size=shape), -1).astype(
             np.int8
         ),
-        times=Times(active, read & np.isin(state, OF_READERS), read & (rng.random(shape) < 0.1)),
-        excluded=tuple(
-            {"kind": "case", "case": row + 1, "question": row + 101, "decided": Voided(word).name.lower()}
-            for row, word in enumerate(questions.voided.tolist())
-            if word
+        times=Times(active, read & np.isin(state, ENDED), read & (rng.random(shape) < 0.1)),
+        excluded=(
+            *(
+                {"kind": "case", "case": row + 1, "question": row + 101, "decided": Voided(word).name.lower()}
+                for row, word in enumerate(questions.voided.tolist())
+                if word
+            ),
+            *_gone(seed),
         ),
     )
     settings = Settings(seed=int(rng.integers(2**40)), draws=100, **setting)
-    return replace(arrays, guess=_guesses(seed, read)), settings
+    stated = _model_confidence(seed, ~reading, shape)
+    return replace(arrays, guess=_guesses(seed, read), model_confidence=stated), settings
+
+
+def _model_confidence(seed: int, is_model: NDArray[np.bool_], shape: tuple[int, int]) -> NDArray[np.float64] | None:
+    """In some studies, of some models: free percent, some answers without."""
+    rng = np.random.default_rng([seed, 3])
+    said = is_model & (rng.random(shape[0]) < rng.choice([0, 0.6]))
+    stated = np.where(said[:, np.newaxis] & (rng.random(shape) < 0.8), np.round(rng.uniform(0, 100, shape), 1), np.nan)
+    return None if np.isnan(stated).all() else stated
 
 
 def _guesses(seed: int, read: NDArray[np.bool_]) -> NDArray[np.int8] | None:
@@ -97,12 +111,21 @@ def _guesses(seed: int, read: NDArray[np.bool_]) -> NDArray[np.int8] | None:
     return guess.astype(np.int8)
 
 
-def _rater(row: int, *, is_reader: bool, n_readers: int) -> Rater:
-    """Some models have a version, and the third is called by it."""
-    if is_reader:
-        return Rater(f"R{row}", READER, {})
-    place = row - n_readers
-    return Rater(("M0", "M1", "M2 2")[place], MODEL, {"version": ("1", "", "2")[place]})
+def _raters(seed: int, n_readers: int, n_models: int) -> tuple[Rater, ...]:
+    """Some models have a version, the third is called by it, and some are post hoc. Drawn apart."""
+    rng = np.random.default_rng([seed, 2])
+    imported = rng.random(n_readers) < rng.choice([0, 0.5, 1])
+    late = rng.random(n_models) < rng.choice([0, 0.4])
+    planned = rng.random(n_models) < 0.3
+    readers = [Rater(f"R{row}", READER, {"imported": bool(one)}) for row, one in enumerate(imported)]
+    names = zip(("M0", "M1", "M2 2"), ("1", "", "2"), late.tolist(), planned.tolist(), strict=False)
+    return (*readers, *(Rater(name, MODEL, _facts(version, one, was)) for name, version, one, was in names))
+
+
+def _facts(version: str, is_post_hoc: bool, was_planned: bool) -> dict[str, Any]:
+    """Of a model; one that was planned and is post hoc was renamed, some of them from M1."""
+    renamed = {"planned_as": ["M1"]} if is_post_hoc and was_planned else {}
+    return {"version": version, "post_hoc": is_post_hoc, "was_planned": was_planned, **renamed}
 
 
 def _pairs(seed: int) -> tuple[tuple[str, str], ...]:
@@ -120,6 +143,27 @@ def _states(rng: np.random.Generator, reading: NDArray[np.bool_], shape: tuple[i
     if reading.all() and rng.random() < 0.3:
         sets[:, 0] = True  # a case that nobody was given
     return np.where(sets, State.NOT_ASSIGNED, state).astype(np.int8)
+
+
+def _incomplete(seed: int, reading: NDArray[np.bool_], state: NDArray[np.int8]) -> NDArray[np.int8]:
+    """In some studies readers have one of two sets, or of three that share a third; in some one stops. Drawn apart."""
+    rng = np.random.default_rng([seed, 2])
+    n_sets, n, found = int(rng.choice([1, 1, 2, 3])), state.shape[1], state.copy()
+    for row in np.flatnonzero(reading) if n_sets > 1 else ():
+        own = np.arange(n) % n_sets == row % n_sets
+        found[row, ~(own | (np.arange(n) < (n // 3 if n_sets == 3 else 0)))] = State.NOT_ASSIGNED
+    if reading.any() and rng.random() < 0.3:
+        stops = int(rng.choice(np.flatnonzero(reading)))
+        late = (np.arange(n) >= n // 3) & (found[stops] != State.NOT_ASSIGNED)
+        found[stops, late] = State.MISSING
+    return found
+
+
+def _gone(seed: int) -> list[dict[str, str]]:
+    """Readers who are no raters. Drawn apart."""
+    rng = np.random.default_rng([seed, 3])
+    reasons = rng.choice(["withdrawn", "replaced", "no answers"], int(rng.choice([0, 0, 1, 2]))).tolist()
+    return [{"kind": "reader", "reader": f"R{place + 20}", "reason": one} for place, one in enumerate(reasons)]
 
 
 def _options(rng: np.random.Generator, key: NDArray[np.int8], state: NDArray[np.int8]) -> NDArray[np.int8]:

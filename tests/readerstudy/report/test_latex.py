@@ -60,7 +60,7 @@ def test_heads_are_short_lines() -> None:
 
 def test_the_tables_and_their_numbers(result: dict[str, Any], tables: dict[str, str]) -> None:
     assert list(tables) == [
-        *("accuracy", "categories", "difficulties", "comparison", "mean_kappas"),
+        *("accuracy", "categories", "difficulties", "comparison", "difference_by_reader", "mean_agreement"),
         *("pairs", "kappas_by_task", "groups"),
     ]
     for rater in result["panels"][ALL_TASKS]["raters"]:
@@ -97,7 +97,7 @@ def test_every_caption_says_n_rule_and_that_data_are_simulated(tables: dict[str,
 def test_planned_pairs_stand_after_the_comparison(result: dict[str, Any]) -> None:
     plan = AnalysisPlan(pairs=(("Good", "R2"), ("R_9", "Poor"))).as_json()
     tables = {one.name: one.tex() for one in tex_tables(small_result(plan=plan))}
-    assert list(tables)[3:5] == ["comparison", "planned_pairs"]
+    assert list(tables)[3:6] == ["comparison", "difference_by_reader", "planned_pairs"]
     tex = tables["planned_pairs"]
     assert (
         r"Good, R2 & 2 & 2 & 0 & 0 & 4 & +50.00\textsuperscript{\textdagger} & ($-$23.48 to +85.00) & 0.500 & " in tex
@@ -138,11 +138,15 @@ def test_what_floats_stands_before_what_may_break() -> None:
 
 def test_captions_say_what_is_taken_from_what_and_what_is_taken_as_independent(tables: dict[str, str]) -> None:
     assert "above 0 the model was right more often" in tables["comparison"]
-    assert "intervals not adjusted" in tables["comparison"]
-    assert "questions as independent" not in tables["comparison"]
-    assert "the first minus the second" in tables["mean_kappas"]
+    assert "not adjusted" in tables["comparison"]
+    assert "by question" not in tables["comparison"]
+    assert "fewer than 5 readers" in tables["comparison"]
+    means = tables["mean_agreement"]
+    assert means.index("Excess agreement") < means.index("Error consistency") < means.index("Cohen's kappa, same")
+    assert "no proof of a shared way of thinking" in means
     shared = {one.name: one.tex() for one in tex_tables(small_result(clusters=[0, 0, 1, 1]))}
-    assert "takes questions as independent" in shared["comparison"]
+    assert "Patients or exams are the unit" in shared["comparison"]
+    assert "questions, by question" in shared["comparison"]
 
 
 def awkward() -> dict[str, Any]:

@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.analysis.arrays import LETTERS, State, StudyArrays, Times, Voided
+from readerstudy.analysis.arrays import LETTERS, Experts, Repeats, State, StudyArrays, Times, Voided
 from readerstudy.analysis.computing import RULE, compute
 from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.storing import as_text, software_versions
 from readerstudy.design.rules import AnalysisPlan
 from readerstudy.report import recompute
-from readerstudy.report.ratings import ratings_csv
+from readerstudy.report.ratings import experts_csv, ratings_csv, runs_csv
 from tests.architecture.source import imports_of
 from tests.readerstudy.analysis.made import make_arrays, paper_shaped
 from tests.readerstudy.report import random_studies
@@ -61,6 +61,9 @@ def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_mode
         confidence[row] = rng.choice([0, 25, 40, 60, 80, 95], n)
         active_ms[row] = np.rint(rng.lognormal(9, 0.5, n))
         active_ms[row, rng.random(n) < 0.1] = np.nan
+    ended = np.isin(state, [State.LATE, State.UNCONFIRMED])
+    ended[1:2] = False  # this reader has exact times alone
+    active_ms[ended] = 20_000
     state[:1, 20:24] = State.DECLINED
     state[0, 3], slip[0, 3] = State.ANSWERED, 3 - arrays.questions.key[3]
     arrays.option[0, 3] = arrays.questions.key[3]
@@ -83,10 +86,30 @@ def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_mode
         position=position,
         confidence=confidence,
         slip=slip,
-        times=Times(active_ms, state == State.LATE, (rng.random(shape) < 0.1) & (state != State.NOT_ASSIGNED)),
+        times=Times(active_ms, ended, (rng.random(shape) < 0.1) & (state != State.NOT_ASSIGNED)),
         excluded=(*excluded, {"kind": "reader", "reader": "R9", "reason": "withdrawn"}),
         guess=_guesses(state, n_readers, arrays.questions.key),
+        model_confidence=_model_confidence(shape, n_readers) if n_models else None,
+        repeats=_repeats(n, n_readers, arrays.questions.key) if n_models else None,
+        experts=Experts(*(np.array([[2, 1, 0], [1, 1, 0]], dtype=np.int32)[:, np.arange(n) % 3])) if n_models else None,
     )
+
+
+def _repeats(n: int, n_readers: int, key: np.ndarray[Any, Any]) -> Repeats:
+    """Two further runs of the first model, with failed and missing answers."""
+    rng = np.random.default_rng(5)
+    state = rng.choice([State.ANSWERED] * 8 + [State.FAILED, State.MISSING], (2, n)).astype(np.int8)
+    said = np.where(rng.random((2, n)) < 0.7, key, rng.integers(4, size=(2, n)))
+    option = np.where(state == State.ANSWERED, said, -1).astype(np.int8)
+    return Repeats(((n_readers, 2), (n_readers, 4)), state, option)
+
+
+def _model_confidence(shape: tuple[int, ...], n_readers: int) -> np.ndarray[Any, Any]:
+    """What the first model said; the others said nothing."""
+    rng, found = np.random.default_rng(4), np.full(shape, np.nan)
+    said = np.round(rng.uniform(0, 100, shape[1]), 1)
+    found[n_readers] = np.where(rng.random(shape[1]) < 0.2, np.nan, said)
+    return found
 
 
 def _guesses(state: np.ndarray[Any, Any], n_readers: int, key: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
@@ -107,6 +130,10 @@ def write(folder: Path, arrays: StudyArrays, settings: Settings = QUICK) -> dict
     text = as_text(compute(arrays, settings) | {"inputs_sha256": "", "software": software_versions()})
     (folder / "analysis.json").write_text(text, encoding="utf-8")
     (folder / "data" / "ratings.csv").write_text(ratings_csv(arrays, settings), encoding="utf-8", newline="")
+    if arrays.repeats is not None:
+        (folder / "data" / "runs.csv").write_text(runs_csv(arrays), encoding="utf-8", newline="")
+    if arrays.experts is not None:
+        (folder / "data" / "experts.csv").write_text(experts_csv(arrays), encoding="utf-8", newline="")
     shutil.copy(SCRIPT, folder)
     result: dict[str, Any] = json.loads(text)
     return result
@@ -149,6 +176,12 @@ def test_every_number_of_a_lively_study(tmp_path: Path, shared_exams: bool) -> N
     assert result["panels"]["All tasks"]["unit"] == ("cluster" if shared_exams else "question")
     assert result["panels"]["All tasks"]["raters"][0]["accuracy_bank_mix"]["value"]
     assert sum(one["n_guessed"] for one in result["panels"]["All tasks"]["raters"]) > 2
+    assert [one["name"] for one in result["tables"]["calibration"]] == ["R0", "R1", "R2", "M0, =1"]
+    runs = [one["runs"] for one in result["panels"]["All tasks"]["raters"] if one["kind"] == "model"]
+    assert [one["n_runs"] for one in runs] == [3, 1]
+    assert result["panels"]["presence"]["expert_ceiling"]["value"] == 0.5
+    assert "expert_ceiling_cluster" in result["panels"]["All tasks"]
+    assert "expert_ceiling" not in result["panels"]["location"]
     check_equal(run(tmp_path / "report"))
 
 
@@ -320,6 +353,16 @@ CHANGES = [
 ]
 
 
+def test_a_changed_answer_of_a_further_run_is_found(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = report / "data" / "runs.csv"
+    lines = path.read_text(encoding="utf-8").split("\r\n")
+    row = next(place for place, line in enumerate(lines) if ",answered," in line)
+    lines[row] = lines[row].replace(",answered,", ",missing,")
+    path.write_text("\r\n".join(lines), encoding="utf-8", newline="")
+    assert recompute.main(report) == 1
+    assert ".runs.accuracy_run_mean.value" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("change", CHANGES)
 def test_what_else_was_changed_is_found(tampered: Tampered, change: Callable[[dict[str, Any]], None]) -> None:
     assert tampered(change)[-1].endswith(" differ")
@@ -351,10 +394,10 @@ def test_a_changed_rating_is_found(report: Path, capsys: pytest.CaptureFixture[s
 def test_a_changed_best_guess_is_found(report: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = report / "data" / "ratings.csv"
     text = path.read_bytes().decode()
-    row = next(line for line in text.split("\r\n") if re.search(",declined,.*[A-D]$", line))
+    row = next(line for line in text.split("\r\n") if re.search(",declined,.*[A-D],$", line))  # a reader: no model
     key = row.partition(",declined,")[0][-1]
-    other = "ABCD"["BCDA".index(key)] if row[-1] == key else key
-    path.write_bytes(text.replace(row, row[:-1] + other).encode())
+    other = "ABCD"["BCDA".index(key)] if row[-2] == key else key
+    path.write_bytes(text.replace(row, f"{row[:-2]}{other},").encode())
     assert recompute.main(report) == 1
     assert ".accuracy_best_guess.value: analysis.json 0." in capsys.readouterr().out
 
@@ -381,7 +424,7 @@ def test_an_analysis_by_an_earlier_rule_is_refused(report: Path, capsys: pytest.
     result["software"]["rule"] = "analysis-1"
     path.write_text(json.dumps(result), encoding="utf-8")
     assert recompute.main(report) == 2
-    assert "by the rule analysis-1, not analysis-2" in capsys.readouterr().out
+    assert "by the rule analysis-1, not analysis-3" in capsys.readouterr().out
 
 
 def test_exams_that_do_not_differ(tmp_path: Path) -> None:
@@ -396,3 +439,18 @@ def test_exams_that_do_not_differ(tmp_path: Path) -> None:
     assert pair["difference_cluster"]["flags"] == ["no_variation"]
     assert result["panels"]["All tasks"]["raters"][1]["accuracy_cluster"]["flags"] == ["no_variation"]
     assert recompute.main(tmp_path / "report") == 0
+
+
+@pytest.mark.parametrize("shared_exams", [True, False])
+@pytest.mark.parametrize("n", [36, 12])
+def test_a_mean_of_runs_that_stands_for_a_model(tmp_path: Path, n: int, shared_exams: bool) -> None:
+    arrays = lively(shared_exams=shared_exams)
+    if n < 36:
+        arrays = arrays.without(np.arange(36) >= n)
+    said = {"number": 1, "planned_run": "mean of all runs", "planned_run_met": True, "mean_of_runs": [1, 2, 4]}
+    raters = [replace(one, facts=said) if one.name == "M0, =1" else one for one in arrays.raters]
+    arrays = replace(arrays, raters=tuple(raters), plan={**arrays.plan, "runs": [["M0, =1", "mean of all runs"]]})
+    result = write(tmp_path / "report", arrays)
+    assert result["mrmc"]["models"]["M0, =1"]["method"].endswith(", mean of 3 runs")
+    assert not result["mrmc"]["models"]["M1, =1"]["method"].endswith("runs")
+    check_equal(run(tmp_path / "report"))

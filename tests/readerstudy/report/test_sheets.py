@@ -14,7 +14,7 @@ from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.sheets import Sheet
-from readerstudy.results.stored import INFERENCES
+from readerstudy.results.inferences import INFERENCES
 from tests.readerstudy.results.made import guessed_result, small_result
 
 Row = dict[str, Cell]
@@ -102,6 +102,10 @@ def test_every_statistic_of_every_group(result: dict[str, Any], sheets: dict[str
                 if name == "n_raters":
                     continue
                 (row,) = (r for r in rows if (r["panel"], r["group"], r["statistic"]) == (panel, group, name))
+                if name.startswith("n_pairs"):
+                    assert row["value"] == one
+                    n += 1
+                    continue
                 same(row, one)
                 assert (row["se"], row["n_raters"]) == (one.get("se"), entry["n_raters"])
                 n += 1
@@ -111,16 +115,22 @@ def test_every_statistic_of_every_group(result: dict[str, Any], sheets: dict[str
 def test_comparisons_by_three_inferences(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
     rows = rows_of(sheets["comparison"])
     mean = [row for row in rows if row["first"] == "mean of the readers"]
-    assert len(mean) == 3 * len(result["panels"])
+    assert len([row for row in mean if row["line"] in ("planned", "other")]) == 3 * len(result["panels"])
     for one in result["comparisons"]:
         mine = [row for row in rows if (row["panel"], row["first"]) == (one["panel"], one["first"])]
-        assert [row["inference"] for row in mine] == list(INFERENCES)
-        (primary,) = (row for row in mine if row["primary"])
+        of_mean = [row for row in mine if row["second"] == "mean of the readers"]
+        assert [row["inference"] for row in of_mean][:3] == list(INFERENCES)
+        (primary,) = (row for row in of_mean if row["line"] == "planned")
         same(primary, one["difference"] | {"reason": primary["reason"]})
         assert primary["p"] == one["p"]["value"]
         assert primary["p_holm"] == one["p_holm"]["value"]
         assert (primary["planned"], primary["superior"]) == (one["planned"], one["superior"])
-        assert all(row["p_holm"] is None for row in mine if not row["primary"])
+        assert all(row["p"] is None and row["p_holm"] is None for row in mine if row["line"] != "planned")
+        own = result["mrmc"] if one["panel"] == "All tasks" else result["mrmc"]["tasks"][one["panel"]]
+        by_reader = own["models"][one["first"]]["difference_by_reader"]
+        for row, each in zip((row for row in mine if row["inference"] == "one_reader"), by_reader, strict=True):
+            assert row["second"] == each["reader"]
+            same(row, each)
 
 
 def test_planned_pairs_follow_the_comparisons_with_the_test_by_cluster_beside() -> None:
@@ -129,10 +139,10 @@ def test_planned_pairs_follow_the_comparisons_with_the_test_by_cluster_beside() 
     [sheet] = [one for one in agreement_sheets(result) if one.name == "comparison"]
     rows = [row for row in rows_of(sheet) if row["family"] == "planned pairs"]
     assert rows == rows_of(sheet)[-5:]
-    assert [(row["first"], row["second"], row["primary"]) for row in rows] == [
-        *(("Good", "R1", True), ("Good", "R1", False)),
-        *(("Good", "R2", True), ("Good", "R2", False)),
-        ("R9", "Poor", True),
+    assert [(row["first"], row["second"], row["line"]) for row in rows] == [
+        *(("Good", "R1", "planned"), ("Good", "R1", "other")),
+        *(("Good", "R2", "planned"), ("Good", "R2", "other")),
+        ("R9", "Poor", "planned"),
     ]
     for row, by_cluster, one in zip(rows[:4:2], rows[1:4:2], result["comparisons"][-3:-1], strict=True):
         same(row, one["difference"] | {"flags": ["small_n", "clusters_ignored"]})
@@ -171,7 +181,9 @@ def test_the_codebook_names_every_statistic_and_its_unit(sheets: dict[str, Sheet
         meaning = sheet.columns[place].meaning
         assert "docs/" not in meaning
         for said in {str(row[place]) for row in sheet.rows}:
-            starred = re.sub(r"(?<=table_|nemar_|kappa_)\w+$|(?<=variance_)\w+$", "*", said)
+            starred = said
+            for family in ("table_|nemar_|kappa_|pairs_", "variance_", "_excess_", "error_consistency_"):
+                starred = re.sub(rf"(?<={family})\w+$", "*", starred)
             assert said in meaning or starred in meaning or said.endswith("_se"), (name, said)
 
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from annotation.figures.forms import FigureForm, Width
+from annotation.figures.rendering import rendered
 from annotation.models import User
+from readerstudy.design.assumptions import Assumptions
 from readerstudy.design.rules import AnalysisPlan, Rules
 from readerstudy.figures.flow import flow_figure
-from readerstudy.figures.rendering import FigureForm, rendered
-from readerstudy.figures.style import Width
 from readerstudy.models import ModelEntry
 from readerstudy.report.checklists import NOT_KNOWN, checklist_rows, facts_for_items
 from readerstudy.report.fact_finding import facts_of
@@ -53,6 +54,7 @@ def test_methods_say_what_the_data_say(said: Said) -> None:
         "prompt: in data/models.csv",
         "100 draws of questions, seed 1",
         "It is the comparison computed here.",
+        "as many degrees of freedom as questions, less one.",
         "Not known to the program, to be added by the authors: the approval of an ethics committee",
     ):
         assert words in text, words
@@ -131,7 +133,7 @@ def test_methods_name_the_planned_pairs_and_how_they_were_tested(said: Said) -> 
         "Not compared: R7 with Good (no rater of this name).",
     ):
         assert words in text, words
-    assert "Obuchowski" not in text
+    assert "Obuchowski 1998" not in text
     text = flat(methods_text(small_result(plan=plan, clusters=[0, 0, 1, 2]), facts))
     assert "the McNemar test by cluster (Obuchowski 1998) and a t interval by cluster stand beside it" in text
 
@@ -140,7 +142,14 @@ def test_the_items_of_the_guidelines_stand_once() -> None:
     numbers = [(one.guideline, one.number) for one in ITEMS]
     assert len(numbers) == len(set(numbers))
     counts = {name: sum(one.guideline == name for one in ITEMS) for name in {one.guideline for one in ITEMS}}
-    assert counts == {"GRRAS 2011": 15, "CLAIM 2024": 44, "STARD-AI 2025": 48}
+    assert counts == {
+        "GRRAS 2011": 15,
+        "CLAIM 2024": 44,
+        "STARD-AI 2025": 48,
+        "STARD 2015": 34,
+        "MI-CLEAR-LLM 2024": 6,
+        "DECIDE-AI 2022": 29,
+    }
 
 
 def test_checklists_say_what_is_known_and_what_is_not(said: Said) -> None:
@@ -152,6 +161,77 @@ def test_checklists_say_what_is_known_and_what_is_not(said: Said) -> None:
     names = {one.fact for one in ITEMS} - {"-"}
     assert names >= set(facts_for_items(*said))
     assert names - set(facts_for_items(*said)) == {"dates"}  # of a study whose closing has no time
+
+
+FORECAST = {
+    "assumptions": Assumptions(models=8, made_by="Cora", made_at="2026-11-22T12:00:00+00:00").as_json(),
+    "are_defaults": False,
+    "margin": 0.08,
+    "nothing_because": "",
+    "kappa_readers": {"value": 0.6, "half_width": 0.08},
+    "kappa_model_reader": None,
+    "inferences": [
+        {
+            "inference": "fixed readers, random questions",
+            "half_width": 0.0657,
+            "power": 0.847,
+            "power_first_step": 0.56,
+            "power_margin": 0.62,
+            "power_margin_first_step": 0.31,
+            "readers_needed": 2,
+            "cases_needed": 177,
+            "power_at_most": 1.0,
+        }
+    ],
+}
+
+
+def test_methods_and_checklists_say_the_frozen_forecast_and_who_made_its_assumptions(said: Said) -> None:
+    result, facts = said
+    before = flat(methods_text(result, facts))
+    assert "How these numbers were chosen is not known to the program." in before
+    assert "a calculation of the sample size, unless" in before
+    known = replace(facts, forecast=FORECAST)
+    text = flat(methods_text(result, known))
+    for words in (
+        "The assumptions of the forecast in the frozen protocol were made by Cora on 2026-11-22.",
+        "are not both right or both wrong on 30 % of the cases, two readers on 20 %; a true difference of 10 p",
+        "By fixed readers, random questions the 95 % interval of a difference was expected to be ± 6.57 percent",
+        "and the power 85 %, at the first step of Holm over 8 models 56 %",
+        "to show non-inferiority at 8 percentage points where the true difference is 0 percentage points: 62 %",
+        "Expected Cohen’s kappa with its 95 % interval: of two readers 0.60 ± 0.08.",
+        "a power of 80 % for that difference needs 2 readers for these cases, or 177 cases for these readers.",
+    ):
+        assert words in text, words
+    assert "a calculation of the sample size" not in text
+    rows = {(str(row[0]), str(row[1])): str(row[4]) for row in checklist_rows(result, known)}
+    for item in (("GRRAS 2011", "6"), ("CLAIM 2024", "21"), ("STARD 2015", "18"), ("STARD-AI 2025", "22")):
+        assert "were made by Cora" in rows[item]
+        assert "not known" not in rows[item]
+    assert "may have been there when this was forecast" not in text
+    elsewhere = replace(known, flow=replace(facts.flow, n_imported=2))
+    assert "may have been there when this was forecast" in flat(methods_text(result, elsewhere))
+    nothing = FORECAST | {"inferences": [], "nothing_because": "needs at least one reader for each set"}
+    assert "No power was forecast: needs at least one" in flat(methods_text(result, replace(facts, forecast=nothing)))
+    defaults = replace(facts, forecast=FORECAST | {"are_defaults": True})
+    assert "keeps the program's default assumptions (by Cora, 2026-11-22)" in flat(methods_text(result, defaults))
+
+
+def test_methods_say_the_reason_of_the_margin(said: Said) -> None:
+    result, facts = said
+    plan = {**result["plan"], "margin": 0.05, "margin_reason": "what two readers differ by."}
+    assert "margin 5 percentage points (what two readers differ by)." in flat(
+        methods_text({**result, "plan": plan}, facts)
+    )
+
+
+def test_checklists_for_language_models_and_decision_support(said: Said) -> None:
+    rows = {(str(row[0]), str(row[1])): row for row in checklist_rows(*said)}
+    assert "2 runs, run 1 analysed, decoding temperature 0" in str(rows["MI-CLEAR-LLM 2024", "2"][4])
+    assert rows["MI-CLEAR-LLM 2024", "3"][4] == "of 1 of 2 models: data/models.csv"
+    assert rows["MI-CLEAR-LLM 2024", "6"][3:] == [False, NOT_KNOWN]
+    assert "without any answer of a model" in str(rows["DECIDE-AI 2022", "12"][4])
+    assert rows["DECIDE-AI 2022", "X"][3:] == [False, NOT_KNOWN]
 
 
 def test_the_flow_holds_the_numbers(said: Said) -> None:

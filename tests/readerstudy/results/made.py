@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from readerstudy.analysis.arrays import READER
 from readerstudy.analysis.computing import compute
 from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.storing import as_text
@@ -35,6 +36,18 @@ def guessed_result() -> dict[str, Any]:
     return compute(make_arrays({**READERS, "R1": "BBB?"}, MODELS, "BBBB", tasks=TASKS, guess=guess), QUICK)
 
 
+def late_result(*, elsewhere: bool = False, **fields: Any) -> dict[str, Any]:
+    """The same study with a third model, made from the key after results were seen; the readers read ``elsewhere``."""
+    arrays = make_arrays(READERS, {**MODELS, "Late": "BBBB"}, "BBBB", **{"tasks": TASKS, **fields})
+    came = {"imported_at": "2026-11-22T12:00:00+00:00", "named_at": "2026-11-23T12:00:00+00:00"}
+    facts: dict[str, dict[str, Any]] = {
+        READER: {"imported": elsewhere},
+        "Late": {"post_hoc": True, "run": "late-run", **came},
+    }
+    raters = [replace(one, facts=facts.get(one.name, facts.get(one.kind, {}))) for one in arrays.raters]
+    return compute(replace(arrays, raters=tuple(raters)), QUICK)
+
+
 def analysed_study(
     name: str = "Trial", *, state: StudyState = StudyState.CLOSED, pairs: tuple[Pair, ...] = (), **fields: Any
 ) -> Analysis:
@@ -44,7 +57,15 @@ def analysed_study(
     entry = ModelEntry.objects.create(name="Good", created_at=NOON)
     counts = dict.fromkeys(("n_read", "n_matched", "n_failed", "n_missing", "n_duplicate", "n_unknown"), 0)
     run = PredictionRun.objects.create(
-        entry=entry, bank=study.bank, study=study, number=1, is_named=True, imported_at=NOON, rule="letters-1", **counts
+        entry=entry,
+        bank=study.bank,
+        study=study,
+        number=1,
+        is_named=True,
+        named_before_unblinding=True,
+        imported_at=NOON,
+        rule="letters-1",
+        **counts,
     )
     for row, case in enumerate(cases, start=1):
         Prediction.objects.create(

@@ -7,9 +7,9 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
+from annotation.figures.forms import FigureForm, Width
 from annotation.models import User
 from readerstudy.figures import rendering
-from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results import figure_files
 from readerstudy.results.figure_files import NoSuchFigure, figure_file, prepare_figures

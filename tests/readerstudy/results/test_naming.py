@@ -15,13 +15,13 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.figures.forms import FigureForm, Width
 from annotation.models import User
 from readerstudy.analysis.computing import compute
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.rules import Rules
 from readerstudy.figures import rendering
-from readerstudy.figures.forms import FigureForm, Width
 from readerstudy.models import Analysis, Enrolment
 from readerstudy.report import contents
 from readerstudy.report.writing import write_report

@@ -18,8 +18,14 @@ def test_every_figure_in_every_form_and_the_study_is_unblinded(db: None, tmp_pat
     analysed_study()
     call_command("render_figures", "trial", "--output", str(tmp_path / "figures"), stdout=StringIO())
     found = {one.name for one in (tmp_path / "figures").iterdir()}
-    assert len(found) == 4 * 2 * 3
-    assert {"accuracy-one.svg", "agreement-two.pdf", "difference-one.png"} <= found
+    assert len(found) == 5 * (2 * 3 + 1)
+    assert {
+        "accuracy-one.svg",
+        "agreement-two.pdf",
+        "difference-one.png",
+        "inferences-two.svg",
+        "accuracy.txt",
+    } <= found
     assert ReaderStudy.objects.get().unblinded_at is not None
 
 

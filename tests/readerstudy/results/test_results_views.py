@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
-from readerstudy.analysis.arrays import Voided
+from readerstudy.analysis.arrays import Experts, Repeats, State, Voided
+from readerstudy.analysis.computing import compute
 from readerstudy.design.rules import AnalysisPlan
 from readerstudy.enums import StudyState
+from readerstudy.figures.legends import figure_legend
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.report.agreement_sheets import agreement_sheets
+from readerstudy.report.latex_tables import tex_tables
+from readerstudy.results.inferences import INFERENCES
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.test_planned_runs import QUICK as MEAN_QUICK
+from tests.readerstudy.analysis.test_planned_runs import of_runs
 from tests.readerstudy.results.made import analysed_study, guessed_result, small_result, stored
 from tests.readerstudy.studies import enrol, make_study
 
@@ -97,9 +105,21 @@ def test_the_planned_comparison_comes_first(coordinator: Client, seen: Analysis)
         < page.index("Do readers agree more with each other")
         < page.index("Accuracy</h2>")
     )
-    mixed = result["panels"]["All tasks"]["groups"]["all"]["mean_kappa_reader_model"]["value"]
-    assert f"{mixed:.3f}".replace("-", "−") in page
-    for words in ("random readers, random questions", "these readers, random questions", "Holm over the models"):
+    part = page[page.index('id="kappas-title"') : page.index('id="accuracy-title"')]
+    whole = result["panels"]["All tasks"]["groups"]["all"]
+    assert part.index("Excess agreement") < part.index("Error consistency") < part.index("Cohen’s kappa")
+    assert f">{100 * whole['mean_excess_difference']['value']:+.2f}".replace("-", "−") in part
+    for name in ("mean_error_consistency_difference", "mean_kappa_reader_model"):
+        assert as_kappa(whole[name]) in part
+    for words in ("1 pair of readers", "4 of a reader and a model", "7 to 13 points of excess", "0.27 to 0.45"):
+        assert words in part
+    assert "left out" not in part
+    for words in (
+        "says nothing about other readers",
+        "random readers, random questions",
+        "these two readers, random questions",
+        "Holm over the models",
+    ):
         assert words in page
     assert "62.50" in page  # the mean of the readers, 75 and 50
     assert "no case and no rater is left out" in page.lower()
@@ -139,10 +159,24 @@ def test_before_and_after_stand_side_by_side(coordinator: Client, seen: Analysis
             assert f"{100 * rater['accuracy']['value']:.2f}" in part
         for planned in one["comparisons"][:2]:
             assert f"{100 * abs(planned['difference']['value']):.2f}" in part
-        kappa = one["panels"]["All tasks"]["groups"]["all"]["mean_kappa_difference"]["value"]
-        assert f"{abs(kappa):.3f}" in part
+        groups = one["panels"]["All tasks"]["groups"]["all"]
+        assert f"{abs(groups['mean_kappa_difference']['value']):.3f}" in part
+        assert f"{100 * abs(groups['mean_excess_difference']['value']):.2f}" in part
     assert "Planned pairs" not in part
-    assert part.index("Readers among themselves") < part.index("Readers with models")
+    assert part.index("Excess agreement") < part.index("Cohen’s kappa")
+
+
+def test_an_analysis_by_an_earlier_rule_still_has_its_page(coordinator: Client, seen: Analysis) -> None:
+    """It holds the kappas alone, and does not say how many pairs they are of."""
+    result = json.loads(seen.result)
+    for panel in result["panels"].values():
+        for group in panel["groups"].values():
+            for name in [name for name in group if "excess" in name or "error" in name or name.startswith("n_pairs")]:
+                del group[name]
+    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    part = page[page.index('id="kappas-title"') : page.index('id="accuracy-title"')]
+    assert "4 of a reader and a model" in part
+    assert "Excess agreement" not in part
 
 
 PLANNED = AnalysisPlan(pairs=(("Good", "each reader"), ("Poor", "R7"))).as_json()
@@ -199,45 +233,49 @@ def test_a_planned_pair_shows_its_p_over_all_tasks(coordinator: Client, seen: An
 def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: Analysis) -> None:
     assert "margin" not in coordinator.get(address("study-analysed", seen)).content.decode()
     result = json.loads(seen.result)
-    claims = {"Good": (True, True), "Poor": (False, None)}
+    claims = {"Good": (0.0123, True, True), "Poor": (None, None, None)}
+    result["plan"] |= {"margin": 0.05, "margin_reason": "two radiologists differ by as much"}
     for one in result["comparisons"]:
-        one["non_inferior"], one["equivalent"] = claims[one["first"]]
-        one["margin"] = 0.05
+        p, one["non_inferior"], one["equivalent"] = claims[one["first"]]
+        one["margin"], one["noninferiority_p"] = 0.05, one["p"] | {"value": p}
+        one["noninferiority_p_holm"] = one["p"] | {"value": p and 2 * p}
     page = " ".join(coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode().split())
     assert "Margin of the plan: 5.00 points" in page
-    assert "Not inferior, 95 % interval above −5.00: <bdi>Good</bdi>." in page
-    assert "Equivalent, 90 % interval within ±5.00: <bdi>Good</bdi>." in page
-    for one in result["comparisons"]:
-        one["equivalent"] = False
-    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
-    assert "within ±5.00: none." in " ".join(page.split())
+    assert "Reason for the margin: two radiologists differ by as much." in page
+    assert "adjusted by Holm over 1 planned model, a family of its own" in page
+    cells = '<td class="number">0.012</td><td class="number">0.025</td><td>yes</td><td>yes</td>'
+    assert f'<th scope="row"><bdi>Good</bdi></th>{cells}' in page
+    none = '<td class="number">n/a</td><td class="number">n/a</td><td>n/a</td><td>n/a</td>'
+    assert f'<th scope="row"><bdi>Poor</bdi></th>{none}' in page
 
 
 def test_a_cell_carries_its_numbers_and_leads_to_the_pair(coordinator: Client, seen: Analysis) -> None:
     page = coordinator.get(address("study-agreement", seen)).content.decode()
-    assert f'href="{address("study-pair", seen, 0, 2)}" data-pair="R1 · Good"' in page
-    assert 'data-same="75.00\xa0%"' in page
+    assert f'href="{address("study-pair", seen, 0, 2)}" data-row="0" data-column="2"' in page
+    card = coordinator.get(address("study-agreement", seen)).context["card"]["All tasks pair-0-2"]
+    assert (card["same"], card["cases"]) == ("75.00\xa0%", "1 case on which they disagree")
+    assert (card["kappa"], card["caution"]) == ("n/a", "not shown: too few questions")
+    assert page.count('<table class="heatmap">') == 3  # each task beside all of them
     located = coordinator.get(address("study-agreement", seen) + "?task=location&of=right").content.decode()
-    assert '<td class="undefined">' in located
+    assert '<td class="undefined' in located
     assert f"{address('study-pair', seen, 0, 2)}?task=location&amp;of=right" in located
 
 
 def test_agreement_within_readers_models_and_all_stands_on_the_page(coordinator: Client, seen: Analysis) -> None:
-    """Each coefficient with its interval and n, of the panel that is shown; undefined ones with the reason."""
+    """Three of them with interval and n, of the panel that is shown; the others stand in the data of the report."""
     groups = json.loads(seen.result)["panels"]["presence"]["groups"]
     page = coordinator.get(address("study-agreement", seen) + "?task=presence").content.decode()
     part = page[page.index('id="groups-title"') : page.index('class="as-table"')]
     assert "Readers (2)" in part
     assert "All raters (4)" in part
-    for name in ("fleiss_kappa", "conger_kappa", "gwet_ac1", "brennan_prediger", "light_kappa"):
+    for name in ("fleiss_kappa", "brennan_prediger"):
         for group in ("readers", "models", "all"):
             one = groups[group][name]
-            shown = as_kappa(one)
-            assert f">{shown}<br>" in part, (name, group)
+            assert one["value"] is None or f">{as_kappa(one)}<br>" not in part, (name, group)  # of three questions
             assert f"n = {one['n']}" in part
-    assert "Krippendorff’s alpha" in part
-    location = coordinator.get(address("study-agreement", seen) + "?task=location").content.decode()
-    assert "undefined: only one answer was ever given" in location
+    assert f"{100 * groups['all']['percent_agreement']['value']:.2f}" in part
+    assert "Light" not in part
+    assert "not shown: too few questions" in part
 
 
 def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator: Client, seen: Analysis) -> None:
@@ -264,7 +302,7 @@ def test_a_difference_without_an_interval_says_why(coordinator: Client, seen: An
     for pair in result["panels"]["All tasks"]["pairs"]:
         pair["difference_cluster"] = pair["difference"] | {"ci95": None, "flags": ["no_variation"]}
     page = coordinator.get(address("study-pair", stored(seen.study, result), 0, 2)).content.decode()
-    assert 'no interval<br><span class="small muted">patients or exams do not differ' in page
+    assert 'no interval<br><span class="small muted">nothing varies, so there is no interval' in page
 
 
 def test_a_pair_of_drawn_cases_shows_its_kappa_in_the_mix_of_the_bank(coordinator: Client, seen: Analysis) -> None:
@@ -273,7 +311,7 @@ def test_a_pair_of_drawn_cases_shows_its_kappa_in_the_mix_of_the_bank(coordinato
     drawn = stored(seen.study, json.loads(seen.result) | {"strata": strata})
     page = coordinator.get(address("study-pair", drawn, 0, 2)).content.decode()
     assert "Cohen’s kappa, mix of the bank" in page
-    assert "fewer than 2 questions of a task or stratum" in page
+    assert "too few questions of a task or stratum" in page
     assert "Mix of the bank, exploratory" in page  # it is in no report, and no second program checks it
     assert (
         "mix of the bank" not in coordinator.get(address("study-pair", drawn, 0, 2) + "?task=presence").content.decode()
@@ -316,14 +354,59 @@ def test_an_analysis_whose_inputs_changed_is_called_stale(coordinator: Client, s
     assert "Stale" in coordinator.get(address("study-analysed-stands", seen)).content.decode()
 
 
+def test_the_experts_ceiling_stands_beside_the_accuracies(coordinator: Client, seen: Analysis) -> None:
+    assert "Blind reviewers" not in coordinator.get(address("study-analysed", seen)).content.decode()
+    experts = Experts(np.array([2, 2, 0, 0], dtype=np.int32), np.array([2, 1, 0, 0], dtype=np.int32))
+    page = coordinator.get(
+        address("study-analysed", stored(seen.study, small_result(experts=experts)))
+    ).content.decode()
+    line = page[page.index("Blind reviewers equal the key in") :].partition("</p>")[0]
+    places = [
+        line.index(word) for word in ("75.00", "n = 4 answers", "Presence", "n = 4 answers", "95 % interval by Wilson")
+    ]
+    assert places[0] < places[1] < places[2] < places[4]
+    assert "Location" not in line
+
+
+def test_repeated_runs_of_a_model_stand_beside_the_accuracies(coordinator: Client, seen: Analysis) -> None:
+    assert "Repeated runs" not in coordinator.get(address("study-analysed", seen)).content.decode()
+    option = np.array([[1, 1, 0, 0], [1, 1, 1, 0]], dtype=np.int8)
+    repeats = Repeats(((2, 2), (2, 3)), np.full((2, 4), State.ANSWERED, dtype=np.int8), option)
+    result = small_result(repeats=repeats)
+    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    table = page[page.index("Repeated runs of one model") :]
+    places = [table.index(word) for word in ("Good", "75.00", "25.00", "run 1", "run 3")]
+    assert places == sorted(places)
+    assert "Poor" not in table[: table.index("</table>")]
+
+
+def test_stated_chances_of_readers_and_models_stand_with_n_interval_and_rule(
+    coordinator: Client, seen: Analysis
+) -> None:
+    """And nothing stands there where nobody stated one."""
+    plain = coordinator.get(address("study-times", seen)).content.decode()
+    assert "Nobody stated a confidence." in plain
+    assert "Brier" not in plain
+    model_confidence = np.full((4, 4), np.nan)
+    model_confidence[2] = [100, 90, 80, 70]
+    result = small_result(model_confidence=model_confidence)
+    assert [one["name"] for one in result["tables"]["calibration"]] == ["Good"]
+    page = coordinator.get(address("study-times", stored(seen.study, result))).content.decode()
+    table = page[page.index("Brier score: mean squared distance") :]
+    assert table.index("Good") < table.index("0.035") < table.index("small n") < table.index("85.00")
+    assert "−15.00" in table
+    assert "calibration" in page[: page.index("Brier score: mean squared distance")]  # the figure
+    assert "Nobody stated" not in page
+
+
 @pytest.mark.parametrize(
     ("name", "places", "n"),
     [
         ("study-analysed", (), 7),
         ("study-agreement", (), 6),
-        ("study-pair", (0, 2), 11),
+        ("study-pair", (0, 2), 12),
         ("study-categories", (), 6),
-        ("study-items", (), 6),
+        ("study-items", (), 7),
         ("study-times", (), 6),
     ],
 )
@@ -335,7 +418,27 @@ def test_a_page_of_a_stored_analysis_costs_few_queries(
     n: int,
     django_assert_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    with django_assert_num_queries(n + 1):  # a process reads and decodes the stored result once
-        coordinator.get(address(name, seen, *places))
+    coordinator.get(address(name, seen, *places))  # decodes the result, notes who sees keys
     with django_assert_num_queries(n):
         coordinator.get(address(name, seen, *places))
+
+
+def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared(
+    coordinator: Client, seen: Analysis
+) -> None:
+    result = compute(of_runs([1, 2, 3]), MEAN_QUICK)
+    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    planned = page[page.index("Accuracy of the model minus the mean of the readers") :].partition("</table>")[0]
+    own = page[page.index("Accuracy of the model minus that of one reader") :].partition("</table>")[0]
+    runs = page[page.index("Repeated runs of one model") :].partition("</table>")[0]
+    assert "mean of 3 runs" in planned
+    assert "mean of 3 runs; t over questions" in own
+    assert "against the readers the mean of 3 runs" in runs
+    tables = {one.name: one.caption for one in tex_tables(result)}
+    assert all("M: mean of 3 runs" in tables[name] for name in ("comparison", "difference_by_reader", "runs"))
+    [sheet] = [one for one in agreement_sheets(result) if one.name == "comparison"]
+    methods = [str(cell) for row in sheet.rows for cell in row if "mean of 3 runs" in str(cell)]
+    assert set(methods) >= {f"by_question {one}, mean of 3 runs" for one in INFERENCES}
+    assert all("M: mean of 3 runs" in figure_legend(name, result) for name in ("difference", "inferences"))
+    alone = coordinator.get(address("study-analysed", stored(seen.study, compute(of_runs(None), MEAN_QUICK))))
+    assert "mean of 3 runs" not in alone.content.decode()

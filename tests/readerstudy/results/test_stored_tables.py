@@ -7,18 +7,27 @@ from typing import Any
 import pytest
 
 from readerstudy.analysis.arrays import Voided
+from readerstudy.analysis.computing import compute
 from readerstudy.results.disagreeing import disagreements
-from readerstudy.results.heatmap import Agree, heatmap_rows, pairs_once
+from readerstudy.results.heatmap import Agree, heatmap, pairs_once
 from readerstudy.results.items import Which, items_table
+from readerstudy.results.reader_agreement import reader_agreement
 from readerstudy.results.stored import ALL_TASKS, pair_between, planned_comparisons
-from readerstudy.results.tables import accuracy_table, breakdown, mean_kappas, planned_rows, variants_table
+from readerstudy.results.tables import accuracy_table, breakdown, other_lines, planned_rows, variants_table
 from readerstudy.templatetags import results as written
-from tests.readerstudy.results.made import guessed_result, small_result
+from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result
 
 
 @pytest.fixture(scope="module")
 def result() -> dict[str, Any]:
     return small_result()
+
+
+def twelve_questions() -> dict[str, Any]:
+    models = {"Good": "BBBA" * 3, "Poor": "CCBA" * 2 + "CxBA"}
+    arrays = make_arrays({"R1": "BBBA" * 3, "R2": "BBCA" * 2 + "BBBB"}, models, "BBBB" * 3, tasks=TASKS * 3)
+    return compute(arrays, QUICK)
 
 
 def value(number: float | None, *limits: float, **fields: Any) -> dict[str, Any]:
@@ -41,8 +50,23 @@ def test_what_is_undefined_says_why() -> None:
     assert written.kappa_limits(value(0.5)) == "no interval"
 
 
+def test_cautions_of_all_rows_stand_once_above_the_table_of_accuracies() -> None:
+    cells = [("presence", "easy", 60), ("presence", "hard", 30), ("location", "easy", 10)]
+    tasks = [*TASKS[:2], "location", "location"]
+    result = small_result(tasks=tasks, clusters=[0, 0, 1, 1], cells=cells)
+    whole = result["panels"][ALL_TASKS]["raters"]
+    assert {tuple(one["accuracy_bank_mix"]["merged_tasks"]) for one in whole} == {("presence",)}
+    assert whole[0]["accuracy_bank_mix"]["flags"] == ["strata_merged", "small_n", "clusters_ignored"]
+    table = accuracy_table(result)
+    assert (table.merged_tasks, table.has_clusters) == (["presence"], True)
+    assert [one.bank_mix and one.bank_mix["flags"] for one in table.rows] == [["small_n"]] * 4
+    assert table.rows[0].task_mean["flags"] == ["stratum_too_small", "small_n"]
+
+
 def test_the_heatmap_holds_every_pair_twice_readers_first_and_marks_what_is_not_sure(result: dict[str, Any]) -> None:
-    rows = heatmap_rows(result, ALL_TASKS, Agree.OPTION)
+    result = twelve_questions()
+    found = heatmap(result, ALL_TASKS, Agree.OPTION)
+    rows = found.rows
     assert [(row.name, row.is_reader) for row in rows][:3] == [("R1", True), ("R2", True), ("Good", False)]
     assert [row.cells[place] for place, row in enumerate(rows)] == [None] * 4
     assert len(pairs_once(rows)) == 6
@@ -50,13 +74,39 @@ def test_the_heatmap_holds_every_pair_twice_readers_first_and_marks_what_is_not_
     assert upper
     assert lower
     assert upper.shown == lower.shown == pair_between(result["panels"][ALL_TASKS], "R1", "R2").entry["cohen_kappa"]
-    assert upper.css.split() == [upper.css.split()[0], "dotted"]  # four questions are few
-    alone = heatmap_rows(result, "location", Agree.OPTION)[0].cells[1]
-    assert alone
-    assert (alone.css, alone.shown["value"]) == ("undefined", None)
-    right = heatmap_rows(result, ALL_TASKS, Agree.RIGHT)[0].cells[1]
+    assert upper.css.split() == [upper.css.split()[0], "dotted"]  # twelve questions are few
+    right = heatmap(result, ALL_TASKS, Agree.RIGHT).rows[0].cells[1]
     assert right
     assert right.shown == upper.entry["error_consistency"]
+
+
+def test_readers_and_models_stand_apart_with_the_mean_of_each_group() -> None:
+    result = twelve_questions()
+    found = heatmap(result, ALL_TASKS, Agree.OPTION)
+    assert (found.gap, [row.begins_models for row in found.rows]) == (2, [False, False, True, False])
+    groups = result["panels"][ALL_TASKS]["groups"]
+    assert dict(found.means) == {
+        "readers": groups["readers"]["mean_kappa_readers"],
+        "mixed": groups["all"]["mean_kappa_reader_model"],
+        "models": groups["models"]["light_kappa"],
+    }
+
+
+@pytest.mark.parametrize("agree", list(Agree))
+def test_a_cell_counts_the_cases_on_which_the_two_disagree(agree: Agree) -> None:
+    result = twelve_questions()
+    for cell in pairs_once(heatmap(result, ALL_TASKS, agree).rows):
+        assert cell.n_disagreed == len(disagreements(result, ALL_TASKS, cell.first, cell.second, agree))
+
+
+def test_no_kappa_is_shown_of_fewer_than_ten_questions(result: dict[str, Any]) -> None:
+    """It is computed and kept; raw agreement, which needs no margins, is shown."""
+    [cell, *_more] = pairs_once(heatmap(result, ALL_TASKS, Agree.OPTION).rows)
+    assert pair_between(result["panels"][ALL_TASKS], "R1", "R2").entry["cohen_kappa"]["value"] is not None
+    assert (cell.css, cell.is_told, written.as_kappa(cell.shown)) == ("undefined", False, "n/a")
+    assert written.cautions(cell.shown) == "not shown: too few questions"
+    assert cell.entry["brennan_prediger"]["value"] is None
+    assert cell.entry["percent_agreement"]["value"] == 0.75
 
 
 def test_disagreements_by_option_and_by_right_and_wrong(result: dict[str, Any]) -> None:
@@ -84,17 +134,40 @@ def test_voided_cases_are_in_no_list_and_make_a_line_of_their_own() -> None:
     primary = planned_rows(result)[0].row["difference"]
     assert good[1] == [primary, planned_comparisons(other)[0]["difference"]]
     assert good[1][0]["n"] == good[1][1]["n"] - 1
-    assert found.kappas["mixed"] == [mean_kappas(one)["mixed"] for one in (result, other)]
+    assert [name for name, _values in found.agreement] == ["excess", "error_consistency", "kappa"]
+    assert found.agreement[0][1] == [reader_agreement(one).rows[0].difference for one in (result, other)]
     assert variants_table(small_result()) is None
 
 
 def test_the_planned_inference_comes_first_with_the_numbers_of_the_analysis(result: dict[str, Any]) -> None:
     rows = planned_rows(result)
     assert [one.row["first"] for one in rows] == ["Good", "Poor"]  # the largest difference first
-    name, first = rows[0].inferences[0]
-    assert name == "random_readers_random_questions"
-    assert first["ci95"] == rows[0].row["difference"]["ci95"]
-    assert {name for name, _value in rows[0].inferences} <= set(result["mrmc"]["models"]["Good"])
+    planned = rows[0].planned
+    assert (planned.is_planned, planned.words) == (True, "random readers, random questions")
+    assert planned.value["ci95"] == rows[0].row["difference"]["ci95"]
+    assert [(one.words, one.aside) for one in rows[0].others] == [
+        ("these two readers, random questions", "says nothing about other readers"),
+        ("random readers, these questions", ""),
+        ("random readers, random questions, wider limits (MOVER)", ""),
+    ]
+    assert rows[0].others[2].value["ci95"] == result["mrmc"]["models"]["Good"]["by_question"]["mover_ci95"]
+
+
+def test_what_all_lines_of_a_kind_say_stands_in_the_head_and_what_one_says_stays_with_it() -> None:
+    result = small_result()
+    found = result["mrmc"]["models"]["Poor"]["by_question"]
+    found["random_readers_fixed_questions"]["flags"].append("no_variation")
+    found["mover_ci95"] = None
+    table = other_lines(planned_rows(result))
+    assert table.columns == [
+        ("these two readers, random questions", "says nothing about other readers"),
+        ("random readers, these questions", ""),
+        ("random readers, random questions, wider limits (MOVER)", "fewer than 5 readers"),
+    ]
+    assert [[other and other.beside for other in lines] for _one, lines in table.rows] == [
+        ["", "fewer than 5 readers", ""],
+        ["", "fewer than 5 readers; nothing varies, so there is no interval", None],
+    ]
 
 
 def test_the_accuracy_table_counts_failed_extractions(result: dict[str, Any]) -> None:

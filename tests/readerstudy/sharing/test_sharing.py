@@ -26,6 +26,8 @@ from tests.readerstudy.studies import enrol, make_study
 PAGES = ("shared-analysed", "shared-agreement", "shared-categories", "shared-times")
 CLOSED = "This link does not work"
 
+YES = {"confirmed": "yes"}
+
 
 @pytest.fixture
 def analysis(db: None) -> Analysis:
@@ -74,13 +76,21 @@ def test_from_the_form_to_revoking(client: Client, analysis: Analysis, cora: Use
     assert statuses(client, token) == {200}
     client.force_login(cora)
     assert "never" not in client.get(address).content.decode()
+    assert client.post(reverse("study-share-revoke", args=["trial", link.pk])).status_code == 409
     for _twice in range(2):
-        client.post(reverse("study-share-revoke", args=["trial", link.pk]))
+        client.post(reverse("study-share-revoke", args=["trial", link.pk]), YES)
     client.logout()
     assert statuses(client, token) == {404}
     acts = AuditEvent.objects.filter(act__startswith="results_link").values_list("act", flat=True)
     assert list(acts) == ["results_link.made", "results_link.first_used", "results_link.revoked"]
+    client.force_login(cora)
+    for _twice in range(2):
+        client.post(reverse("study-share-restore", args=["trial", link.pk]))
+    assert acts.filter(act="results_link.restored").count() == 1
+    client.logout()
+    assert statuses(client, token) == {200}
     assert not AuditEvent.objects.filter(facts__icontains=token).exists()
+    assert "Times: UTC" in client.get(reverse("shared-analysed", args=[token])).content.decode()
 
 
 def test_the_pages_lead_nowhere_else_and_are_kept_by_nobody(client: Client, token: str, cora: User) -> None:
@@ -158,6 +168,7 @@ def test_who_may_share(client: Client, analysis: Analysis, cora: User, ada: User
     addresses = (
         reverse("study-share", args=["trial", analysis.public_id]),
         reverse("study-share-revoke", args=["trial", link.pk]),
+        reverse("study-share-restore", args=["trial", link.pk]),
     )
     for person, status in ((stan, 404), (rita, 404), (ada, 403)):
         client.force_login(person)

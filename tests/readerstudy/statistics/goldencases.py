@@ -1,6 +1,7 @@
 """Worked examples that other software reproduced, each a file of inputs and expected values.
 
 Those typed from publications or simulated lie in ``golden/``, with their source; others are read where they are.
+A newer file takes the place of an older one of its name.
 A module ``test_golden_*.py`` holds one ``GOLDEN``: which files it computes from, and which of their values are its own.
 """
 
@@ -16,7 +17,8 @@ from typing import Any
 import pytest
 
 HERE = Path(__file__).resolve()
-FOLDERS = (HERE.parent / "golden", HERE.parents[4] / "shared" / "stats" / "golden")
+SHARED = HERE.parents[4] / "shared" / "stats"
+FOLDERS = (SHARED / "golden-3", HERE.parent / "golden", SHARED / "golden")
 ABSENT = "is not on this machine"
 
 Found = dict[str, Any]
@@ -76,10 +78,11 @@ def statistic_of(file: str, name: str) -> str:
     """What a value is, without its group, panel, rater or place in a list."""
     if read(file)["kind"] == "degenerate":
         return "undefined and edge kappas"
-    if ": " in name:
+    is_multireader = read(file)["kind"].startswith("mrmc") or "mean of readers" in name
+    if ": " in name and not is_multireader:
         return name.rpartition(": ")[2]
     words = name.split(" ")
-    return words[-1] if read(file)["kind"] == "mrmc" or "mean of readers" in name else words[0]
+    return words[-1] if is_multireader else words[0]
 
 
 def assert_agrees(found: Any, expected: Any, tolerance: float, where: str) -> None:

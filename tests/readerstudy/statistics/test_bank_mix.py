@@ -19,8 +19,14 @@ FIRST: NDArray[np.int64] = CHANCE.integers(0, 4, 120)
 SECOND: NDArray[np.int64] = np.where(CHANCE.random(120) < 0.3 + 0.2 * STRATUM, FIRST, CHANCE.integers(0, 4, 120))
 
 
+def merging(first: Any, second: Any, sizes: tuple[int, ...], strata: Any = STRATUM, tasks: str = "abc") -> Any:
+    return bank_mix_kappa(first, second, strata, np.array(sizes), list(tasks), 4, seed=7, panel="All tasks", draws=400)
+
+
 def found(first: Any = FIRST, second: Any = SECOND, sizes: tuple[int, ...] = (100, 800, 100)) -> Any:
-    return bank_mix_kappa(first, second, STRATUM, np.array(sizes), 4, seed=7, panel="All tasks", draws=400)
+    result, merged = merging(first, second, sizes)
+    assert merged == ()
+    return result
 
 
 def test_it_is_the_kappa_of_weighted_questions() -> None:
@@ -47,6 +53,22 @@ def test_a_stratum_with_one_common_question_leaves_it_undefined() -> None:
     second = np.where((STRATUM == 2) & (np.arange(120) != 95), -1, SECOND)
     assert (found(second=second).value, found(second=second).reason) == (None, "stratum_too_small")
     assert found(second=np.full(120, -1)).reason == "no_common_questions"
+
+
+def test_difficulties_of_a_task_become_one_stratum() -> None:
+    """As an accuracy in the mix of the bank takes them, and the same draws as for one stratum of that size."""
+    second = np.where((STRATUM == 2) & (np.arange(120) != 95), -1, SECOND)
+    result, merged = merging(FIRST, second, (100, 800, 100), tasks="abb")
+    as_one, _none = merging(FIRST, second, (100, 900), strata=np.minimum(STRATUM, 1), tasks="ab")
+    assert (merged, result.flags) == (("b",), ("strata_merged",))
+    assert (result.value, result.ci95, result.n) == (as_one.value, as_one.ci95, 91)
+
+
+def test_a_stratum_without_questions_in_the_bank_is_left_out() -> None:
+    second = np.where(STRATUM == 2, -1, SECOND)
+    result, merged = merging(FIRST, second, (100, 900, 0))
+    as_two, _none = merging(FIRST, second, (100, 900), tasks="ab")
+    assert (result, merged) == (as_two, ())
 
 
 def test_of_a_stored_analysis() -> None:

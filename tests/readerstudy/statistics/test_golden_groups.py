@@ -10,9 +10,9 @@ import pytest
 
 from readerstudy.statistics import groups
 from readerstudy.statistics.bootstrap import units_of
-from readerstudy.statistics.group_intervals import COEFFICIENTS, group_statistics, mean_kappas
+from readerstudy.statistics.group_intervals import COEFFICIENTS, panel_agreement
 from readerstudy.statistics.pair_tables import Codes
-from readerstudy.statistics.rating_sums import RatingSums, columns_of, columns_of_counts, rating_counts
+from readerstudy.statistics.rating_sums import RatingSums, coincidences, rating_counts
 from tests.readerstudy.statistics.goldencases import Found, Golden
 from tests.readerstudy.statistics.paper_study import PANELS, PaperStudy
 
@@ -25,7 +25,7 @@ def number(value: Any) -> float | None:
 
 def of_counts(given: Any) -> Found:
     counts = np.array(given["matrix"])
-    sums = RatingSums(columns_of_counts(counts).sum(axis=0), counts.shape[1])
+    sums = RatingSums.of_counts(counts)
     return {
         **{name: number(f(sums)) for name, f in COEFFICIENTS.items() if name != "conger_kappa"},
         "fleiss_kappa_se": groups.fleiss_kappa_se(counts),
@@ -45,15 +45,10 @@ def of_confusion(given: Any) -> Found:
 def of_ratings(given: Any) -> Found:
     labels = given["labels"]
     answers = np.array([[-1 if one is None else labels.index(one) for one in row] for row in given["matrix"]]).T
-    everybody = np.ones(len(answers), dtype=bool)
-    light = mean_kappas(
-        answers, everybody, len(labels), units_of(np.arange(answers.shape[1])), seed=1, panel="", draws=1
-    )
     values = np.array(labels, dtype=float) if given["numeric_labels"] else None
     return {
         **of_group(answers, len(labels)),
         **alphas(answers, len(labels), values),
-        "light_kappa": light.results["light_kappa_all"].value,
     }
 
 
@@ -70,18 +65,21 @@ def of_study(given: Any) -> Found:
 
 
 def of_group(answers: Codes, n_options: int) -> Found:
-    units = units_of(np.arange(answers.shape[1]))
-    counts = rating_counts(answers, n_options)
-    found = group_statistics(answers, n_options, units, seed=1, panel="", draws=1).results
+    everybody, nothing = np.ones(len(answers), dtype=bool), np.full(answers.shape, -1)
+    units, counts = units_of(np.arange(answers.shape[1])), rating_counts(answers, n_options)
+    found, means = panel_agreement(
+        answers, nothing, nothing[0] - 9, everybody, n_options, units, seed=1, panel="", draws=1
+    )
     return {
-        **{name: result.value for name, result in found.items()},
+        **{name: result.value for name, result in found["all"].results.items()},
         "fleiss_kappa_se": groups.fleiss_kappa_se(counts),
         "gwet_ac1_se": groups.gwet_ac1_se(counts),
+        "light_kappa": means.results["light_kappa_all"].value,
     }
 
 
 def alphas(answers: Codes, n_options: int, values: Any = None) -> Found:
-    sums = RatingSums(columns_of(answers, n_options).sum(axis=0), n_options)
+    sums = coincidences(rating_counts(answers, n_options)).sum(axis=0)
     return {name: number(groups.krippendorff_alpha(sums, metric, values)) for name, metric in ALPHAS.items()}
 
 
@@ -94,6 +92,7 @@ GOLDEN = Golden(
         "kappa_ordinal_review_grades": of_confusion,
         "multi_krippendorff_2011_c": of_ratings,
         "multi_mcq_missing": of_ratings,
+        "multi_single_ratings": of_ratings,
         "multi_unused_option": of_ratings,
         "paper_shaped_study": of_study,
     },

@@ -28,14 +28,23 @@ def of_icc(given: Any) -> Found:
     return {name: result.value for name, result in results.items()} | {"icc2_1_ci95": results["icc2_1"].ci95}
 
 
+def of_iccs(given: Any) -> Found:
+    return {
+        f"item {place}: {name}": value
+        for place, item in enumerate(given["items"])
+        for name, value in of_icc(item).items()
+    }
+
+
 GOLDEN = Golden(
     {
         "kappa_cohen_1968": of_confusion,
         "kappa_fleiss_cohen_everitt_1969": of_confusion,
         "kappa_ordinal_review_grades": of_confusion,
         "icc_shrout_fleiss_1979": of_icc,
+        "icc_edges": of_iccs,
     },
-    {"confusion": "cohen_kappa_(linear|quadratic).*", "icc": ".*"},
+    {"confusion": "cohen_kappa_(linear|quadratic).*", "icc": ".*", "icc_list": ".*"},
 )
 
 

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from readerstudy.statistics.pair_tables import Codes, outcome_tables, pair_tables, rater_pairs
+from readerstudy.statistics.bootstrap import units_of
+from readerstudy.statistics.pair_intervals import pair_statistics
+from readerstudy.statistics.pair_tables import Codes, outcome_tables, pair_tables, rater_pairs, valid_only
 from readerstudy.statistics.pairs import (
     brennan_prediger,
     cohen_kappa,
@@ -24,6 +26,7 @@ from readerstudy.statistics.pairs import (
     same_wrong_option,
     scott_pi,
 )
+from readerstudy.statistics.results import Result
 from tests.readerstudy.statistics.goldencases import Found, Golden
 from tests.readerstudy.statistics.paper_study import PANELS, PaperStudy
 
@@ -86,6 +89,57 @@ def of_ratings(given: Any) -> Found:
     }
 
 
+def of_edges(given: Any) -> Found:
+    """Of square tables: by Wilson, and kappa with its bootstrap."""
+    found: Found = {}
+    for item in given["items"]:
+        table = np.array(item["matrix"])
+        [pair] = statistics_of(np.repeat(np.array(np.nonzero(table)), table[np.nonzero(table)], axis=1), len(table))
+        agreed, chance, kappa = (pair[name] for name in ("percent_agreement", "brennan_prediger", "cohen_kappa"))
+        assert agreed.flags == chance.flags
+        flags = None if kappa.value is None else sorted({*kappa.flags} - {"constant_rater"})
+        for name, value in {
+            "n": agreed.n,
+            "percent_agreement": agreed.value,
+            "percent_agreement_ci95": agreed.ci95,
+            "brennan_prediger": chance.value,
+            "brennan_prediger_ci95": chance.ci95,
+            "flags": sorted(agreed.flags),
+            "cohen_kappa": kappa.value,
+            "cohen_kappa_flags": flags,
+        }.items():
+            found.setdefault(name, []).append(value)
+    return found
+
+
+def statistics_of(
+    answers: Codes, n_options: int, key: Codes | None = None, n_valid: int | None = None
+) -> list[dict[str, Result]]:
+    key = np.zeros(answers.shape[1], dtype=np.int64) if key is None else key
+    units, correct = units_of(np.arange(answers.shape[1])), np.asarray(answers == key, dtype=np.int64)
+    given: Any = {"n_valid": n_valid, "seed": 1, "panel": "", "draws": 100}
+    return [one.results for one in pair_statistics(answers, correct, key, n_options, units, **given)]
+
+
+def of_states(given: Any) -> Found:
+    """A pair under both rules for failed extractions."""
+    labels = given["labels"]
+    found: Found = {}
+    key, first, second = (
+        [labels.index(one) if one in labels else (len(labels) if one == given["failed"] else -1) for one in given[who]]
+        for who in ("key", "first", "second")
+    )
+    answers, q = np.array([first, second]), len(labels)
+    valid = np.where(answers < q, answers, -1)
+    for rule, codes, n_options in (("no_rating", valid, q), ("own_category", answers, q + 1)):
+        [pair] = statistics_of(codes, n_options, np.array(key), q)
+        same = same_wrong_option(outcome_tables(valid_only(codes, q), np.array(key))[0, 0])
+        found |= {f"{rule}: {name}": result.value for name, result in pair.items()}
+        found[f"{rule}: n"] = pair["percent_agreement"].n
+        found[f"{rule}: same_wrong_option"] = [round((same.value or 0) * same.n), same.n]
+    return found
+
+
 def of_study(given: Any) -> Found:
     study = PaperStudy(given)
     by_panel = pair_tables(study.answers, 4, group=study.panel, n_groups=len(PANELS))
@@ -133,6 +187,9 @@ GOLDEN = Golden(
         "kappa_degenerate": of_pairs,
         "multi_krippendorff_2011_c": of_ratings,
         "multi_mcq_missing": of_ratings,
+        "multi_single_ratings": of_ratings,
+        "agreement_edges": of_edges,
+        "failed_as_category": of_states,
         "multi_unused_option": of_ratings,
         "paper_shaped_study": of_study,
     },
@@ -141,6 +198,8 @@ GOLDEN = Golden(
         "|scott_pi|gwet_ac1|brennan_prediger",
         "degenerate": ".*",
         "ratings": "pairwise_.*",
+        "agreement_edges": ".*",
+        "pair_states": ".*",
         "study": "kappa.*|error_consistency.*|same_wrong_option.*",
     },
 )

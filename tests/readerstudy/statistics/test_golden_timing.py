@@ -36,7 +36,22 @@ def of_times(given: Any) -> Found:
     }
 
 
-GOLDEN = Golden({"time_per_case": of_times}, {"time": ".*"})
+def of_censored(given: Any) -> Found:
+    found, means = [], []
+    for item in given["items"]:
+        seconds, censored = np.array(item["seconds"]), np.array(item["censored"], dtype=bool)
+        quartiles = timing.quartiles(seconds, censored)
+        assert quartiles is not None
+        found.append(quartiles)
+        means.append(timing.geometric_mean(seconds, quartiles.n_censored).value)
+    return {
+        "quartiles": [[one.q1, one.median, one.q3] for one in found],
+        "n_censored": [one.n_censored for one in found],
+        "geometric_mean": means,
+    }
+
+
+GOLDEN = Golden({"time_per_case": of_times, "time_censored": of_censored}, {"time": ".*", "time_censored": ".*"})
 
 
 @pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())

@@ -14,7 +14,7 @@ from readerstudy.statistics import groups
 from readerstudy.statistics.group_intervals import COEFFICIENTS
 from readerstudy.statistics.pair_tables import pair_tables
 from readerstudy.statistics.pairs import brennan_prediger, gwet_ac1
-from readerstudy.statistics.rating_sums import RatingSums, columns_of, common_denominator, rating_counts
+from readerstudy.statistics.rating_sums import RatingSums, coincidences, common_denominator, rating_counts
 
 Q = 4
 Answers = NDArray[np.int8]
@@ -29,7 +29,7 @@ def of_raters(fewest: int, most: int, lowest_code: int) -> st.SearchStrategy[Ans
 
 
 def values(answers: Answers) -> list[float]:
-    sums = RatingSums(columns_of(answers, Q).sum(axis=0), Q)
+    sums = RatingSums.of(answers, Q)
     return [float(coefficient(sums)) for coefficient in COEFFICIENTS.values()]
 
 
@@ -70,12 +70,26 @@ def test_a_question_without_ratings_changes_nothing(answers: Answers, place: int
     assert groups.fleiss_kappa_se(rating_counts(more, Q)) == groups.fleiss_kappa_se(rating_counts(answers, Q))
 
 
-def test_a_single_rating_counts_in_the_margins_only() -> None:
+def test_a_single_rating_enters_nothing() -> None:
+    """With single ratings in the margins Fleiss' kappa fell to -4.56: 72 questions that one of two raters answered."""
     answers = np.array([[0, 1, 0], [0, 1, 0], [0, 0, -1]])
     more = np.append(answers, [[1], [-1], [-1]], axis=1)
-    assert value("percent_agreement", more) == value("percent_agreement", answers)
-    assert value("krippendorff_alpha_nominal", more) == value("krippendorff_alpha_nominal", answers)
-    assert value("fleiss_kappa", more) != value("fleiss_kappa", answers)
+    assert values(more) == values(answers)
+    for error in (groups.fleiss_kappa_se, groups.gwet_ac1_se):
+        assert error(rating_counts(more, Q)) == error(rating_counts(answers, Q))
+
+
+@given(of_raters(2, 4, -2))
+def test_fleiss_kappa_never_falls_below_minus_one(answers: Answers) -> None:
+    found = value("fleiss_kappa", answers)
+    assert np.isnan(found) or -1 - 1e-12 <= found <= 1 + 1e-12
+
+
+@given(of_raters(2, 6, -2))
+def test_nominal_alpha_is_that_of_the_coincidences(answers: Answers) -> None:
+    whole = coincidences(rating_counts(answers, Q)).sum(axis=0)
+    found = float(groups.krippendorff_alpha(whole, groups.NOMINAL))
+    assert value("krippendorff_alpha_nominal", answers) == pytest.approx(found, nan_ok=True, abs=1e-12)
 
 
 def test_one_option_throughout_is_undefined() -> None:
@@ -97,15 +111,16 @@ def test_errors_that_need_complete_ratings_are_not_made_without() -> None:
 
 @given(of_raters(2, 3, 0))
 def test_alpha_of_equally_spaced_values_does_not_depend_on_their_unit(answers: Answers) -> None:
-    sums = RatingSums(columns_of(answers, Q).sum(axis=0), Q)
+    sums = coincidences(rating_counts(answers, Q)).sum(axis=0)
     one = groups.krippendorff_alpha(sums, groups.INTERVAL, np.arange(1.0, Q + 1))
     other = groups.krippendorff_alpha(sums, groups.INTERVAL, 20 * np.arange(1.0, Q + 1) - 7)
     assert float(other) == pytest.approx(float(one), nan_ok=True)
 
 
 @given(of_raters(2, 7, -2))
-def test_sums_of_columns_are_whole_over_their_common_denominator(answers: Answers) -> None:
-    columns = columns_of(answers, Q) * common_denominator(rating_counts(answers, Q))
+def test_coincidences_are_whole_over_their_common_denominator(answers: Answers) -> None:
+    counts = rating_counts(answers, Q)
+    columns = coincidences(counts) * common_denominator(counts)
     assert np.abs(columns - np.rint(columns)).max() < 1e-9
 
 

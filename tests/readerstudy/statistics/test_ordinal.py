@@ -72,7 +72,7 @@ def test_targets_without_all_grades_are_left_out() -> None:
 
 def test_correlations_without_judges_targets_or_variation_say_why() -> None:
     assert intraclass_correlations(np.ones((6, 1)))["icc2_1"].reason == "one_rater"
-    assert intraclass_correlations(np.ones((1, 3)))["icc2_1"].reason == "no_variation"
+    assert intraclass_correlations(np.ones((1, 3)))["icc2_1"].reason == "too_few"
     assert intraclass_correlations(np.ones((6, 3)))["icc3_k"].reason == "no_variation"
     agreed = intraclass_correlations(np.repeat(np.arange(12.0)[:, np.newaxis], 3, axis=1))["icc2_1"]
     assert (agreed.value, agreed.ci95) == (1, None)

@@ -16,6 +16,7 @@ from readerstudy.statistics.pair_tables import outcome_tables, pair_tables
 from readerstudy.statistics.pairs import (
     agreement_if_independent,
     brennan_prediger,
+    brennan_prediger_result,
     cohen_kappa,
     cohen_kappa_result,
     cohen_kappa_se,
@@ -23,6 +24,7 @@ from readerstudy.statistics.pairs import (
     excess_agreement,
     gwet_ac1,
     percent_agreement,
+    percent_agreement_result,
     same_wrong_option,
     scott_pi,
 )
@@ -91,11 +93,12 @@ def test_the_interval_holds_kappa_within_its_range(table: NDArray[np.int32]) -> 
     assert result.n == table.sum()
     if result.value is None:
         assert result.reason == "expected_agreement_is_one"
-    elif result.n < 10:
+    elif result.n < 10 or "no_variation" in result.flags:
         assert result.ci95 is None
     else:
         assert result.ci95 is not None
         assert -1 <= result.ci95[0] <= result.value <= result.ci95[1] <= 1
+        assert result.ci95[0] < result.ci95[1]
     assert ("small_n" in result.flags) == (result.n < 30)
 
 
@@ -103,16 +106,26 @@ def test_a_constant_rater_is_flagged_and_kappa_is_exactly_zero() -> None:
     table = np.zeros((Q, Q), dtype=int)
     table[0] = [13, 9, 0, 11]
     result = cohen_kappa_result(table)
-    assert (result.value, result.flags) == (0.0, ("constant_rater",))
+    assert (result.value, result.ci95, result.flags) == (0.0, None, ("no_variation", "constant_rater"))
     apart = np.zeros((Q, Q), dtype=int)
     apart[0, 1] = 40
     assert cohen_kappa_result(apart).value == 0.0
-    assert cohen_kappa_result(apart).flags == ("constant_rater",)
+    assert cohen_kappa_result(apart).flags == ("no_variation", "constant_rater")
 
 
 def test_perfect_agreement_is_one_without_a_doubt_of_rounding() -> None:
     for counts in ([1, 1, 1, 7], [3, 3, 3, 3], [0, 49, 1, 49], [10, 0, 0, 1]):
         assert cohen_kappa_result(np.diag(counts)).value == 1.0
+
+
+def test_percent_agreement_has_an_interval_also_where_two_raters_always_agree() -> None:
+    table = np.diag([20, 20, 10, 0])
+    agreed, corrected = percent_agreement_result(table), brennan_prediger_result(table)
+    low, high = agreed.ci95 or (0, 0)
+    assert (low, high) == pytest.approx((50 / (50 + 1.959964**2), 1), abs=1e-6)
+    assert corrected.ci95 == pytest.approx([(low - 1 / 4) / (3 / 4), 1])
+    assert agreed.flags == corrected.flags == ("few_disagreements",)
+    assert cohen_kappa_result(table).ci95 is None
 
 
 def test_agreement_beyond_that_of_independent_raters() -> None:

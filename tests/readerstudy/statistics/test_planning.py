@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from math import ceil
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from readerstudy.statistics.pairs import cohen_kappa_result
 from readerstudy.statistics.planning import (
     expected_width,
+    kappa_half_width,
     mcnemar_questions,
     questions_rounded,
-    reader_vs_model_power,
     smallest_difference,
     wilson_half_width,
     wilson_questions,
@@ -49,26 +51,19 @@ def test_no_difference_is_never_found() -> None:
     assert smallest_difference(10, 0.01) is None
 
 
-def test_power_grows_with_readers_and_without_their_differences() -> None:
-    shape = {"var_case": 0.022, "cases": 198, "delta": 0.05}
-    powers = [
-        reader_vs_model_power(var_reader=0.0012, var_reader_case=0.15, readers=readers, **shape).power  # type: ignore[arg-type]
-        for readers in (2, 3, 5, 10, 30)
-    ]
-    assert powers == sorted(powers)
-    alike = reader_vs_model_power(var_reader=0, var_reader_case=0, readers=2, **shape)  # type: ignore[arg-type]
-    assert alike.df == float("inf")
-    assert alike.power == pytest.approx(0.9973, abs=1e-4)
-    no_difference = reader_vs_model_power(
-        var_reader=0.0012, var_case=0.022, var_reader_case=0.15, readers=5, cases=198, delta=0
-    )
-    assert no_difference.power == pytest.approx(0.05)
+def test_the_width_of_kappa_is_that_of_the_table_that_is_expected() -> None:
+    found = kappa_half_width(0.75, 0.85, 0.3, 1_200_000, 4)
+    assert found is not None
+    both_right, both_wrong = 0.65, 0.05
+    agreed = both_right + both_wrong / 3
+    table = np.full((4, 4), (1 - agreed) / 12) + np.eye(4) * (agreed / 4 - (1 - agreed) / 12)
+    expected = cohen_kappa_result(np.rint(1_200_000 * table).astype(int))
+    assert expected.ci95 is not None
+    assert expected.value is not None
+    assert found[0] == pytest.approx(expected.value, abs=1e-5)
+    assert found[1] == pytest.approx((expected.ci95[1] - expected.ci95[0]) / 2, rel=1e-4)
 
 
-@pytest.mark.parametrize(
-    "wrong", [{"readers": 1}, {"cases": 0}, {"var_reader": 0, "var_case": 0, "var_reader_case": 0}]
-)
-def test_what_cannot_be_planned_is_refused(wrong: dict[str, float]) -> None:
-    given_values = {"var_reader": 0.1, "var_case": 0.1, "var_reader_case": 0.1, "readers": 3, "cases": 9, "delta": 0.1}
-    with pytest.raises(ValueError, match="two readers or more|nothing varies"):  # noqa: RUF043
-        reader_vs_model_power(**{**given_values, **wrong})  # type: ignore[arg-type]
+@pytest.mark.parametrize(("first", "second", "discordant"), [(0.75, 0.85, 0.05), (0.9, 0.9, 0.3), (0.1, 0.1, 0.3)])
+def test_raters_who_cannot_differ_so_have_no_kappa(first: float, second: float, discordant: float) -> None:
+    assert kappa_half_width(first, second, discordant, 200, 4) is None

@@ -80,32 +80,59 @@ def test_one_exam_has_no_error_and_equal_answers_have_no_design_effect() -> None
 
 
 def test_the_bank_mix_weighs_strata_by_the_bank() -> None:
-    """By hand: 0.9 * 9/10 + 0.1 * 5/10; a question that does not count is not looked at."""
-    correct = np.array([1] * 9 + [0] + [1] * 5 + [0] * 5 + [-1])
-    stratum = np.array([0] * 10 + [1] * 10 + [1])
-    found = accuracy_bank_mix(correct, stratum, np.array([900, 100]))
-    variance = 0.81 * 0.09 / 9 * (1 - 10 / 900) + 0.01 * 0.25 / 9 * 0.9
-    n_effective = 0.86 * 0.14 / variance
-    assert found.value == pytest.approx(0.86)
-    assert found.ci95 == pytest.approx(wilson(0.86 * n_effective, n_effective))
-    assert found.n == 20
-    assert accuracy_bank_mix(correct, stratum, np.array([900, 100, 50])).reason == "stratum_too_small"
+    """By hand, with the shares 9/10 and 6/11 shrunken to the 15/21 of all."""
+    correct = np.array([1] * 9 + [0] + [1] * 6 + [0] * 5 + [-1])
+    stratum = np.array([0] * 10 + [1] * 11 + [1])
+    found = accuracy_bank_mix(correct, stratum, np.array([900, 100]), ["presence", "location"])
+    shrunken = np.array([(9 + 30 / 21) / 12, (6 + 30 / 21) / 13])
+    variance = np.array([0.81 / 10 * (1 - 10 / 900), 0.01 / 11 * (1 - 11 / 100)]) @ (shrunken * (1 - shrunken))
+    mean = np.array([0.9, 0.1]) @ shrunken
+    p, n_effective = 0.9 * 0.9 + 0.1 * 6 / 11, mean * (1 - mean) / variance
+    assert found.accuracy.value == pytest.approx(p)
+    assert found.n_effective == pytest.approx(n_effective)
+    assert found.accuracy.ci95 == pytest.approx(wilson(p * n_effective, n_effective))
+    assert (found.accuracy.n, found.accuracy.flags, found.merged_tasks) == (21, (), ())
+
+
+def test_difficulties_of_a_task_become_one_stratum_where_one_is_not_known() -> None:
+    correct, stratum = np.array([1] * 10 + [1, 0, 0]), np.array([0] * 10 + [1, 2, 2])
+    sizes = np.array([900, 60, 40])
+    merged = accuracy_bank_mix(correct, stratum, sizes, ["presence", "location", "location"])
+    as_one = accuracy_bank_mix(correct, np.minimum(stratum, 1), np.array([900, 100]), ["presence", "location"])
+    assert (merged.merged_tasks, merged.accuracy.flags) == (("location",), ("strata_merged",))
+    assert (merged.accuracy.value, merged.accuracy.ci95) == (as_one.accuracy.value, as_one.accuracy.ci95)
+    apart = accuracy_bank_mix(correct, stratum, sizes, ["presence", "location", "negation"])
+    assert (apart.accuracy.reason, apart.merged_tasks, apart.n_effective) == ("stratum_too_small", (), None)
+
+
+def test_a_stratum_without_questions_in_the_bank_is_left_out_and_a_bank_that_was_seen_has_no_doubt() -> None:
+    correct, stratum = np.array([1] * 8 + [0] * 4), np.repeat([0, 1], 6)
+    found = accuracy_bank_mix(correct, stratum, np.array([6, 6, 0]), ["presence", "location", "location"])
+    assert (found.accuracy.value, found.accuracy.ci95, found.n_effective) == (8 / 12, (8 / 12, 8 / 12), None)
 
 
 def test_the_task_mean_is_the_plain_mean_of_the_tasks() -> None:
-    correct, task = np.array([1, 1, 1, 0, 1, 0, 0, -1]), np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    correct, task = np.array([1, 1, 1, 0, 1, 1, 0, 0, 0, 0, -1]), np.array([0] * 5 + [1] * 6)
     found = accuracy_task_mean(correct, task, 2)
-    mean, variance = (3 / 4 + 1 / 3) / 2, (3 / 16 / 3 + 2 / 9 / 2) / 4
+    shrunken = np.array([(4 + 1) / 7, (1 + 1) / 7])  # of 5 in 10
+    mean, variance = shrunken.mean(), (shrunken * (1 - shrunken)).sum() / 4 / 4
     n_effective = mean * (1 - mean) / variance
-    assert found.value == pytest.approx(mean)
-    assert found.ci95 == pytest.approx(wilson(mean * n_effective, n_effective))
-    assert found.flags == ("small_n",)
+    assert found.value == pytest.approx(0.5)
+    assert found.ci95 == pytest.approx(wilson(0.5 * n_effective, n_effective))
+    assert (found.n, found.flags) == (10, ())
 
 
-def test_the_task_mean_of_one_question_has_no_interval_and_of_none_no_value() -> None:
-    correct, task = np.array([1] * 12 + [0]), np.array([0] * 12 + [1])
-    single = accuracy_task_mean(correct, task, 2)
-    assert (single.value, single.ci95, single.flags) == (0.5, None, ("stratum_too_small",))
+def test_an_interval_that_does_not_allow_for_shared_exams_says_so() -> None:
+    correct, task = np.array([1] * 9 + [0] * 3), np.repeat([0, 1], 6)
+    assert accuracy_task_mean(correct, task, 2, clustered=True).flags == ("clusters_ignored",)
+    mix = accuracy_bank_mix(correct, task, np.array([60, 40]), ["presence", "location"], clustered=True)
+    assert mix.accuracy.flags == ("clusters_ignored",)
+
+
+def test_the_task_mean_of_four_questions_has_no_interval_and_of_none_no_value() -> None:
+    correct, task = np.array([1] * 12 + [0] * 4), np.array([0] * 12 + [1] * 4)
+    four = accuracy_task_mean(correct, task, 2)
+    assert (four.value, four.ci95, four.flags) == (0.5, None, ("stratum_too_small",))
     assert accuracy_task_mean(correct, task, 3).reason == "zero_trials"
 
 

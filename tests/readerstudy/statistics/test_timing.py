@@ -46,7 +46,7 @@ def test_a_position_that_is_the_question_says_nothing() -> None:
     found = timing.pooled_log_slope_adjusted(times()[0], same_order)
     assert (found.slope.reason, found.se) == ("no_variation", None)
     nothing = timing.pooled_log_slope_adjusted(np.full((J, K), np.nan), same_order)
-    assert (nothing.slope.reason, nothing.slope.n) == ("no_variation", 0)
+    assert (nothing.slope.reason, nothing.slope.n) == ("too_few", 0)
 
 
 def test_ranks_with_ties_correlate_as_scipy_says() -> None:
@@ -87,7 +87,9 @@ def test_a_slope_as_percent_over_ten_questions() -> None:
     assert slope.value == pytest.approx(-0.01)
     assert timing.percent_per_ten(slope).value == pytest.approx(-9.516258)
     few = timing.log_slope_per_position(np.array([1.0, 2.0]), position[:2])
-    assert timing.percent_per_ten(few).reason == "no_variation"
+    assert timing.percent_per_ten(few).reason == "too_few"
+    still = timing.log_slope_per_position(np.arange(1.0, 21), np.full(20, 3))
+    assert still.reason == "no_variation"
 
 
 def test_one_time_has_a_mean_without_interval_and_none_has_nothing() -> None:

@@ -9,8 +9,11 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import Task
-from annotation.models import Revision, User
+from annotation.digests import identifier_digest
+from annotation.enums import IdentifierKind, Task
+from annotation.models import Revision, SourceIdentifier, User
+from readerstudy.design.assumptions import Assumptions
+from readerstudy.design.forecasting import update_assumptions
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.rules import read_rules
 from readerstudy.models import ReaderStudy, StudyCase
@@ -171,7 +174,11 @@ def test_without_a_reason_only_accepted_questions_are_drawn(coordinator: Client,
 def test_sets_overlap_as_asked(coordinator: Client, draft: ReaderStudy) -> None:
     page = coordinator.post(ADDRESS, asked(n="8", n_practice="0", n_sets="2", n_shared="4"))
     assert page.context["set_sizes"] == [6, 6]
-    assert (page.context["forecast"].n, page.context["forecast"].n_readers) == (6, 1)
+    assert (page.context["forecast"].n, page.context["forecast"].n_cases, page.context["forecast"].n_readers) == (
+        6,
+        8,
+        3,
+    )
     assert look_and_store(coordinator, n="8", n_practice="0", n_sets="2", n_shared="4").status_code == 302
     assert [one.cases.count() for one in draft.sets.order_by("number")] == [6, 6]
 
@@ -219,11 +226,9 @@ def test_a_list_says_what_needs_a_reason_and_who_comes_twice(coordinator: Client
         ({"how": "list", "numbers": "3 three"}, "numbers"),
         ({"how": "list", "numbers": "3, 3"}, "numbers"),
         ({"how": "list", "numbers": "²"}, "numbers"),
-        ({"how": "list", "numbers": "999"}, "__all__"),
+        ({"how": "list", "numbers": "999"}, "numbers"),
         ({"how": "list", "numbers": "3", "practice_numbers": "3"}, "__all__"),
         ({"n_shared": "7"}, "__all__"),
-        ({"accuracy": "80"}, "accuracy"),
-        ({"delta": "nan"}, "delta"),
         ({"quota-geometric-any": "some"}, "quota-geometric-any"),
         ({"quota-geometric-any": "1", "quota-any-easy": "1"}, "__all__"),
     ],
@@ -238,15 +243,17 @@ def test_what_cannot_be_is_refused_beside_its_field(
     assert draft.cases.count() == 4
 
 
-def test_the_forecast_follows_its_assumptions(coordinator: Client, draft: ReaderStudy) -> None:
+def test_the_forecast_follows_the_stored_assumptions(coordinator: Client, draft: ReaderStudy, cora: User) -> None:
     plain = coordinator.post(ADDRESS, asked()).context["forecast"]
-    other = coordinator.post(ADDRESS, asked(accuracy="0.5", delta="0.4", var_case="0.1")).context["forecast"]
-    assert (plain.assumed.accuracy, other.assumed.accuracy) == (0.8, 0.5)
+    update_assumptions(draft, Assumptions(accuracy=0.5, delta=0.2), actor=cora, at=NOON)
+    answer = coordinator.post(ADDRESS, asked())
+    other = answer.context["forecast"]
+    assert (plain.assumed.accuracy, other.assumed.accuracy) == (0.75, 0.5)
     assert other.overall.width > plain.overall.width
-    assert other.power.power != plain.power.power
-    page = coordinator.post(ADDRESS, asked(delta="0.4")).content.decode()
+    page = answer.content.decode()
     assert "Wilson" in page
-    assert "for a difference of 40.00\N{NO-BREAK SPACE}%" in page
+    assert "true difference 20.0 percentage points" in page
+    assert "/studies/trial/forecast/" in page
 
 
 def test_a_frozen_design_shows_its_cases_only(coordinator: Client, draft: ReaderStudy, cora: User) -> None:
@@ -317,12 +324,25 @@ def test_two_coordinators_do_not_replace_each_others_cases(
     assert list(draft.cases.order_by("number").values_list("revision_id", "accepted_because")) != stored
 
 
-def test_other_assumptions_of_the_forecast_are_nothing_that_is_stored(coordinator: Client, draft: ReaderStudy) -> None:
-    before = mark_on(coordinator.get(ADDRESS).content.decode())
-    assert look_and_store(coordinator, before=before).status_code == 302
-    assert look_and_store(coordinator, before=before, accuracy="0.5").status_code == 302
-
-
 def test_a_reason_for_a_list_is_shown_again(coordinator: Client, draft: ReaderStudy) -> None:
     look_and_store(coordinator, **LISTED)
     assert coordinator.get(ADDRESS).context["form"]["accepted_because"].value() == REASON
+
+
+def test_a_list_takes_own_ids_numbers_and_ranges(
+    coordinator: Client, client: Client, draft: ReaderStudy, cora: User
+) -> None:
+    question = Revision.objects.get(question__number=9, bank=draft.bank).question
+    digest = identifier_digest(IdentifierKind.QUESTION_KEY, "mine 9")
+    named = {"value": "mine 9", "bank": draft.bank, "question_id": question.pk}
+    SourceIdentifier.objects.create(digest=digest, kind=IdentifierKind.QUESTION_KEY, **named)
+    page = coordinator.post(ADDRESS, asked(how="list", numbers="3-5, 1\nmine 9", practice_numbers="#8"))
+    assert [one.number for one in page.context["choice"].main] == [3, 4, 5, 1, 9]
+    assert [one.number for one in page.context["choice"].practice] == [8]
+    assert "mine 9" in page.content.decode()
+    client.force_login(study_coordinator(draft))
+    page = client.post(ADDRESS, asked(how="list", numbers="9"))
+    assert "mine 9" not in page.content.decode()
+    for wrong, told in (("5-3", "smaller number first"), ("nobody's", "no such question: nobody")):
+        errors = coordinator.post(ADDRESS, asked(how="list", numbers=wrong)).context["form"].errors
+        assert told in str(errors["numbers"])

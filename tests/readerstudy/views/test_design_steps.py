@@ -12,7 +12,7 @@ from django.test import Client
 
 from annotation.models import User
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.rules import AnalysisPlan, Rules, read_analysis, read_rules
+from readerstudy.design.rules import FIXED_READERS, MADE, AnalysisPlan, Rules, read_analysis, read_rules
 from readerstudy.enrolling.consenting import NAMES_SHOWN
 from readerstudy.models import Arm, ReaderStudy
 from tests.conftest import NOON
@@ -95,6 +95,7 @@ def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft
         least_width="1200",
         least_height="700",
         margin="0.05",
+        margin_reason="what two radiologists differ by",
         pairs="Model A | each reader\r\n\r\nR1|R2",
         deadline="2127-01-31T18:00",
         time_zone="Asia/Tokyo",
@@ -107,6 +108,7 @@ def test_rules_texts_and_analysis_are_stored_together(coordinator: Client, draft
     assert (rules.time_limit_s, rules.confidence, rules.slips) == (90, True, True)
     assert (rules.hidden_tools, rules.least_width, rules.least_height) == (("line", "ratio"), 1200, 700)
     assert read_analysis(draft.analysis).margin == 0.05
+    assert read_analysis(draft.analysis).margin_reason == "what two radiologists differ by"
     assert read_analysis(draft.analysis).pairs == (("Model A", "each reader"), ("R1", "R2"))
     assert draft.deadline_at == datetime(2127, 1, 31, 9, 0, tzinfo=UTC)
     assert (draft.consent, draft.time_zone) == ("You agree.", "Asia/Tokyo")
@@ -152,6 +154,11 @@ def test_what_another_step_decides_stays(coordinator: Client, draft: ReaderStudy
         ({"least_width": "1200"}, "least_width"),
         ({"margin": "2"}, "margin"),
         ({"margin": "nan"}, "margin"),
+        ({"margin": "0.05"}, "margin_reason"),
+        ({"inference": "Bayes"}, "inference"),
+        ({"inference": "other"}, "inference_words"),
+        ({"primary": "as we please"}, "primary"),
+        ({"voids": "other", "voids_words": " "}, "voids_words"),
         ({"pairs": "Model A and R1"}, "pairs"),
         ({"pairs": "Model A | R1\nR1 | model a"}, "pairs"),
         ({"hidden_tools": ["hammer"]}, "hidden_tools"),
@@ -194,6 +201,44 @@ def test_readers_and_orders_are_stored(coordinator: Client, draft: ReaderStudy) 
         assert coordinator.post("/studies/trial/readers/", {"n_readers": wrong}).status_code == 422
     draft.refresh_from_db()
     assert (draft.n_readers, draft.n_orders) == (5, 0)
+
+
+@pytest.mark.parametrize("part", list(MADE))
+def test_a_part_of_the_plan_in_own_words_is_kept_and_one_that_is_known_is_found(
+    coordinator: Client, draft: ReaderStudy, part: str
+) -> None:
+    address = "/studies/trial/rules/"
+    offered = dict(coordinator.get(address).context["form"].fields[part].choices)
+    assert list(offered)[-1] == "other"
+    assert set(offered) - {"other"} == set(MADE[part])
+    coordinator.post(address, rules_sent(**{part: "other", f"{part}_words": "Bayes, as we please"}))
+    draft.refresh_from_db()
+    assert getattr(read_analysis(draft.analysis), part) == "Bayes, as we please"
+    assert coordinator.get(address).context["form"][part].value() == "other"
+    known = MADE[part][-1]
+    coordinator.post(address, rules_sent(**{part: "other", f"{part}_words": f"{known.capitalize()}."}))
+    draft.refresh_from_db()
+    assert getattr(read_analysis(draft.analysis), part) == known
+
+
+def test_the_inference_that_is_proposed_says_so(coordinator: Client, draft: ReaderStudy) -> None:
+    page = coordinator.get("/studies/trial/rules/").content.decode()
+    assert "These readers (fixed readers, random questions): proposed for 3 readers" in page
+
+
+def test_a_proposed_inference_follows_the_number_of_readers_and_a_chosen_one_stays(
+    coordinator: Client, draft: ReaderStudy
+) -> None:
+    address = "/studies/trial/readers/"
+    assert read_analysis(draft.analysis).inference == FIXED_READERS
+    answer = coordinator.post(address, {"n_readers": "6"}, follow=True)
+    assert "its inference is now “random readers, random questions”" in answer.content.decode()
+    draft.refresh_from_db()
+    draft.analysis = AnalysisPlan(inference=FIXED_READERS).as_json()
+    draft.save()
+    coordinator.post(address, {"n_readers": "8"})
+    draft.refresh_from_db()
+    assert read_analysis(draft.analysis).inference == FIXED_READERS
 
 
 def test_a_frozen_design_is_shown_and_does_not_change(coordinator: Client, draft: ReaderStudy, cora: User) -> None:

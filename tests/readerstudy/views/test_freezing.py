@@ -10,6 +10,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import User
+from readerstudy.design.rules import AnalysisPlan, is_made
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
@@ -138,3 +139,47 @@ def test_the_protocol_is_downloaded_as_it_was_hashed(
     assert json.loads(answer.content)["study"] == "Trial"
     assert coordinator.post("/studies/trial/protocol.json").status_code == 405
     assert statuses(client, "/studies/trial/protocol.json", [ada, stan]) == [403, 404]
+
+
+def test_the_page_says_how_the_plan_is_read_and_what_to_expect(coordinator: Client, draft: ReaderStudy) -> None:
+    page = coordinator.get(ADDRESS).content.decode()
+    assert "It says nothing about other readers." in page
+    assert "Expected 95% CI of a difference: ±" in page
+    assert "planned" in page
+    draft.analysis = AnalysisPlan(inference="as we please").as_json()
+    draft.save()
+    page = coordinator.get(ADDRESS).content.decode()
+    assert "post hoc." in page
+    assert "The program does not know this inference." in page
+    draft.analysis = AnalysisPlan().as_json()
+    draft.save()
+    assert "With fewer than 5 readers the program proposes: fixed readers" in coordinator.get(ADDRESS).content.decode()
+
+
+def test_a_part_in_own_words_is_said_before_freezing_and_stays_post_hoc(
+    coordinator: Client, draft: ReaderStudy
+) -> None:
+    draft.analysis = AnalysisPlan(late_answers="half a point", voids="Left out WHEN decided ...").as_json()
+    draft.save()
+    page = coordinator.get(ADDRESS).content.decode()
+    assert "Every test of this plan will be post hoc." in page
+    assert "in words of their own: Scoring of late answers, Excluded cases." in page
+    assert "An answer given after the time limit counts as incorrect" in page
+    coordinator.post(ADDRESS)
+    draft.refresh_from_db()
+    assert json.loads(draft.protocol)["analysis"]["own_words"] == ["late_answers", "voids"]
+    assert not is_made(draft.analysis)
+    assert "Every test of this plan will be post hoc." in coordinator.get(ADDRESS).content.decode()
+
+
+def test_a_margin_without_a_reason_is_not_frozen(coordinator: Client, draft: ReaderStudy) -> None:
+    draft.analysis = AnalysisPlan(margin=0.05).as_json()
+    draft.save()
+    assert "The margin has no reason. Say in one line why" in coordinator.get(ADDRESS).content.decode()
+    coordinator.post(ADDRESS)
+    draft.refresh_from_db()
+    assert draft.state == StudyState.DRAFT
+    draft.analysis = AnalysisPlan(margin=0.05, margin_reason="what two readers differ by").as_json()
+    draft.save()
+    page = coordinator.get(ADDRESS).content.decode()
+    assert "5.0 percentage points: what two readers differ by" in page

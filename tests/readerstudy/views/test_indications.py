@@ -76,7 +76,7 @@ def test_queries_do_not_grow_with_the_cases(
 ) -> None:
     make_draft(cora, n=n).arms.update(information=Information.INDICATION)
     coordinator.get(ADDRESS)
-    with django_assert_num_queries(10):
+    with django_assert_num_queries(11):
         coordinator.get(ADDRESS)
 
 

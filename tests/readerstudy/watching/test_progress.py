@@ -9,7 +9,7 @@ from annotation.models import User
 from readerstudy.enums import RemarkKind, ResponseState, SessionEnd
 from readerstudy.models import ReaderStudy, ReadingSession, RefusedAnswer, Remark
 from readerstudy.watching.faults import flagged_cases
-from readerstudy.watching.progress import ReaderProgress, progress_of
+from readerstudy.watching.progress import Habits, ReaderProgress, longest_run, progress_of
 from tests.readerstudy.exports.read_study import read, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 
@@ -39,6 +39,32 @@ def test_pace_is_of_times_that_count(study: ReaderStudy, rita: User, noon: datet
     assert (found.pace.n, found.pace.median.value, found.pace.n_left_out) == (2, 15_000, 1)
     assert found.pace.per_hour == pytest.approx(240)  # 2 cases in 30 s
     assert found.pace.rule == "active-1"
+
+
+def test_answers_too_fast_and_straight_lines_are_alerts(rita: User, remo: User, noon: datetime) -> None:
+    study = make_study(n_cases=24)
+    for person, ms, option in ((rita, 1_500, "A"), (remo, 20_000, "")):
+        for number, place in enumerate(places_of(enrol(study, person))):
+            read(place, timed(ms) | {"option": option or "ABCD"[number % 4]})
+    fast, slow = progress_of(study, noon)
+    assert (fast.habits, fast.has_problems) == (Habits(24, 24), True)
+    assert (slow.habits, slow.has_problems) == (Habits(), False)
+
+
+@pytest.mark.parametrize(
+    ("places", "longest"), [([], 0), ([-1, -1], 0), ([1, 1, 2, 2, 2, -1, 2], 3), ([0, 0, -1, 0], 2)]
+)
+def test_the_longest_run_at_one_place(places: list[int], longest: int) -> None:
+    assert longest_run(places) == longest
+
+
+def test_a_reader_who_went_on_without_a_patch_is_flagged(study: ReaderStudy, rita: User, noon: datetime) -> None:
+    enrolment = enrol(study, rita)
+    enrolment.display, enrolment.display_checked_at = {"dark_step": True, "light_step": False, "n_failed": 3}, noon
+    enrolment.save()
+    found = only(study, noon)
+    assert found.is_unseen
+    assert found.has_problems
 
 
 def test_nobody_has_a_pace_before_the_first_case(study: ReaderStudy, rita: User, noon: datetime) -> None:

@@ -13,7 +13,7 @@ from readerstudy.design.rules import Rules
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.results import may_see_results, see_own_results
 from readerstudy.enums import StudyState
-from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.models import Enrolment, ReaderStudy, Reading, Response
 from readerstudy.watching.breaking_glass import break_glass
 from readerstudy.watching.rereviewing import mixture_of, rereviews_of, send_to_rereview
 from readerstudy.watching.tallies import accuracy_of, tallies
@@ -42,6 +42,13 @@ def test_the_tally_counts_as_the_states_say(study: ReaderStudy) -> None:
     assert (second.accuracy.value, second.accuracy.reason) == (None, "zero_trials")
 
 
+def test_a_newer_choice_that_came_after_the_close_counts(study: ReaderStudy) -> None:
+    ran_out = Reading.objects.get(responses__state="timed_out")
+    more = {"reading": ran_out, "is_confirmed": False, "choice_sequence": 1, "stored_at": ran_out.closed_at}
+    Response.objects.create(state="unconfirmed", option="B", **more)
+    assert tallies(study)[0].accuracy.count == 3
+
+
 def test_a_voided_case_counts_for_nobody(study: ReaderStudy, rita: User) -> None:
     void(study.cases.get(block="main", number=1))
     [first, _second] = tallies(study)
@@ -68,9 +75,19 @@ def test_the_glass_asks_for_a_reason_and_notes_every_look(study: ReaderStudy, co
     assert first_broken_link() is None
 
 
+def test_a_study_that_was_closed_meanwhile_has_no_glass_to_break(
+    study: ReaderStudy, cora: User, noon: datetime
+) -> None:
+    """Its row is locked and read again: what a page loaded a moment before says nothing."""
+    ReaderStudy.objects.filter(pk=study.pk).update(state=StudyState.CLOSED)
+    with pytest.raises(StudyRefused, match="Only an open study"):
+        break_glass(study, REASON, actor=cora, at=noon)
+    assert looks_before_closing(study) == []
+
+
 @pytest.mark.parametrize("state", [StudyState.DRAFT, StudyState.FROZEN, StudyState.CLOSED])
 def test_only_an_open_study_has_a_glass_to_break(study: ReaderStudy, cora: User, noon: datetime, state: str) -> None:
-    study.state = state
+    ReaderStudy.objects.filter(pk=study.pk).update(state=state)
     with pytest.raises(StudyRefused, match="Only an open study"):
         break_glass(study, REASON, actor=cora, at=noon)
     assert not AuditEvent.objects.filter(act="study.glass_broken").exists()

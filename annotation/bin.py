@@ -1,0 +1,145 @@
+"""The bin: what is deleted is hidden everywhere for 30 days, can be brought back, and then goes for good.
+
+Each room says what stands in the way of deleting, of bringing back and of emptying; how it is done is said here once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import models, transaction
+from django.utils.module_loading import import_string
+
+from annotation.audit.recording import record
+from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
+from annotation.slugs import free_slug
+
+KEPT_FOR = timedelta(days=30)
+
+
+Row = QuestionBank | SamplingPlan | ReviewRound | Upload
+
+
+class BinRefused(Exception):
+    """Something stands in the way; the sentence says what."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of row that goes into the bin. The dotted names are functions of its room."""
+
+    model: type[Row]
+    hide: str  # (row): before it goes; raises BinRefused where something refers to it
+    show: str  # (row): before it comes back; raises BinRefused where it hangs on something in the bin
+    purge: str  # (row, at): deletes it for good; False where something still refers to it
+
+
+KINDS: dict[str, Kind] = {
+    "round": Kind(ReviewRound, *(f"annotation.review.rounds.{act}_round" for act in ("hide", "show", "purge"))),
+    "sample": Kind(SamplingPlan, *(f"annotation.sampling.planning.{act}_sample" for act in ("hide", "show", "purge"))),
+    "upload": Kind(Upload, *(f"annotation.ingest.uploading.{act}_upload" for act in ("hide", "show", "purge"))),
+    "bank": Kind(QuestionBank, *(f"annotation.questionbank.keeping.{act}_bank" for act in ("hide", "show", "purge"))),
+}  # in the order in which the bin is emptied: rounds hang on samples, samples on banks
+
+
+@dataclass(frozen=True)
+class Deleted:
+    """A row in the bin."""
+
+    kind: str
+    row: Row
+    gone_at: datetime
+
+    @property
+    def name(self) -> str:
+        return str(self.row)
+
+
+def kind_of(row: Row) -> str:
+    return next(word for word, kind in KINDS.items() if type(row) is kind.model)
+
+
+def check_deletable(row: Row) -> None:
+    """Raises BinRefused where ``move_to_bin`` would; changes nothing."""
+    with transaction.atomic():
+        import_string(KINDS[kind_of(row)].hide)(row)
+        transaction.set_rollback(True)
+
+
+@transaction.atomic
+def move_to_bin(row: Row, *, actor: User, at: datetime) -> None:
+    """Move a row into the bin. Twice changes nothing. Raises BinRefused."""
+    word = kind_of(row)
+    _hold(row)
+    if row.deleted_at is not None:
+        return
+    import_string(KINDS[word].hide)(row)
+    row.deleted_at, row.deleted_by = at, actor
+    row.save(update_fields=["deleted_at", "deleted_by"])
+    record(f"{word}.binned", actor=actor, at=at, subject=row, facts={"name": str(row)})
+
+
+def find_deleted(word: str, pk: int) -> Row | None:
+    kind = KINDS.get(word)
+    found: Row | None = kind.model.everywhere.filter(deleted_at__isnull=False, pk=pk).first() if kind else None
+    return found
+
+
+@transaction.atomic
+def restore(row: Row, *, actor: User, at: datetime) -> None:
+    """Bring a row back, under another name where its own is taken by now. Twice changes nothing. Raises BinRefused."""
+    word = kind_of(row)
+    _hold(row)
+    if row.deleted_at is None:
+        return
+    import_string(KINDS[word].show)(row)
+    if not isinstance(row, Upload):
+        _find_free_name(row)
+    row.deleted_at = row.deleted_by = None
+    row.save()
+    record(f"{word}.restored", actor=actor, at=at, subject=row, facts={"name": str(row)})
+
+
+def contents() -> list[Deleted]:
+    """Everything in the bin, what was deleted last first."""
+    found = [Deleted(word, row, row.deleted_at + KEPT_FOR) for word, row in _rows() if row.deleted_at is not None]
+    return sorted(found, key=lambda one: one.gone_at, reverse=True)
+
+
+def empty_bin(at: datetime) -> int:
+    """The sweep: delete for good what has been in the bin for 30 days. Safe to run at any time; how many went."""
+    n_gone = 0
+    for kind in KINDS.values():
+        for row in kind.model.everywhere.filter(deleted_at__lte=at - KEPT_FOR):
+            n_gone += bool(import_string(kind.purge)(row, at))
+    return n_gone
+
+
+def note_purged(row: Row, *, at: datetime) -> None:
+    """In the transaction that deletes the row: nobody did it now, somebody did 30 days ago."""
+    facts = {"name": str(row), "deleted_by": row.deleted_by_id}
+    record(f"{kind_of(row)}.deleted", actor=None, at=at, subject=row, facts=facts)
+
+
+def _rows() -> Iterable[tuple[str, Row]]:
+    for word, kind in KINDS.items():
+        for row in kind.model.everywhere.filter(deleted_at__isnull=False).select_related("deleted_by"):
+            yield word, row
+
+
+def _hold(row: Row) -> None:
+    rows: models.QuerySet[Any] = type(row)._base_manager.select_for_update(of=("self",))
+    row.refresh_from_db(from_queryset=rows)
+
+
+def _find_free_name(row: QuestionBank | SamplingPlan | ReviewRound) -> None:
+    others = type(row).objects.all()
+    stem, number = row.name, 1
+    while others.filter(name=row.name).exists():
+        number += 1
+        row.name = f"{stem[:190]} ({number})"
+    if others.filter(slug=row.slug).exists():
+        row.slug = free_slug(row.name, among=type(row).everywhere.all(), otherwise=kind_of(row))

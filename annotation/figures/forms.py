@@ -1,0 +1,21 @@
+"""In which sizes and files a figure comes. Without matplotlib, which is slow to load."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+
+class Width(StrEnum):
+    """Columns of a journal: 85 mm and 178 mm."""
+
+    ONE = "one"
+    TWO = "two"
+
+
+class FigureForm(StrEnum):
+    SVG = "svg"
+    PDF = "pdf"
+    PNG = "png"
+
+
+FIGURE_TYPES = {FigureForm.SVG: "image/svg+xml", FigureForm.PDF: "application/pdf", FigureForm.PNG: "image/png"}

@@ -1,0 +1,62 @@
+"""Whether stated chances of being right are kept: reliability of each rater who stated one."""
+
+from __future__ import annotations
+
+from math import ceil
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from annotation.figures.forms import Width
+from annotation.figures.style import QUIET, RULE, mark_simulated, new_figure, titled
+from annotation.figures.words import short
+from readerstudy.figures.style import mark_of
+from readerstudy.results.stored import Json, calibrations
+from readerstudy.statistics.results import POST_HOC
+
+BESIDE = {Width.ONE: 2, Width.TWO: 4}
+TICKS = (0, 25, 50, 75, 100)
+
+
+def calibration_figure(result: Json, width: Width) -> Figure:
+    """A small picture for each reader and model, with the diagonal on which who is calibrated lies."""
+    raters = calibrations(result)
+    n_rows = ceil(len(raters) / BESIDE[width])
+    beside = ceil(len(raters) / n_rows)
+    figure = new_figure(width, 1.75 * n_rows + 0.6)
+    places = figure.subplots(n_rows, beside, sharex=True, sharey=True, squeeze=False).ravel()
+    for place, (axes, rater) in enumerate(zip(places, raters, strict=False)):
+        _draw(axes, rater)
+        late = ", post hoc" if POST_HOC in rater["brier_score"]["flags"] else ""
+        titled(axes, f"{short(rater['name'])} (n = {rater['n']}){late}", place, fontsize=7)
+    for axes in places[len(raters) :]:
+        axes.set_visible(False)
+    for axes in places[max(0, len(raters) - beside) : len(raters)]:
+        axes.set_xlabel("Stated, %")
+        axes.tick_params(labelbottom=True)
+    for axes in places[::beside]:
+        axes.set_ylabel("Correct, %")
+    mark_simulated(figure, simulated=result["simulated"])
+    return figure
+
+
+def _draw(axes: Axes, rater: Json) -> None:
+    mark = mark_of(rater["kind"])
+    bins = [one for one in rater["reliability_bins"] if one["right"]["value"] is not None]
+    most = max((one["right"]["n"] for one in bins), default=1)
+    axes.plot([0, 100], [0, 100], color=QUIET, linewidth=0.7, linestyle=(0, (2, 2)))
+    for one in bins:
+        stated, right = 100 * one["mean_stated"], one["right"]
+        low, high = right["ci95"]
+        axes.plot([stated, stated], [100 * low, 100 * high], color=mark["color"], linewidth=0.9)
+        size = 2.2 + 3.2 * (right["n"] / most) ** 0.5
+        axes.plot([stated], [100 * right["value"]], linestyle="none", markersize=size, clip_on=False, **mark)
+    axes.set_xlim(0, 100)
+    axes.set_ylim(0, 100)
+    axes.set_xticks(TICKS)
+    axes.set_yticks(TICKS)
+    axes.set_aspect("equal")
+    axes.grid(color=RULE, linewidth=0.3)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)

@@ -1,0 +1,161 @@
+"""The tables of the report for word processors and spreadsheets, with the same bytes for the same analysis. Pure."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from docx import Document
+from docx.enum.section import WD_ORIENT
+from docx.enum.text import WD_ALIGN_PARAGRAPH
+from docx.oxml import OxmlElement
+from docx.oxml.ns import qn
+from docx.shared import Cm, Pt
+from openpyxl import Workbook
+from openpyxl.cell import WriteOnlyCell
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
+from openpyxl.styles import Font
+from openpyxl.utils import get_column_letter
+
+from annotation.exports.tables import Cell
+from readerstudy.report.latex import TexTable, plain
+from readerstudy.report.sheets import Sheet
+from readerstudy.report.zipping import write_entry
+
+WRITTEN = datetime(2000, 1, 1, tzinfo=UTC)  # what both formats ask for and nobody needs: the same for every file
+CODEBOOK = "codebook"
+MODIFIED = re.compile(rb"(<dcterms:(created|modified)[^>]*>)[^<]*")
+WIDEST = 60  # signs of a column of a spreadsheet
+Grid = Sequence[Sequence[Cell]]
+
+
+# --- spreadsheet ----------------------------------------------------------------------------------
+def workbook_of(sheets: Sequence[Sheet], codebook: Grid) -> bytes:
+    """A sheet for each table, its head in bold and fixed; what the columns mean comes last."""
+    book = Workbook(write_only=True)
+    for sheet in sheets:
+        _write_sheet(book, sheet.name, [column.name for column in sheet.columns], sheet.rows)
+    _write_sheet(book, CODEBOOK, ["table", "column", "kind", "meaning", "values"], codebook)
+    stream = io.BytesIO()
+    book.save(stream)
+    return _settled(stream.getvalue())
+
+
+def _write_sheet(book: Workbook, name: str, heads: Sequence[str], rows: Grid) -> None:
+    page = book.create_sheet(name[:31])
+    page.freeze_panes = "A2"
+    for place, head in enumerate(heads):
+        longest = max([len(head), *(len(str(row[place])) for row in rows[:200] if row[place] is not None)])
+        page.column_dimensions[get_column_letter(place + 1)].width = min(longest + 2, WIDEST)
+    page.append([_cell(page, head, bold=True) for head in heads])
+    for row in rows:
+        page.append([_cell(page, one) for one in row])
+
+
+def _cell(page: Any, value: Cell, *, bold: bool = False) -> Any:
+    """Text is text: nothing in it is a formula."""
+    if not isinstance(value, str):
+        return WriteOnlyCell(page, value)
+    cell = WriteOnlyCell(page, ILLEGAL_CHARACTERS_RE.sub(" ", value))
+    cell.data_type = "s"
+    if bold:
+        cell.font = Font(bold=True)
+    return cell
+
+
+# --- document -------------------------------------------------------------------------------------
+def document_of(tables: Sequence[TexTable], title: str) -> bytes:
+    """The tables for print in landscape, each below its caption, with the three lines that journals draw."""
+    document = Document()
+    _lay_out(document)
+    document.add_heading(title, level=1)
+    for number, table in enumerate(tables, start=1):
+        caption = document.add_paragraph()
+        caption.paragraph_format.keep_with_next = True
+        caption.add_run(f"Table {number}. ").bold = True
+        caption.add_run(plain(table.caption))
+        _add_table(document, table)
+        document.add_paragraph()
+    document.core_properties.created = document.core_properties.modified = WRITTEN
+    document.core_properties.author, document.core_properties.title = "", title
+    stream = io.BytesIO()
+    document.save(stream)
+    return _settled(stream.getvalue())
+
+
+def _lay_out(document: Any) -> None:
+    section = document.sections[0]
+    section.orientation = WD_ORIENT.LANDSCAPE
+    section.page_width, section.page_height = Cm(29.7), Cm(21)
+    for side in ("left", "right", "top", "bottom"):
+        setattr(section, f"{side}_margin", Cm(1.5))
+    normal = document.styles["Normal"]
+    normal.font.name, normal.font.size = "Arial", Pt(8)
+    normal.paragraph_format.space_after = Pt(2)
+    heading = document.styles["Heading 1"]
+    heading.font.name, heading.font.size = "Arial", Pt(12)
+
+
+def _add_table(document: Any, table: TexTable) -> None:
+    lines = [
+        (row, is_head) for head, rows in table.parts for row, is_head in [(head, True), *((r, False) for r in rows)]
+    ]
+    made = document.add_table(rows=len(lines), cols=len(table.columns))
+    for place, (row, (cells, is_head)) in enumerate(zip(made.rows, lines, strict=True)):
+        for cell, text, side in zip(row.cells, cells, table.columns, strict=True):
+            _write(cell, plain(text), is_head=is_head, to_right=side == "r")
+        if is_head:
+            _draw_lines(row, "top", "bottom")
+        elif place == len(lines) - 1:
+            _draw_lines(row, "bottom")
+    for width in made._tbl.iter(qn("w:tcW")):  # as wide as their words
+        width.set(qn("w:type"), "auto")
+        width.set(qn("w:w"), "0")
+    made.rows[0]._tr.get_or_add_trPr().append(OxmlElement("w:tblHeader"))  # again on every page
+
+
+def _write(cell: Any, text: str, *, is_head: bool, to_right: bool) -> None:
+    paragraph = cell.paragraphs[0]
+    paragraph.paragraph_format.space_after = Pt(0)
+    if to_right:
+        paragraph.alignment = WD_ALIGN_PARAGRAPH.RIGHT
+    paragraph.add_run(text).bold = is_head
+
+
+def _draw_lines(row: Any, *sides: str) -> None:
+    for cell in row.cells:
+        borders = OxmlElement("w:tcBorders")
+        for side in sides:
+            line = OxmlElement(f"w:{side}")
+            for name, value in (("val", "single"), ("sz", "6"), ("color", "000000")):
+                line.set(qn(f"w:{name}"), value)
+            borders.append(line)
+        cell._tc.get_or_add_tcPr().append(borders)
+
+
+# --- bytes ----------------------------------------------------------------------------------------
+def _settled(file: bytes) -> bytes:
+    """The same ZIP without the time of writing, inside and outside of its parts."""
+    stream = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(file)) as written, zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as to:
+        for name in written.namelist():
+            part = written.read(name)
+            write_entry(to, name, _without_time(part) if name == "docProps/core.xml" else part)
+    return stream.getvalue()
+
+
+def _without_time(part: bytes) -> bytes:
+    return MODIFIED.sub(rb"\g<1>" + f"{WRITTEN:%Y-%m-%dT%H:%M:%SZ}".encode(), part)
+
+
+def codebook_rows(sheets: Iterable[Sheet]) -> list[list[Cell]]:
+    """What the columns of the tables mean."""
+    return [
+        [sheet.name, column.name, column.kind.label, column.meaning, column.values]
+        for sheet in sheets
+        for column in sheet.columns
+    ]

@@ -1,0 +1,121 @@
+"""The processes of one site: started, watched, started again when they end, and never left behind."""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import multiprocessing
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+PR_SET_PDEATHSIG = 1  # of Linux; elsewhere a child that outlives its parent is ended by whoever starts the next one
+SECONDS_OF_A_SHORT_LIFE = 3
+FIRST_PAUSE = 0.5
+LONGEST_PAUSE = 15.0
+SHORT_LIVES_IN_A_ROW = 8  # about a minute, in which a database may come back
+SECONDS_TO_STOP = 15
+
+
+class ServerDidNotStart(Exception):
+    pass
+
+
+def pause_before_start(n_short_lives: int) -> float:
+    """Seconds until a child is started again that ended soon after its start so many times in a row."""
+    return min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (n_short_lives - 1)) if n_short_lives else 0.0
+
+
+@dataclass
+class Life:
+    """One child from its start; ``n_short`` counts the short lives in a row up to now."""
+
+    process: subprocess.Popen[bytes]
+    started: float
+    n_short: int = 0
+    start_again_at: float | None = None  # None while it runs
+
+
+class Children:
+    """Each is the leader of a process group, which ends with it."""
+
+    def __init__(
+        self,
+        commands: Mapping[str, list[str]],
+        environment: Mapping[str, str],
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.commands, self.environment, self.clock = dict(commands), dict(environment), clock
+        self.lives: dict[str, Life] = {}
+
+    def start(self, name: str, *, n_short: int = 0) -> None:
+        process = subprocess.Popen(  # noqa: S603
+            self.commands[name],
+            env=self.environment,
+            start_new_session=True,
+            preexec_fn=partial(end_with_parent, os.getpid()),
+        )
+        self.lives[name] = Life(process, self.clock(), n_short)
+
+    def revive(self) -> None:
+        """Start again what has ended and whose pause is over.
+
+        Raises ServerDidNotStart when a child has ended SHORT_LIVES_IN_A_ROW times soon after its start.
+        """
+        for name, life in list(self.lives.items()):
+            if life.start_again_at is None and life.process.poll() is not None:
+                self._bury(name, life)
+            if life.start_again_at is not None and self.clock() >= life.start_again_at:
+                self.start(name, n_short=life.n_short)
+
+    def _bury(self, name: str, life: Life) -> None:
+        _kill_group(life.process)  # what it left behind would keep its port
+        is_short = self.clock() - life.started < SECONDS_OF_A_SHORT_LIFE
+        life.n_short = life.n_short + 1 if is_short else 0
+        if life.n_short >= SHORT_LIVES_IN_A_ROW:
+            raise ServerDidNotStart(
+                f"the {name} ended {life.n_short} times in a row as soon as it was started, "
+                f"at last with status {life.process.returncode}; see the lines above"
+            )
+        life.start_again_at = self.clock() + pause_before_start(life.n_short)
+
+    def stop(self) -> None:
+        """Ask each to end, and end what does not, with everything that it started."""
+        processes = [life.process for life in self.lives.values()]
+        for process in processes:
+            if process.poll() is None:
+                process.terminate()
+        deadline = time.monotonic() + SECONDS_TO_STOP
+        for process in processes:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(timeout=max(0.1, deadline - time.monotonic()))
+            _kill_group(process)
+            process.wait()
+
+
+def _kill_group(leader: subprocess.Popen[bytes]) -> None:
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(leader.pid, signal.SIGKILL)
+
+
+def end_with_parent(parent: int) -> None:
+    """Have this process end when its parent ends, also when that has just happened.
+
+    It ends at once, so that its port is free for the next start: what anybody was told is stored, and jobs come back.
+    """
+    with contextlib.suppress(AttributeError):  # only Linux knows it
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+
+def end_with_server() -> None:
+    """For a process in which the web server runs the program: it shares the port with the one that started it."""
+    server = multiprocessing.parent_process()
+    if server is not None and server.pid is not None:
+        end_with_parent(server.pid)

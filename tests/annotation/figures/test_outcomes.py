@@ -1,0 +1,34 @@
+"""The outcomes of a round as a figure: a row for each issue, with Wilson's limits and k of n."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from annotation.figures.forms import Width
+from annotation.figures.outcomes import Issue, outcomes_figure
+from annotation.figures.rendering import in_style
+from annotation.statistics.intervals import share
+
+ISSUES = [Issue("Incorrect key", share(12, 60)), Issue("Unclear wording", share(0, 60)), Issue("Rare", share(1, 4))]
+
+
+@pytest.mark.parametrize("width", list(Width), ids=str)
+def test_each_issue_is_drawn_with_its_limits_and_counts(width: Width) -> None:
+    with in_style():
+        figure = outcomes_figure(ISSUES, width, simulated=True)
+        figure.draw_without_rendering()
+    [axes] = figure.axes
+    marks = [float(np.asarray(one.get_xdata())[0]) for one in axes.lines if one.get_marker() == "o"]
+    assert marks == pytest.approx([20.0, 0.0, 25.0])
+    texts = [one.get_text() for one in axes.texts]
+    assert {"12 of 60", "0 of 60", "1 of 4 †"} <= set(texts)
+    assert ("20.0 (11.8, 31.8)" in texts) == (width == Width.TWO)
+    assert max(one.get_window_extent().x1 for one in axes.texts) <= figure.bbox.x1 + 1
+    assert figure.get_supxlabel() == "Simulated data"
+
+
+def test_a_round_without_reviews_has_rows_without_numbers() -> None:
+    figure = outcomes_figure([Issue("Incorrect key", share(0, 0))], Width.ONE, simulated=False)
+    assert "n/a" in [one.get_text() for one in figure.axes[0].texts]
+    assert figure.get_supxlabel() == ""

@@ -1,0 +1,91 @@
+"""No part of a link with which somebody could come in stands in the log: planted, and searched for."""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+from django.test import Client
+from django.urls import URLPattern, URLResolver, get_resolver
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from annotation.enums import Role
+from annotation.models import User
+from annotation.people.inviting import invite
+from rexvqa_site import settings as shipped
+from rexvqa_site.logs import SECRET_ADDRESSES
+
+PLANTED = "planted-Token_0123456789"
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What the handler of the site writes of everything that any logger says."""
+    (console,) = (one for one in logging.getLogger().handlers if one.name == "console")
+    assert isinstance(console, logging.StreamHandler)
+    written, before = io.StringIO(), console.setStream(io.StringIO())
+    console.setStream(written)
+    with mock.patch.object(logging.getLogger(), "level", logging.DEBUG):
+        yield written
+    console.setStream(before)
+
+
+def test_nothing_else_writes_a_log() -> None:
+    assert logging.getLogger("django").handlers == []
+
+
+def test_a_mistyped_password_does_not_tell_the_invitation(client: Client, ada: User, log: io.StringIO) -> None:
+    token = invite(Role.REVIEWER, email="", name="", actor=ada, at=timezone.now()).token
+    sent = {"email": "new@example.org", "name": "New", "password": "one staple 77", "password_again": "two"}
+    assert client.post(f"/invitation/{token}/", sent).status_code == 422
+    assert "/invitation/..." in log.getvalue()
+    assert token not in log.getvalue()
+
+
+@pytest.mark.parametrize("address", [f"{start}{PLANTED}/" for start in SECRET_ADDRESSES])
+@pytest.mark.parametrize("rest", ["", "more/", "figures/x/1.svg"])
+def test_an_address_that_is_refused_is_told_without_its_secret(
+    client: Client, db: None, log: io.StringIO, address: str, rest: str
+) -> None:
+    client.get(address + rest, headers={"referer": f"http://testserver{address}"})
+    client.post(address + rest)
+    assert PLANTED not in log.getvalue()
+
+
+def test_a_traceback_is_told_without_its_secret(client: Client, db: None, log: io.StringIO) -> None:
+    client.raise_request_exception = False
+    failing = mock.patch("annotation.people.inviting.find_invitation", side_effect=KeyError(f"/invitation/{PLANTED}/"))
+    with failing:
+        assert client.get(f"/invitation/{PLANTED}/").status_code == 500
+    assert "KeyError" in log.getvalue()
+    assert PLANTED not in log.getvalue()
+
+
+def test_a_letter_that_cannot_be_sent_is_not_printed(
+    client: Client, rita: User, settings: Settings, log: io.StringIO, capfd: pytest.CaptureFixture[str]
+) -> None:
+    assert not shipped.EMAIL_HOST
+    settings.EMAIL_BACKEND = shipped.EMAIL_BACKEND
+    with mock.patch("django.contrib.auth.tokens.default_token_generator.make_token", return_value=PLANTED):
+        sent = client.post("/password/forgotten/", {"email": rita.email}, follow=True)
+    assert "No e-mail was sent" in sent.content.decode()
+    told = capfd.readouterr()
+    assert PLANTED not in log.getvalue() + told.out + told.err
+
+
+def test_every_link_with_a_secret_is_known() -> None:
+    def routes(patterns: list[URLPattern | URLResolver], before: str = "/") -> Iterator[str]:
+        for one in patterns:
+            inner = getattr(one, "url_patterns", None)
+            if inner is None:
+                yield before + str(one.pattern)
+            else:
+                yield from routes(inner, before + str(one.pattern))
+
+    secret = [route for route in routes(get_resolver().url_patterns) if "token>" in route]
+    assert secret
+    assert [route for route in secret if not route.startswith(SECRET_ADDRESSES)] == []

@@ -1,0 +1,67 @@
+"""An installation without Parquet and without the search for text: imports of both are blocked."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from annotation.enums import ImageState
+from annotation.exports.tables import Column, Format, FormatOff, Kind, formats_here, write_table
+from annotation.extras import extras_off
+from annotation.ingest.searching import check_text
+from annotation.models import AuditEvent, Image
+from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
+from tests.conftest import NOON
+
+ROOT = Path(__file__).resolve().parents[2]
+LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless"}
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("pyarrow", "cv2", "rapidocr", "onnxruntime"):
+        monkeypatch.setitem(sys.modules, name, None)
+
+
+def test_with_everything_nothing_is_off() -> None:
+    assert extras_off() == {}
+    assert formats_here() == tuple(Format)
+
+
+def test_parquet_is_neither_offered_nor_written(small: None) -> None:
+    assert formats_here() == (Format.CSV, Format.JSONL)
+    with pytest.raises(FormatOff, match="pyarrow is not installed"):
+        write_table(io.BytesIO(), [Column("a", Kind.TEXT, "")], [["x"]], Format.PARQUET)
+    assert write_table(io.BytesIO(), [Column("a", Kind.TEXT, "")], [["x"]], Format.CSV) == 1
+
+
+@pytest.mark.django_db
+def test_health_says_what_is_off_and_is_no_worse_for_it(client: Client, small: None) -> None:
+    told = client.get("/healthz").json()
+    assert told["parquet"].startswith("off")
+    assert "quarantine" in told["text_search"]
+
+
+def test_an_image_that_was_not_searched_waits_for_a_person(make_image: MakeImage, small: None) -> None:  # noqa: F811
+    image = make_image(ImageState.CHECKING)
+    assert check_text(image, at=NOON) == ImageState.QUARANTINED
+    image.refresh_from_db()
+    assert image.state_reason == "Not searched for text: the search is not installed here."
+    assert AuditEvent.objects.latest("id").facts["rule"] == "none"
+    seen = make_image(ImageState.AVAILABLE)
+    assert check_text(seen, at=NOON) == ImageState.AVAILABLE
+    assert Image.objects.filter(state=ImageState.QUARANTINED).count() == 1
+
+
+def test_the_small_list_is_the_whole_one_without_them() -> None:
+    whole, small = (
+        {line for line in (ROOT / name).read_text().splitlines() if "==" in line}
+        for name in ("requirements.txt", "requirements-small.txt")
+    )
+    assert small < whole
+    assert {line.partition("==")[0] for line in whole - small} >= LEFT_OUT
+    assert not LEFT_OUT & {line.partition("==")[0] for line in small}

@@ -1,0 +1,52 @@
+"""Logging out while the device holds answers that the server does not have."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from playwright.sync_api import expect
+
+from annotation.models import User
+from tests.browser.readerstudy.conftest import MakeStudy
+from tests.browser.readerstudy.reading import Device, answers_of, lose
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+DATABASES = "async () => (await indexedDB.databases()).length"
+
+
+def log_in(device: Device, person: User) -> None:
+    client = Client()
+    client.force_login(person)
+    address = device.page.url.partition("/login/")[0]
+    device.page.context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": address}])
+
+
+def test_an_answer_that_was_not_sent_survives_logging_out(device: Device, reads: MakeStudy, rita: User) -> None:
+    enrolment = reads()
+    device.page.route("**/commit/", lose)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.has_kept(enrolment, "commit")
+    device.page.goto("/")
+    device.page.get_by_role("button", name="Log out", exact=True).click()
+    dialog = device.page.get_by_role("dialog")
+    expect(dialog).to_contain_text("does not have yet: 1")
+    if folder := os.environ.get("REXVQA_SCREENSHOTS"):
+        device.page.screenshot(path=Path(folder) / "log-out-dialog.png")
+    assert (dialog.get_by_role("link", name="Send them").get_attribute("href")) == f"/read/{enrolment.study.slug}/room/"
+    dialog.get_by_role("button", name="Log out and keep them").click()
+    expect(device.page).to_have_url("/login/")
+    device.has_kept(enrolment, "commit")
+    device.page.unroute("**/commit/")
+    log_in(device, rita)
+    device.enter(enrolment)
+    device.says("saved")
+    assert answers_of(enrolment) == ["B"]
+    device.page.goto("/")
+    device.page.get_by_role("button", name="Log out", exact=True).click()
+    expect(device.page).to_have_url("/login/")
+    assert device.page.evaluate(DATABASES) == 0

@@ -1,0 +1,72 @@
+"""No key changes an answer by accident."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from annotation.models import ReviewRound, User
+from tests.annotation.review.cases import assignments_of
+from tests.browser.review.test_journey import answer, checked, commit, press, start
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+ARROWS = ("ArrowRight", "ArrowDown", "ArrowLeft", "ArrowUp")
+HAS_FOCUS = """() => {
+    const { activeElement } = document;
+    return activeElement.closest(".viewer-view")?.getAttribute("aria-label") ?? activeElement.id;
+}"""
+
+
+def test_arrows_are_for_the_images_and_nothing_is_graded_unseen(page: Page, review_round: ReviewRound) -> None:
+    start(page, review_round)
+    page.locator("[name=best][value=B]").focus()
+    press(page, "b")
+    assert page.evaluate(HAS_FOCUS) == ""
+    press(page, "ArrowRight")
+    assert page.evaluate(HAS_FOCUS) == "Image 2: lateral"
+    for arrow in ARROWS:
+        page.locator("[name=best][value=B]").focus()
+        press(page, arrow)
+        assert checked(page) == {"best": ["B"]}
+    press(page, "e")
+    commit(page)
+    expect(page.locator("[data-field=clinical_quality][data-marked]")).to_be_visible()
+    assert page.evaluate(HAS_FOCUS) == "stem"
+    press(page, *ARROWS, "f")
+    expect(page.locator(".viewer-wide")).to_be_attached()
+    press(page, "1", "x", "1", "-")
+    assert checked(page) == {}
+    expect(page.locator("#case-message")).to_contain_text("not on screen")
+    press(page, "a", "f", "4")
+    assert checked(page) == {"verdict": ["accept"], "clinical_quality": ["4"]}
+
+
+def test_a_change_says_that_it_is_not_submitted_and_keys_stop_the_clock(
+    page: Page, review_round: ReviewRound, rita: User
+) -> None:
+    start(page, review_round)
+    first = page.url
+    answer(page, "2", "e")
+    press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
+    expect(page.locator(".case-place")).to_have_text("2 / 3")
+    press(page, "k")
+    page.keyboard.type("image missing")
+    press(page, "Enter")
+    expect(page.locator(".case-place")).to_have_text("3 / 3")
+    press(page, "k")
+    expect(page.locator("#skip-reason")).to_have_value("")
+    press(page, "Escape", "?")
+    expect(page.locator("#keys-dialog")).to_be_visible()
+    expect(page.locator(".viewer-stage")).to_be_hidden()
+    told = page.evaluate("() => JSON.parse(sessionStorage.getItem('case-clock')).at(-1).events.at(-1).kind")
+    assert told == "hidden"
+    press(page, "Escape")
+    expect(page.locator(".viewer-stage")).to_be_visible()
+    page.goto(first)
+    press(page, "v")
+    expect(page.locator("#case-saving")).to_have_text("changed, not submitted")
+    page.goto(f"/review/rounds/{review_round.slug}/")
+    expect(page.locator("tbody tr").first).to_contain_text("changed, not submitted")
+    page.goto(first)
+    expect(page.locator("#case-saving")).to_have_text("changed, not submitted")
+    assert assignments_of(rita, review_round)[0].reviews.count() == 1

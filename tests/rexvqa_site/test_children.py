@@ -1,0 +1,150 @@
+"""The processes of a site: started again with growing pauses, and none is left behind."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rexvqa_site.children import (
+    LONGEST_PAUSE,
+    SECONDS_OF_A_SHORT_LIFE,
+    SHORT_LIVES_IN_A_ROW,
+    Children,
+    ServerDidNotStart,
+    pause_before_start,
+)
+from tests.processes import ROOT, is_running
+
+SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
+# A child that has a child of its own, says both numbers, and waits.
+PARENT = [
+    sys.executable,
+    "-c",
+    "import subprocess, sys, time\n"
+    f"inner = subprocess.Popen({SLEEP!r})\n"
+    "open(sys.argv[1], 'w').write(str(inner.pid))\n"
+    "time.sleep(600)",
+]
+# A site whose own process is killed: it starts one child, says its number, and waits.
+SITE = (
+    "import os, sys, time\nfrom rexvqa_site.children import Children\n"
+    f"children = Children({{'web server': {SLEEP!r}}}, os.environ)\nchildren.start('web server')\n"
+    "print(children.lives['web server'].process.pid, flush=True)\ntime.sleep(600)"
+)
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def children(clock: Clock) -> Iterator[Children]:
+    children = Children({"web server": SLEEP}, os.environ, clock=clock)
+    children.start("web server")
+    yield children
+    children.stop()
+
+
+def kill(children: Children) -> int:
+    """The number of the process that was killed."""
+    process = children.lives["web server"].process
+    process.kill()
+    process.wait()
+    return process.pid
+
+
+def wait_for_end(pid: int) -> None:
+    """Without a look at the clock: the kernel says when a process that is not ours has ended."""
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    try:
+        assert select.select([handle], [], [], 60)[0], f"{pid} still runs"
+    finally:
+        os.close(handle)
+
+
+def test_pauses_grow_and_end() -> None:
+    pauses = [pause_before_start(n) for n in range(SHORT_LIVES_IN_A_ROW)]
+    assert pauses[:4] == [0, 0.5, 1, 2]
+    assert pauses == sorted(pauses)
+    assert pauses[-1] == LONGEST_PAUSE
+
+
+def test_a_child_that_lived_is_started_again_at_once(children: Children, clock: Clock) -> None:
+    clock.now = SECONDS_OF_A_SHORT_LIFE
+    killed = kill(children)
+    children.revive()
+    assert children.lives["web server"].process.pid != killed
+
+
+def test_a_child_killed_right_after_its_start_does_not_end_the_site(children: Children, clock: Clock) -> None:
+    killed = kill(children)
+    children.revive()
+    assert children.lives["web server"].process.pid == killed
+    clock.now += pause_before_start(1)
+    children.revive()
+    assert children.lives["web server"].process.pid != killed
+
+
+def test_many_short_lives_in_a_row_end_the_site(children: Children, clock: Clock) -> None:
+    for n in range(1, SHORT_LIVES_IN_A_ROW):
+        kill(children)
+        children.revive()
+        clock.now += pause_before_start(n)
+        children.revive()
+    kill(children)
+    with pytest.raises(ServerDidNotStart, match=f"ended {SHORT_LIVES_IN_A_ROW} times in a row"):
+        children.revive()
+
+
+def test_a_life_of_some_length_makes_the_short_ones_forgotten(children: Children, clock: Clock) -> None:
+    for _ in range(2 * SHORT_LIVES_IN_A_ROW):
+        for life in (0, SECONDS_OF_A_SHORT_LIFE):
+            clock.now += life
+            kill(children)
+            children.revive()
+            clock.now += LONGEST_PAUSE
+            children.revive()
+
+
+def test_what_a_killed_child_had_started_ends_before_it_is_started_again(tmp_path: Path, clock: Clock) -> None:
+    told = tmp_path / "inner"
+    os.mkfifo(told)
+    children = Children({"web server": [*PARENT, str(told)]}, os.environ, clock=clock)
+    children.start("web server")
+    try:
+        inner = int(told.read_text())
+        kill(children)
+        assert is_running(inner)
+        children.revive()
+        wait_for_end(inner)
+    finally:
+        children.stop()
+
+
+def test_no_child_outlives_a_site_that_is_killed() -> None:
+    site = subprocess.Popen([sys.executable, "-c", SITE], stdout=subprocess.PIPE, cwd=ROOT)
+    assert site.stdout is not None
+    child = int(site.stdout.readline())
+    assert is_running(child)
+    os.kill(site.pid, signal.SIGKILL)
+    site.communicate()
+    wait_for_end(child)
