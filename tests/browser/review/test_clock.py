@@ -20,6 +20,15 @@ def is_shown(page: Page) -> None:
     page.wait_for_function("() => performance.getEntriesByName('case shown').length")
 
 
+def has_told(page: Page, kind: str) -> None:
+    """Wait for an event of the case; also with a clock that the test moves, which has no marks of performance."""
+    page.wait_for_function(
+        "(kind) => (JSON.parse(sessionStorage.getItem('case-clock')) ?? [])"
+        ".some(({ events }) => events.some((event) => event.kind === kind))",
+        arg=kind,
+    )
+
+
 def told(request: Request) -> list[dict[str, Any]]:
     """The events of a request, in the order of their numbers."""
     sent = parse_qs(request.post_data or "", keep_blank_values=True)
@@ -119,6 +128,7 @@ def test_another_case_of_the_page_has_its_own_events(page: Page, review_round: R
 def test_a_pause_hides_the_case_and_counts_for_nothing(page: Page, review_round: ReviewRound) -> None:
     page.clock.install()
     start(page, review_round)
+    has_told(page, "painted")
     page.clock.run_for(1_000)
     press(page, "2", "Shift+P")
     expect(page.locator("#pause-dialog")).to_be_visible()
