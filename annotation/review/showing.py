@@ -131,17 +131,16 @@ class ShownCase:
 
 def own_assignment(user: User, public_id: str) -> Assignment:
     """The assignment by its name in addresses, if it is this person's. Raises Assignment.DoesNotExist."""
-    return _shown(_OWN, user, public_id)
+    found = named_assignment(user, public_id, rows=_OWN)
+    if found.state in GONE:
+        raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
+    return found
 
 
-def named_assignment(user: User, public_id: str) -> Assignment:
-    """The same without what the page shows: for an act, which takes hold of the stored row itself."""
-    return _shown(_NAMED, user, public_id)
-
-
-def _shown(rows: KeptQuery[Assignment], user: User, public_id: str) -> Assignment:
+def named_assignment(user: User, public_id: str, *, rows: KeptQuery[Assignment] = _NAMED) -> Assignment:
+    """The same for an act, which takes hold of the stored row itself: what was taken away is refused there, by name."""
     found = rows.first(user.pk, public_id)
-    if found is None or found.state in GONE or found.round.state == RoundState.DRAFT:
+    if found is None or found.round.state == RoundState.DRAFT:
         raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
     return found
 

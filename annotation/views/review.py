@@ -129,7 +129,7 @@ def own_assignment_or_404(request: AuthenticatedRequest, public_id: str) -> Assi
 
 
 def named_or_404(request: AuthenticatedRequest, public_id: str) -> Assignment:
-    """The same rule for an act, which loads the rest itself."""
+    """The same rule for an act, which loads the rest itself and refuses what was taken away with a sentence."""
     try:
         return named_assignment(request.user, public_id)
     except Assignment.DoesNotExist as error:

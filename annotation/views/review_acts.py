@@ -12,6 +12,7 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -20,7 +21,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from annotation.enums import ReturnReason
+from annotation.enums import AssignmentState, ReturnReason, RoundState
 from annotation.models import Assignment
 from annotation.review.answering import (
     BlindAnswerIsFinal,
@@ -47,7 +48,7 @@ from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, h
 from annotation.review.transitions import TransitionRefused
 from annotation.review.turning import Turn, return_and_turn, skip_and_turn, submit_and_turn
 from annotation.review.witnessing import NoImages, TooManyEvents, record_events
-from annotation.review.worklist import categories_of
+from annotation.review.worklist import categories_of, counts_by_state
 from annotation.timing.parsing import Trace, TraceRefused, parse_events, readable_trace
 from annotation.timing.witnessed import NoSuchImage, NotSeen
 from annotation.views.review import case_page, named_or_404, own_assignment_or_404
@@ -63,9 +64,9 @@ def answers_refusals(view: Act) -> Act:
         try:
             return view(request, public_id)
         except RoundNotOpen:
-            return conflict(request, public_id, _("The round is closed. What you had submitted stays as it is."))
+            return ended(request, public_id, _("The round is closed. What you had submitted stays as it is."))
         except NotTheReviewer:
-            return conflict(request, public_id, _("This question was given to another reviewer in the meantime."))
+            return ended(request, public_id, _("This question was taken off your list in the meantime."))
         except BlindAnswerIsFinal:
             return conflict(request, public_id, _("Your blind answer is stored already; it is final."))
         except (BlindAnswerMissing, KeyNotShownYet):
@@ -303,6 +304,24 @@ def refused(request: AuthenticatedRequest, public_id: str, problems: list[Proble
         return JsonResponse({"problems": found}, status=422)
     known = {n: v for n, v in form_values(request).items() if n in STEP_ONE_FIELDS | STEP_TWO_FIELDS}
     return case_page(request, own_assignment_or_404(request, public_id), problems=problems, sent=known, status=422)
+
+
+def ended(request: AuthenticatedRequest, public_id: str, sentence: str) -> HttpResponse:
+    """409; a page that was left open also gets what it then shows in place of the question."""
+    if not is_fragment(request):
+        return conflict(request, public_id, sentence)
+    assignment = named_or_404(request, public_id)
+    counts = counts_by_state(request.user, assignment.round)
+    n_submitted = counts.get(AssignmentState.SUBMITTED, 0)
+    context = {
+        "assignment": assignment,
+        "round": assignment.round,
+        "is_closed": assignment.round.state == RoundState.CLOSED,
+        "n_submitted": n_submitted,
+        "n_left": sum(counts.values()) - n_submitted,
+    }
+    panel = render_to_string("annotation/review/_ended.html", context, request)
+    return JsonResponse({"message": sentence, "ended": panel}, status=409)
 
 
 def conflict(request: HttpRequest, public_id: str, sentence: str, *, status: int = 409) -> HttpResponse:

@@ -21,7 +21,7 @@ class CasePage {
     this.words = byId("case-words").dataset;
     const hidden = this.data.hiddenTools.split(" ").filter(Boolean);
     listKeys(byId("keys-dialog"), hidden);
-    this.clock = new Clock();
+    this.clock = new Clock({ refused: (answer) => this.onEventsRefused(answer) });
     this.screen = new Screen(jsonOf("case-views"), this.words, {
       name: this.data.assignment,
       hidden,
@@ -36,7 +36,7 @@ class CasePage {
       this.screen.blank(on);
     });
     this.smallest = new SmallestWindow(byId("case-small"), (on) => this.hiding.set("small", on));
-    this.drafts = new Drafts((state) => this.say(state), this.clock);
+    this.drafts = new Drafts((state) => this.say(state), this.clock, (answer) => this.endBy(answer));
     guardRadios();
     document.addEventListener("keydown", (event) => this.onKey(event), { capture: true });
     document.addEventListener("input", (event) => this.onInput(event));
@@ -167,7 +167,7 @@ class CasePage {
   }
 
   onInput(event) {
-    if (!this.form.contains(event.target)) return;
+    if (!this.form?.contains(event.target)) return;
     clearProblems(this.form);
     this.message("");
     this.step.onInput(event.target);
@@ -283,6 +283,7 @@ class CasePage {
     }
     const said = jsonIn(answer);
     this.screen.hold(false);
+    if (this.endBy(answer)) return false;
     clearProblems(root);
     const problems = (said.problems ?? []).filter(({ field, message }) => showProblem(root, field, message));
     if (problems.length) {
@@ -291,6 +292,32 @@ class CasePage {
       if (root === this.form) this.drafts.changed();
     } else this.message(said.message ?? (answer.status === 404 ? this.words.gone : this.words.refused));
     return false;
+  }
+
+  /** Events are sent by themselves: what refuses a step that is on its way says more. */
+  async onEventsRefused(answer) {
+    const said = await answer.text().catch(() => "");
+    if (!this.busy) this.endBy(Object.assign(answer, { said }));
+  }
+
+  /** Whether the answer says that this case is over for the person: then the panel says why, and nothing is asked. */
+  endBy(answer) {
+    const { ended } = jsonIn(answer);
+    if (!ended) return false;
+    if (this.data.roundOpen !== "yes") return true;
+    this.data.roundOpen = "no"; // no key and no click enters anything from now on
+    this.clock.end();
+    this.drafts.forget();
+    for (const dialog of document.querySelectorAll("dialog[open]")) dialog.close();
+    this.cover(false);
+    this.say("");
+    this.message("");
+    for (const tool of document.querySelectorAll('#case-head [data-act], #case-head [data-open]:not([data-open="keys-dialog"])')) tool.remove();
+    const panel = new DOMParser().parseFromString(ended, "text/html");
+    byId("case-panel").replaceChildren(document.adoptNode(panel.getElementById("case-ended")));
+    if (isFolded()) byId("content").classList.remove("case-folded"); // for now: the browser keeps what it remembers
+    byId("case-ended").focus();
+    return true;
   }
 
   /** Show the case of an address; a step that is on its way is waited for, so that two cases never cross. */
@@ -391,14 +418,14 @@ class CasePage {
       const parts = new DOMParser().parseFromString(answer.said, "text/html");
       for (const id of ["case-note", "case-data"]) byId(id).replaceWith(document.adoptNode(parts.getElementById(id)));
       this.screen.arrive(jsonOf("case-views"), true, this.data.assignment);
-    } else this.message(jsonIn(answer).message ?? this.words.refused);
+    } else if (!this.endBy(answer)) this.message(jsonIn(answer).message ?? this.words.refused);
     dialog.close("sent");
   }
 
   /** Taken back: the flag is off and the images are there again. */
   onIdentifiesClosed(dialog) {
     this.cover(false);
-    if (dialog.returnValue !== "sent") press(this.form.querySelector('[value="identifies"]'), false);
+    if (dialog.returnValue !== "sent") press(this.form?.querySelector('[value="identifies"]'), false);
   }
 }
 

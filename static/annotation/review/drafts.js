@@ -7,8 +7,9 @@ const QUIET_MS = 400;
 const MOST_MS = 800; // after the first change, though the typing goes on
 
 export class Drafts {
-  constructor(tell, clock) {
+  constructor(tell, clock, onRefused) {
     this.tell = tell; // (state) -> shown beside the progress
+    this.onRefused = onRefused; // (answer) -> whether that was the end of the case
     this.clock = clock; // its events go along
     addEventListener("pagehide", () => this.flush());
   }
@@ -90,7 +91,7 @@ export class Drafts {
     if (answer.ok) {
       this.keep(true);
       this.tell("saved");
-    } else this.tell(answer.status === 409 ? "late" : answer.status === 404 ? "gone" : "refused");
+    } else if (!this.onRefused(answer)) this.tell(answer.status === 409 ? "late" : answer.status === 404 ? "gone" : "refused");
   }
 
   /** The page goes away: hand over what is not saved yet. */

@@ -41,10 +41,12 @@ export function randomName() {
 export class Clock {
   /**
    * `post(url, body, options)` in place of the plain request; a status that passes, such as 503, says "not now".
-   * `place`: the name under which events are kept. `storage`: for tests, in place of sessionStorage.
+   * `place`: the name under which events are kept. `storage`: for tests, in place of sessionStorage. `refused(answer)`:
+   * the server takes nothing more of the case that is on the page.
    */
-  constructor({ post = request, place = PLACE, storage } = {}) {
+  constructor({ post = request, place = PLACE, storage, refused } = {}) {
     this.place = place;
+    this.refused = refused;
     this.page = randomName();
     this.sequence = 0;
     this.post = post;
@@ -218,6 +220,13 @@ export class Clock {
     this.current = null;
   }
 
+  /** The server takes nothing more of the case on the page. */
+  end() {
+    if (this.current) this.cases.delete(this.current.assignment);
+    this.current = null;
+    this.keep();
+  }
+
   isNewChange(details) {
     const { current } = this;
     const change = JSON.stringify(details ?? {});
@@ -270,6 +279,7 @@ export class Clock {
     if (!answer || isPassing(answer.status)) return;
     if (answer.status === 422 && batch === this.current) return; // unreadable: the step will keep what can be read of it
     this.forget(batch, events); // stored, or refused for good: the round is closed, the case is somebody else's
+    if (!answer.ok && batch.assignment === this.current?.assignment) this.refused?.(answer);
   }
 
   forget(batch, events) {

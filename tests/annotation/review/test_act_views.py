@@ -189,6 +189,40 @@ def test_a_closed_round_takes_nothing(browser_of_rita: Client, answered: Assignm
     assert not Review.objects.exists()
 
 
+@pytest.mark.parametrize("act", ["review-events", "review-draft", "review-submit"])
+def test_a_page_left_open_is_told_what_became_of_the_round(
+    browser_of_rita: Client, answered: Assignment, noon: datetime, act: str
+) -> None:
+    answered.round.state, answered.round.closed_at = RoundState.CLOSED, noon
+    answered.round.save()
+    clock = {"page": "b3b4b2f0-6b1e-4d55-9f2a-0d9f3f1f0a01", "events": "[]"}
+    response = browser_of_rita.post(to(act, answered), as_post(good_judgement()) | clock, **HX)
+    assert response.status_code == 409
+    assert "No review of yours was submitted." in response.json()["ended"]
+
+
+@pytest.mark.parametrize(
+    ("state", "sentence"),
+    [
+        (AssignmentState.WITHDRAWN, "The coordinators gave it to another reviewer."),
+        (AssignmentState.RETURNED, "You handed it back."),
+    ],
+)
+@pytest.mark.parametrize("act", ACTS)
+def test_a_page_left_open_is_told_that_the_question_is_gone(
+    browser_of_rita: Client, answered: Assignment, act: str, state: str, sentence: str
+) -> None:
+    Assignment.objects.filter(pk=answered.pk).update(state=state)
+    clock = {"page": "b3b4b2f0-6b1e-4d55-9f2a-0d9f3f1f0a01", "events": "[]"}
+    others = {} if act == "review-draft" else {"images": "x", "reason": "knows_patient"}
+    whole = as_post(good_judgement()) | BLIND | clock | others
+    response = browser_of_rita.post(to(act, answered), whole, **HX)
+    assert response.status_code == 409
+    assert sentence in response.json()["ended"]
+    plain = browser_of_rita.post(to(act, answered), whole)
+    assert (plain.status_code, "taken off your list" in plain.content.decode()) == (409, True)
+
+
 def test_query_counts_of_answering_and_submitting(
     browser_of_rita: Client, mine: list[Assignment], django_assert_max_num_queries: DjangoAssertNumQueries
 ) -> None:
