@@ -38,14 +38,23 @@ class InvitationForm(forms.Form):
         help_text=_("Leave it empty when you hand the link over yourself: whoever opens it gives their own."),
     )
     name = forms.CharField(label=_("Name"), max_length=200, required=False, help_text=_("They can change it."))
-    role = forms.ChoiceField(label=_("Role"))
+    roles = forms.MultipleChoiceField(
+        label=_("Roles"),
+        widget=forms.CheckboxSelectMultiple,
+        error_messages={"required": _("Choose at least one role.")},
+        help_text=_("One link gives all of them."),
+    )
 
     def __init__(self, *args: Any, roles: tuple[Role, ...] = SITE_ROLES, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.fields["role"] = forms.ChoiceField(label=_("Role"), choices=role_choices(roles))
+        field = self.fields["roles"]
+        assert isinstance(field, forms.MultipleChoiceField)
+        field.choices = role_choices(roles)
+        if len(roles) == 1:
+            field.initial, field.help_text = [roles[0].value], ""
 
-    def clean_role(self) -> Role:
-        return Role(self.cleaned_data["role"])
+    def clean_roles(self) -> list[Role]:
+        return [Role(value) for value in self.cleaned_data["roles"]]
 
 
 def round_invitation_form(person: User, review_round: ReviewRound, data: Any = None) -> InvitationForm:

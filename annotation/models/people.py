@@ -87,9 +87,12 @@ class Membership(models.Model):
 
 
 class Invitation(models.Model):
-    """A one-time link. Only the hash of its token is kept; using it creates or equips one person."""
+    """One role that a one-time link gives; a link for several roles has a row for each, with the same token.
 
-    token_sha256 = models.CharField(max_length=64, unique=True)
+    Only the hash of the token is kept. Using the link creates or equips one person with all its roles.
+    """
+
+    token_sha256 = models.CharField(max_length=64, db_index=True)
     email = models.EmailField(_("e-mail"), blank=True)  # empty: whoever opens the link gives theirs
     name = models.CharField(_("name"), max_length=200, blank=True)
     role = WordField(Role, max_length=20)
@@ -107,6 +110,14 @@ class Invitation(models.Model):
 
     class Meta:
         ordering = ("-created_at",)
+        constraints = (
+            models.UniqueConstraint(fields=["token_sha256", "role", "round"], name="invitation_once_per_round"),
+            models.UniqueConstraint(
+                fields=["token_sha256", "role"],
+                condition=models.Q(round__isnull=True),
+                name="invitation_once_per_site",
+            ),
+        )
 
     def __str__(self) -> str:
         return f"{self.role} {self.email}"

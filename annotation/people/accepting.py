@@ -10,7 +10,7 @@ from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import Invitation, User
 from annotation.people.granting import add_role
-from annotation.people.inviting import Standing, standing
+from annotation.people.inviting import Standing, roles_of_link, standing
 from annotation.people.joining import new_account
 
 
@@ -34,7 +34,9 @@ class OwnInvitation(Exception):
 def accept_as_new_person(
     invitation: Invitation, *, email: str, name: str, password: str, time_zone: str, at: datetime
 ) -> User:
-    """Make an account with the role of the invitation. Raises InvitationClosed, OtherPersonInvited, AddressTaken.
+    """Make an account with the roles of the link.
+
+    Raises InvitationClosed, OtherPersonInvited, AddressTaken, RoleBarred; then there is no account.
 
     The address of an invitation that has one cannot be changed: it is how the person was meant.
     """
@@ -49,7 +51,7 @@ def accept_as_new_person(
 
 @transaction.atomic
 def accept_as(person: User, invitation: Invitation, *, at: datetime) -> None:
-    """Add the role to an account. Raises InvitationClosed, OtherPersonInvited, OwnInvitation, RoleBarred."""
+    """Add the roles to an account. Raises InvitationClosed, OtherPersonInvited, OwnInvitation, RoleBarred."""
     held = _held_open(invitation, at)
     refusal = refusal_for(person, held)
     if refusal is not None:
@@ -67,10 +69,10 @@ def refusal_for(person: User, invitation: Invitation) -> type[OwnInvitation | Ot
 
 
 def _held_open(invitation: Invitation, at: datetime) -> Invitation:
-    """The row, locked until the transaction ends: a link is used once even when it is opened twice at a time."""
-    held = (
-        Invitation.objects.select_for_update(of=("self",)).select_related("created_by", "round").get(pk=invitation.pk)
-    )
+    """A row of the link, all locked until the transaction ends: it is used once even when opened twice at a time."""
+    link = Invitation.objects.filter(token_sha256=invitation.token_sha256)
+    list(link.select_for_update(of=("self",)).order_by("pk"))
+    held = next(iter(roles_of_link(invitation)), None) or Invitation.objects.get(pk=invitation.pk)
     why = standing(held, at)
     if why is not Standing.OPEN:
         raise InvitationClosed(why)
@@ -78,12 +80,13 @@ def _held_open(invitation: Invitation, at: datetime) -> Invitation:
 
 
 def _use(invitation: Invitation, person: User, at: datetime) -> None:
-    invitation.used_at = at
-    invitation.used_by = person
-    invitation.save(update_fields=["used_at", "used_by"])
-    record("invitation.accepted", actor=person, at=at, subject=invitation)
-    for role in _roles_of(invitation):
-        add_role(person, role, invitation.round, granted_by=invitation.created_by, actor=person, at=at)
+    for one in roles_of_link(invitation):
+        one.used_at = at
+        one.used_by = person
+        one.save(update_fields=["used_at", "used_by"])
+        record("invitation.accepted", actor=person, at=at, subject=one)
+        for role in _roles_of(one):
+            add_role(person, role, one.round, granted_by=one.created_by, actor=person, at=at)
 
 
 def _roles_of(invitation: Invitation) -> tuple[Role, ...]:

@@ -8,7 +8,7 @@ from django.db import transaction
 
 from annotation.enums import Role
 from annotation.models import Membership
-from annotation.people.inviting import invite, revoke_issued_by
+from annotation.people.inviting import Grant, invite, revoke_issued_by
 from annotation.people.links import invitation_link
 
 
@@ -22,5 +22,5 @@ def first_administrator_link(at: datetime) -> str | None:
     if held.exists():
         return None
     revoke_issued_by(None, actor=None, at=at)
-    issued = invite(Role.ADMINISTRATOR, email="", name="", actor=None, at=at)
+    issued = invite(Grant(Role.ADMINISTRATOR), email="", name="", actor=None, at=at)
     return invitation_link(issued.token)

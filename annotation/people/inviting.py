@@ -1,16 +1,18 @@
-"""One-time links: whoever opens one gets the role that it names. Only the hash of a token is kept."""
+"""One-time links: whoever opens one gets the roles that it names. Only the hash of a token is kept."""
 
 from __future__ import annotations
 
 import hashlib
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import Role, RoundState
@@ -20,7 +22,10 @@ from annotation.people.scope import check_scope
 
 
 class HasRoleAlready(Exception):
-    """The person with this address holds the role already: there is nothing to invite to."""
+    """The person with this address holds these roles already: there is nothing to invite to."""
+
+    def __init__(self, grants: Sequence[Grant]) -> None:
+        super().__init__(", ".join(grant.label for grant in grants))
 
 
 class PersonIsDeactivated(Exception):
@@ -41,69 +46,69 @@ class Standing(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class IssuedInvitation:
-    """An invitation with its token. The token exists nowhere else: shown once, it cannot be shown again."""
+class Grant:
+    """A role to give: on the whole site, or in one round."""
 
-    invitation: Invitation
+    role: Role
+    round: ReviewRound | None = None
+
+    @property
+    def label(self) -> str:
+        role = _(self.role.label)
+        return role if self.round is None else _("%(role)s of “%(round)s”") % {"role": role, "round": self.round.name}
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedInvitation:
+    """A link: its token and the roles that it gives. The token exists nowhere else and cannot be shown again."""
+
+    invitations: tuple[Invitation, ...]
     token: str
+
+    @property
+    def invitation(self) -> Invitation:
+        return self.invitations[0]
 
 
 @transaction.atomic
 def invite(
-    role: Role,
-    *,
+    *grants: Grant,
     email: str,
     name: str,
     actor: User | None,
     at: datetime,
-    review_round: ReviewRound | None = None,
 ) -> IssuedInvitation:
-    """Issue a link for a role on the site or in one round. An open link for the same address and role is replaced.
+    """Issue one link for roles on the site or in rounds. An open one for the same address and role is replaced.
 
     ``email`` empty: whoever opens the link gives theirs. ``actor`` None: the program (the first administrator).
-    Raises RoleNotThere, HasRoleAlready, PersonIsDeactivated, RoleBarred.
+    Raises RoleNotThere, RoundIsOver, HasRoleAlready, PersonIsDeactivated, and RoleBarred for roles that the person
+    must not hold, or not both.
     """
-    check_scope(role, review_round)
+    for grant in grants:
+        check_scope(grant.role, grant.round)
+        _check_is_running(grant.round)
     email = email.strip().lower()
-    if email:
-        _check_is_useful(email, role, review_round)
-        same = Invitation.objects.filter(email=email, role=role, round=review_round)
-        _revoke(_open(same, at), actor=actor, at=at)
+    person = User.objects.filter(email=email).first() if email else None
+    if person is not None:
+        _check_is_useful(person, grants)
+    _check_go_together(person, grants, name or email)
     token = secrets.token_urlsafe(32)
-    invitation = Invitation.objects.create(
-        token_sha256=token_sha256(token),
-        email=email,
-        name=name,
-        role=role,
-        round=review_round,
-        created_by=actor,
-        created_at=at,
-        expires_at=at + timedelta(days=settings.INVITATION_DAYS),
-    )
-    facts = {"role": role.value, "round": review_round.slug if review_round else None}
-    record("person.invited", actor=actor, at=at, subject=invitation, facts=facts)
-    return IssuedInvitation(invitation, token)
-
-
-def invite_to_round(
-    review_round: ReviewRound, email: str, name: str, role: Role, actor: User, at: datetime
-) -> IssuedInvitation:
-    """Issue a link for a role in one round. Raises RoundIsOver, and what ``invite`` raises."""
-    if review_round.state == RoundState.CLOSED or review_round.archived_at is not None:
-        raise RoundIsOver
-    return invite(role, email=email, name=name, review_round=review_round, actor=actor, at=at)
+    rows = [_stored(grant, token, email, name, actor, at) for grant in grants]
+    return IssuedInvitation(tuple(rows), token)
 
 
 @transaction.atomic
 def revoke(invitation: Invitation, *, actor: User, at: datetime) -> None:
-    """Make a link useless. One that is used, revoked or expired stays as it is."""
+    """Take this role from its link, which is useless without another one. One that is used, revoked or expired stays
+    as it is.
+    """
     _revoke(_open(Invitation.objects.filter(pk=invitation.pk), at), actor=actor, at=at)
     invitation.refresh_from_db()
 
 
 @transaction.atomic
 def restore(invitation: Invitation, *, actor: User, at: datetime) -> bool:
-    """Let a revoked link work again until its day; False where it is used, expired or not revoked."""
+    """Let a link give a revoked role again until its day; False where it is used, expired or not revoked."""
     held = revoked_invitations(at).select_for_update(of=("self",)).filter(pk=invitation.pk).first()
     if held is None:
         return False
@@ -116,7 +121,8 @@ def restore(invitation: Invitation, *, actor: User, at: datetime) -> bool:
 def revoked_invitations(at: datetime) -> QuerySet[Invitation]:
     """Links that were revoked and would still work, newest first."""
     rows = Invitation.objects.select_related("round", "created_by")
-    return rows.filter(revoked_at__isnull=False, used_at__isnull=True, expires_at__gt=at)
+    used = Invitation.objects.filter(token_sha256=OuterRef("token_sha256"), used_at__isnull=False)
+    return rows.filter(~Exists(used), revoked_at__isnull=False, expires_at__gt=at)
 
 
 def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -> None:
@@ -129,7 +135,14 @@ def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -
 
 def find_invitation(token: str) -> Invitation | None:
     """The invitation of a token, whatever its standing; None for a token that was never given out."""
-    return Invitation.objects.select_related("round", "created_by").filter(token_sha256=token_sha256(token)).first()
+    rows = Invitation.objects.select_related("round", "created_by").filter(token_sha256=token_sha256(token))
+    return rows.order_by(F("revoked_at").asc(nulls_first=True), "pk").first()
+
+
+def roles_of_link(invitation: Invitation) -> list[Invitation]:
+    """Every role that the link of this invitation gives; those that were revoked are not among them."""
+    rows = Invitation.objects.select_related("round", "created_by").filter(token_sha256=invitation.token_sha256)
+    return list(rows.filter(revoked_at__isnull=True).order_by("pk"))
 
 
 def standing(invitation: Invitation, at: datetime) -> Standing:
@@ -160,12 +173,52 @@ def _revoke(rows: QuerySet[Invitation], *, actor: User | None, at: datetime) -> 
         record("invitation.revoked", actor=actor, at=at, subject=invitation)
 
 
-def _check_is_useful(email: str, role: Role, review_round: ReviewRound | None) -> None:
-    person = User.objects.filter(email=email).first()
-    if person is None:
+def _stored(grant: Grant, token: str, email: str, name: str, actor: User | None, at: datetime) -> Invitation:
+    if email:
+        same = Invitation.objects.filter(email=email, role=grant.role, round=grant.round)
+        _revoke(_open(same, at), actor=actor, at=at)
+    invitation = Invitation.objects.create(
+        token_sha256=token_sha256(token),
+        email=email,
+        name=name,
+        role=grant.role,
+        round=grant.round,
+        created_by=actor,
+        created_at=at,
+        expires_at=at + timedelta(days=settings.INVITATION_DAYS),
+    )
+    facts = {"role": grant.role.value, "round": grant.round.slug if grant.round else None}
+    record("person.invited", actor=actor, at=at, subject=invitation, facts=facts)
+    return invitation
+
+
+def _check_is_running(review_round: ReviewRound | None) -> None:
+    if review_round is None:
         return
+    if review_round.state == RoundState.CLOSED or review_round.archived_at is not None:
+        raise RoundIsOver
+
+
+def _check_is_useful(person: User, grants: Sequence[Grant]) -> None:
     if not person.is_active:
         raise PersonIsDeactivated
-    if Membership.objects.filter(user=person, role=role, round=review_round).exists():
-        raise HasRoleAlready
-    check_not_barred(person, role, review_round)
+    held = set(Membership.objects.filter(user=person).values_list("role", "round"))
+    if has := [grant for grant in grants if (grant.role, grant.round and grant.round.pk) in held]:
+        raise HasRoleAlready(has)
+
+
+def _check_go_together(person: User | None, grants: Sequence[Grant], called: str) -> None:
+    """Raises RoleBarred. The rules look at what a person holds: these roles are given in a savepoint, asked about, and
+    taken back, for somebody new as well.
+    """
+    if person is None and len(grants) < 2:
+        return
+    with transaction.atomic():
+        if person is None:
+            person = User.objects.create_user(f"{secrets.token_hex(16)}@invalid", name=called[:200] or _("This person"))
+        for grant in grants:
+            Membership.objects.create(user=person, role=grant.role, round=grant.round, granted_at=person.created_at)
+        held = User.objects.get(pk=person.pk)
+        for grant in grants:
+            check_not_barred(held, grant.role, grant.round)
+        transaction.set_rollback(True)

@@ -49,7 +49,7 @@ def send_invitation(issued: IssuedInvitation) -> bool:
     invitation = issued.invitation
     if not invitation.email:
         return False
-    context = {"invitation": invitation, "link": invitation_link(issued.token)}
+    context = {"invitation": invitation, "roles": issued.invitations, "link": invitation_link(issued.token)}
     body = render_to_string("annotation/people/_invitation_mail.txt", context)
     return send_letter(_("Invitation to the reading room"), body, invitation.email)
 

@@ -182,4 +182,6 @@ def _n_quarantined() -> int:
 
 
 def _administration(at: datetime) -> Administration:
-    return Administration(User.objects.filter(is_active=True).count(), open_invitations(at).count())
+    return Administration(
+        User.objects.filter(is_active=True).count(), open_invitations(at).values("token_sha256").distinct().count()
+    )

@@ -14,6 +14,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -23,6 +24,7 @@ from annotation.forms.people import AcceptForm, InvitationForm, round_invitation
 from annotation.models import Invitation, ReviewRound, User
 from annotation.people import accepting, inviting, mailing
 from annotation.people.barring import RoleBarred
+from annotation.people.inviting import Grant
 from annotation.people.joining import AddressTaken
 from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account, people_of
@@ -68,12 +70,12 @@ def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if not is_confirmed(request):
         label = _("Revoke the link")
         sentences = [
-            _("The link for %(whom)s stops working at once.") % {"whom": _whom(invitation)},
+            _what_revoking_does(invitation),
             _("Until the day on which it ends it can be restored from the list of revoked links."),
         ]
         return confirm(request, Confirmation(title=label, sentences=sentences, label=label, back=back))
     inviting.revoke(invitation, actor=request.user, at=timezone.now())
-    messages.success(request, _("The link does not work any more. It can be restored below."))
+    messages.success(request, _("Revoked. It can be restored below."))
     return redirect(back)
 
 
@@ -100,6 +102,18 @@ def _steered(person: User, pk: int) -> Invitation:
 
 def _list_of(invitation: Invitation) -> str:
     return reverse("round-invite", args=[invitation.round.slug]) if invitation.round else reverse("people")
+
+
+def _what_revoking_does(invitation: Invitation) -> str:
+    others = [one for one in inviting.roles_of_link(invitation) if one.pk != invitation.pk]
+    if not others:
+        return _("The link for %(whom)s stops working at once.") % {"whom": _whom(invitation)}
+    facts = {
+        "whom": _whom(invitation),
+        "role": Grant(Role(invitation.role), invitation.round).label,
+        "others": ", ".join(Grant(Role(one.role), one.round).label for one in others),
+    }
+    return _("The link for %(whom)s no longer gives the role %(role)s; it still gives: %(others)s.") % facts
 
 
 def _whom(invitation: Invitation) -> str:
@@ -135,6 +149,7 @@ def why_closed(standing: inviting.Standing) -> str:
 
 
 def _accept_as_new(request: HttpRequest, invited: Invitation, token: str) -> HttpResponse:
+    roles = inviting.roles_of_link(invited)
     form = AcceptForm(invited, request.POST or None)
     knows_account = bool(invited.email) and has_account(invited.email)
     if request.method == "POST" and not knows_account and form.is_valid():
@@ -143,7 +158,8 @@ def _accept_as_new(request: HttpRequest, invited: Invitation, token: str) -> Htt
             log_in(request, person, backend=BACKEND)
             messages.success(request, _("Welcome. Your account is ready."))
             return redirect("home")
-    context = {"form": form, "invitation": invited, "knows_account": knows_account, "here": request.path}
+    context: dict[str, Any] = {"form": form, "invitation": invited, "roles": roles, "here": request.path}
+    context["knows_account"] = knows_account
     return render(request, "annotation/people/invitation.html", context, status=422 if form.errors else 200)
 
 
@@ -162,11 +178,14 @@ def _new_person(invited: Invitation, form: AcceptForm) -> User | None:
         form.add_error("email", _("There is an account with this address. Log in with it, then open the link again."))
     except accepting.InvitationClosed as closed:
         form.add_error(None, why_closed(closed.why))
+    except RoleBarred as barred:
+        form.add_error(None, str(barred))
     return None
 
 
 def _accept_as_logged_in(request: HttpRequest, invited: Invitation, person: User) -> HttpResponse:
     refusal = accepting.refusal_for(person, invited)
+    roles = inviting.roles_of_link(invited)
     if request.method == "POST" and refusal is None:
         try:
             accepting.accept_as(person, invited, at=timezone.now())
@@ -174,9 +193,13 @@ def _accept_as_logged_in(request: HttpRequest, invited: Invitation, person: User
             return _closed_page(request, why_closed(closed.why), 410)
         except RoleBarred as barred:
             return _closed_page(request, str(barred), 409)
-        messages.success(request, _("Your account has the role now: %(role)s.") % {"role": invited.get_role_display()})
+        given = ", ".join(Grant(Role(one.role), one.round).label for one in roles)
+        sentence = ngettext(
+            "Your account has the role now: %(roles)s.", "Your account has these roles now: %(roles)s.", len(roles)
+        )
+        messages.success(request, sentence % {"roles": given})
         return redirect("home")
-    context = {"invitation": invited, "refusal": refusal.__name__ if refusal else ""}
+    context = {"invitation": invited, "roles": roles, "refusal": refusal.__name__ if refusal else ""}
     return render(request, "annotation/people/invitation_join.html", context, status=409 if refusal else 200)
 
 
@@ -191,15 +214,14 @@ def _issue(
     """The invitation that the form asks for; None with the reason at the field that it is about."""
     data = form.cleaned_data
     try:
-        if review_round is not None:
-            return inviting.invite_to_round(review_round, data["email"], data["name"], data["role"], actor, at)
-        return inviting.invite(data["role"], email=data["email"], name=data["name"], actor=actor, at=at)
-    except inviting.HasRoleAlready:
-        form.add_error("email", _("The person with this address has this role already."))
+        grants = [Grant(role, review_round) for role in data["roles"]]
+        return inviting.invite(*grants, email=data["email"], name=data["name"], actor=actor, at=at)
+    except inviting.HasRoleAlready as has:
+        form.add_error("email", _("The person with this address has already: %(roles)s.") % {"roles": has})
     except inviting.PersonIsDeactivated:
         form.add_error("email", _("This address belongs to a deactivated account. An administrator can reactivate it."))
     except RoleBarred as barred:
-        form.add_error("email", str(barred))
+        form.add_error("roles", str(barred))
     except inviting.RoundIsOver:
         form.add_error(None, _("This round is closed: nobody joins it any more. Open a new round for more reviews."))
     return None
@@ -208,6 +230,7 @@ def _issue(
 def _show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation) -> HttpResponse:
     context = {
         "invitation": issued.invitation,
+        "roles": issued.invitations,
         "link": invitation_link(issued.token),
         "was_sent": mailing.send_invitation(issued),
         "knows_account": has_account(issued.invitation.email),

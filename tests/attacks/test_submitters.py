@@ -16,7 +16,7 @@ from annotation.jobs import queueing, running
 from annotation.models import AnswerKey, Assignment, Job, Membership, QuestionBank, ReviewRound, SamplingPlan, User
 from annotation.people.barring import RoleBarred
 from annotation.people.granting import grant, withdraw
-from annotation.people.inviting import invite, invite_to_round
+from annotation.people.inviting import Grant, invite
 from annotation.review.assigning import RoundRefused
 from annotation.review.reassigning import add_reviewer
 from annotation.review.rounds import create_round
@@ -225,7 +225,7 @@ def test_a_submitter_reviews_nothing_of_the_bank(
         with pytest.raises(RoleBarred, match="submits predictions"):
             grant(submitter, role, review_round=review_round, actor=ada, at=NOON)
         with pytest.raises(RoleBarred, match="submits predictions"):
-            invite_to_round(review_round, submitter.email, "", role, ada, NOON)
+            invite(Grant(role, review_round), email=submitter.email, name="", actor=ada, at=NOON)
     with pytest.raises(RoundRefused, match="submits predictions"):
         add_reviewer(review_round, submitter, actor=cora, at=NOON)
     with pytest.raises(RoundRefused, match="submits predictions"):
@@ -239,10 +239,23 @@ def test_a_submitter_reviews_nothing_of_the_bank(
 def test_a_link_without_an_address_makes_no_reviewer_of_a_submitter(
     client: Client, review_round: ReviewRound, submitter: User, ada: User
 ) -> None:
-    issued = invite_to_round(review_round, "", "", Role.REVIEWER, ada, NOON)
+    issued = invite(Grant(Role.REVIEWER, review_round), email="", name="", actor=ada, at=NOON)
     client.force_login(submitter)
     assert client.post(f"/invitation/{issued.token}/").status_code == 409
     assert not Membership.objects.filter(user=submitter, round=review_round).exists()
+
+
+@pytest.mark.parametrize("email", ["", "new@example.org", "stan@example.org"])
+def test_no_link_makes_submitter_and_reviewer_of_one_bank(
+    bank: QuestionBank, review_round: ReviewRound, ada: User, stan: User, email: str
+) -> None:
+    grants = Grant(Role.MODEL_SUBMITTER), Grant(Role.REVIEWER, review_round)
+    before = User.objects.count(), Membership.objects.count()
+    with pytest.raises(RoleBarred, match="submit"):
+        invite(*grants, email=email, name="Nina", actor=ada, at=NOON)
+    assert (User.objects.count(), Membership.objects.count()) == before
+    invite(Grant(Role.MODEL_SUBMITTER), Grant(Role.REVIEWER), email=email, name="Nina", actor=ada, at=NOON)
+    assert (User.objects.count(), Membership.objects.count()) == before
 
 
 @pytest.mark.parametrize("how", ["reads", "left after consent", "reviews", "holds a role in a round"])
@@ -254,13 +267,13 @@ def test_who_reads_or_reviews_becomes_no_submitter(
     with pytest.raises(RoleBarred, match="open to submitters"):
         grant(stan, Role.MODEL_SUBMITTER, actor=ada, at=NOON)
     with pytest.raises(RoleBarred, match="open to submitters"):
-        invite(Role.MODEL_SUBMITTER, email=stan.email, name="", actor=ada, at=NOON)
+        invite(Grant(Role.MODEL_SUBMITTER), email=stan.email, name="", actor=ada, at=NOON)
     client.force_login(ada)
     assert (
         "open to submitters"
         in client.post(f"/people/{stan.pk}/roles/give/", {"role": "model_submitter"}).content.decode()
     )
-    issued = invite(Role.MODEL_SUBMITTER, email="", name="", actor=ada, at=NOON)
+    issued = invite(Grant(Role.MODEL_SUBMITTER), email="", name="", actor=ada, at=NOON)
     client.force_login(stan)
     assert client.post(f"/invitation/{issued.token}/").status_code == 409
     assert not Membership.objects.filter(user=stan, role=Role.MODEL_SUBMITTER).exists()
@@ -305,7 +318,7 @@ def test_who_was_asked_to_both_becomes_one_of_them(
     bank: QuestionBank, study: ReaderStudy, ada: User, cora: User
 ) -> None:
     """Two links to somebody who has no account yet."""
-    invite(Role.MODEL_SUBMITTER, email="new@example.org", name="", actor=ada, at=NOON)
+    invite(Grant(Role.MODEL_SUBMITTER), email="new@example.org", name="", actor=ada, at=NOON)
     to_read = invite_reader(study, study.sets.get(), email="new@example.org", name="", actor=cora, at=NOON)
     said = {"email": "new@example.org", "name": "New", "password": "correct horse battery", "time_zone": "UTC"}
     person = join_as_new_person(to_read.invitation, **said, at=NOON).reader

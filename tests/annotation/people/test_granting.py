@@ -7,7 +7,7 @@ import pytest
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
 from annotation.people import granting, joining
-from annotation.people.inviting import Standing, invite, standing
+from annotation.people.inviting import Grant, Standing, invite, standing
 from annotation.permissions import is_administrator, is_coordinator, may_invite_to_round
 
 
@@ -58,9 +58,9 @@ def test_the_last_administrator_stays(ada: User, cora: User, noon: datetime) -> 
 
 def test_links_end_with_the_right_to_give_them_out(ada: User, cora: User, noon: datetime) -> None:
     granting.grant(cora, Role.ADMINISTRATOR, actor=ada, at=noon)
-    first = invite(Role.ADMINISTRATOR, email="", name="", actor=cora, at=noon).invitation
+    first = invite(Grant(Role.ADMINISTRATOR), email="", name="", actor=cora, at=noon).invitation
     granting.withdraw(cora, Role.ADMINISTRATOR, actor=ada, at=noon)
-    second = invite(Role.REVIEWER, email="", name="", actor=cora, at=noon).invitation
+    second = invite(Grant(Role.REVIEWER), email="", name="", actor=cora, at=noon).invitation
     joining.deactivate(cora, actor=ada, at=noon)
     for invitation in (first, second):
         invitation.refresh_from_db()

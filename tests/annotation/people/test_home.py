@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.models import Exam, Image, Job, Membership, Question, QuestionBank, ReviewRound, User
-from annotation.people.inviting import invite
+from annotation.people.inviting import Grant, invite
 from annotation.people.waiting import Administration, Coordination, RoundWork, Waiting, what_waits
 from annotation.views.home import next_step
 from tests.annotation.people.conftest import make_round
@@ -93,7 +93,7 @@ def test_a_coordinator_of_one_round_sees_that_round_only(
 
 
 def test_an_administrator_sees_the_site(client: Client, ada: User, rita: User, noon: datetime) -> None:
-    invite(Role.REVIEWER, email="", name="", actor=ada, at=noon.replace(year=2999))
+    invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon.replace(year=2999))
     page = home(client, ada)
     assert 'href="/healthz"' in page
     assert '<a href="/people/#invitations">1</a>' in page

@@ -11,7 +11,7 @@ from pytest_django.fixtures import Settings
 from annotation.enums import AssignmentState, JobState, Role, RoundState
 from annotation.jobs import queueing
 from annotation.models import AuditEvent, Invitation, Job, Membership, ReviewRound, User
-from annotation.people.inviting import invite, invite_to_round
+from annotation.people.inviting import Grant, invite
 from annotation.people.mailing import letter_file
 from tests.conftest import NOON
 from tests.letters import delivered
@@ -28,7 +28,7 @@ YES = {"confirmed": "yes"}
 
 
 def link_for(role: Role, actor: User, email: str = "") -> str:
-    issued = invite(role, email=email, name="", actor=actor, at=timezone.now())
+    issued = invite(Grant(role), email=email, name="", actor=actor, at=timezone.now())
     return f"/invitation/{issued.token}/"
 
 
@@ -118,7 +118,7 @@ def test_the_wrong_account_and_the_own_link_are_refused(client: Client, ada: Use
 def test_an_administrator_makes_a_link_that_is_shown_once(client: Client, ada: User) -> None:
     client.force_login(ada)
     assert client.get("/people/invite/").status_code == 200
-    page = client.post("/people/invite/", {"role": "reviewer", "email": "", "name": "Nina"})
+    page = client.post("/people/invite/", {"roles": "reviewer", "email": "", "name": "Nina"})
     shown = re.search(r'value="http[^"]*(/invitation/[^"]+)"', page.content.decode())
     assert shown
     assert Client().get(shown.group(1)).status_code == 200
@@ -130,7 +130,7 @@ def test_an_administrator_makes_a_link_that_is_shown_once(client: Client, ada: U
 def test_a_letter_goes_out_when_a_mail_server_is_set_up(client: Client, ada: User, settings: Settings) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
     client.force_login(ada)
-    page = client.post("/people/invite/", {"role": "reviewer", "email": "Nina@example.org", "name": ""})
+    page = client.post("/people/invite/", {"roles": "reviewer", "email": "Nina@example.org", "name": ""})
     assert "being sent to nina@example.org" in page.content.decode()
     assert delivered()[0].to == ["nina@example.org"]
     assert "/invitation/" in str(delivered()[0].body)
@@ -141,7 +141,7 @@ def test_a_letter_that_fails_loses_nothing(client: Client, ada: User, settings: 
     settings.EMAIL_HOST, working = "127.0.0.1", settings.EMAIL_BACKEND
     settings.EMAIL_BACKEND, settings.EMAIL_PORT = "django.core.mail.backends.smtp.EmailBackend", 1
     client.force_login(ada)
-    page = client.post("/people/invite/", {"role": "reviewer", "email": "nina@example.org", "name": ""})
+    page = client.post("/people/invite/", {"roles": "reviewer", "email": "nina@example.org", "name": ""})
     shown = re.search(r'value="http[^"]*/invitation/([^"/]+)/"', page.content.decode())
     assert shown
     assert not delivered()
@@ -160,11 +160,11 @@ def test_a_letter_that_fails_loses_nothing(client: Client, ada: User, settings: 
 @pytest.mark.parametrize(
     "data",
     [
-        {"role": "emperor"},
-        {"role": ""},
-        {"role": "reader"},
-        {"role": "reviewer", "email": "no address"},
-        {"role": "reviewer", "email": "rita@example.org"},
+        {"roles": "emperor"},
+        {"roles": ""},
+        {"roles": "reader"},
+        {"roles": "reviewer", "email": "no address"},
+        {"roles": "reviewer", "email": "rita@example.org"},
     ],
 )
 def test_bad_invitations_are_refused(client: Client, ada: User, rita: User, data: dict[str, str]) -> None:
@@ -176,7 +176,7 @@ def test_bad_invitations_are_refused(client: Client, ada: User, rita: User, data
 @pytest.mark.parametrize("who", ["cora", "rita", "dina", "stan"])
 def test_only_administrators_invite_to_the_site(client: Client, request: pytest.FixtureRequest, who: str) -> None:
     client.force_login(request.getfixturevalue(who))
-    assert client.post("/people/invite/", {"role": "administrator"}).status_code == 403
+    assert client.post("/people/invite/", {"roles": "administrator"}).status_code == 403
     assert not Invitation.objects.exists()
 
 
@@ -203,6 +203,44 @@ def test_revoking(client: Client, ada: User, cora: User) -> None:
     assert AuditEvent.objects.filter(act="invitation.restored", actor=ada).count() == 1
 
 
+def test_one_link_gives_several_roles(client: Client, ada: User) -> None:
+    """Quarantine needs a second role: it took a second link."""
+    client.force_login(ada)
+    assert client.post("/people/invite/", {"roles": [], "name": "Nina"}).status_code == 422
+    page = client.post("/people/invite/", {"roles": ["coordinator", "deidentifier"], "name": "Nina"}).content.decode()
+    shown = re.search(r'value="http[^"]*(/invitation/[^"]+)"', page)
+    assert shown
+    link = shown.group(1)
+    assert "coordinator</span>" in page
+    assert "de-identification</span>" in page
+    opened = Client().get(link).content.decode()
+    assert "<strong>coordinator</strong>, <strong>de-identification</strong>." in opened
+    assert Client().post(link, NEW_PERSON)["Location"] == "/"
+    nina = User.objects.get(email="nina@example.org")
+    assert set(nina.memberships.values_list("role", flat=True)) == {Role.COORDINATOR, Role.DEIDENTIFIER}
+    assert Client().get(link).status_code == 410
+
+
+def test_revoking_one_role_of_a_link_leaves_the_others(client: Client, ada: User, stan: User) -> None:
+    issued = invite(Grant(Role.COORDINATOR), Grant(Role.DEIDENTIFIER), email="", name="", actor=ada, at=timezone.now())
+    link = f"/invitation/{issued.token}/"
+    client.force_login(ada)
+    address = f"/invitations/{issued.invitations[0].pk}/revoke/"
+    asked = client.post(address).content.decode()
+    assert "no longer gives the role coordinator; it still gives: de-identification" in asked
+    client.post(address, YES)
+    opened = Client().get(link).content.decode()
+    assert "de-identification" in opened
+    assert "coordinator" not in opened
+    client.force_login(stan)
+    client.post(link)
+    assert list(stan.memberships.values_list("role", flat=True)) == [Role.DEIDENTIFIER]
+    client.force_login(ada)
+    assert "1 revoked link" not in client.get("/people/").content.decode(), "the link is used: nothing to restore"
+    client.post(f"/invitations/{issued.invitations[0].pk}/restore/")
+    assert Client().get(link).status_code == 410
+
+
 # --- giving links out: one round ---
 
 
@@ -210,8 +248,8 @@ def test_a_coordinator_invites_a_reviewer_to_a_round(client: Client, cora: User,
     client.force_login(cora)
     page = client.get("/rounds/spring/invite/")
     assert 'value="coordinator"' not in page.content.decode()
-    assert client.post("/rounds/spring/invite/", {"role": "coordinator"}).status_code == 422
-    assert client.post("/rounds/spring/invite/", {"role": "reviewer", "name": "<b>Guest"}).status_code == 200
+    assert client.post("/rounds/spring/invite/", {"roles": "coordinator"}).status_code == 422
+    assert client.post("/rounds/spring/invite/", {"roles": "reviewer", "name": "<b>Guest"}).status_code == 200
     invitation = Invitation.objects.get()
     assert invitation.round == open_round
     assert "&lt;b&gt;Guest" in client.get("/rounds/spring/invite/").content.decode()
@@ -226,10 +264,10 @@ def test_a_coordinator_of_one_round_invites_to_that_round_only(
         name="Other", slug="other", plan=open_round.plan, state=RoundState.OPEN, created_at=open_round.created_at
     )
     Membership.objects.create(user=stan, role=Role.COORDINATOR, round=open_round, granted_at=open_round.created_at)
-    elsewhere = invite_to_round(other, "", "", Role.REVIEWER, ada, timezone.now()).invitation
+    elsewhere = invite(Grant(Role.REVIEWER, other), email="", name="", actor=ada, at=timezone.now()).invitation
     client.force_login(stan)
-    assert client.post("/rounds/spring/invite/", {"role": "reviewer"}).status_code == 200
-    assert client.post("/rounds/other/invite/", {"role": "reviewer"}).status_code == 404
+    assert client.post("/rounds/spring/invite/", {"roles": "reviewer"}).status_code == 200
+    assert client.post("/rounds/other/invite/", {"roles": "reviewer"}).status_code == 404
     assert client.post(f"/invitations/{elsewhere.pk}/revoke/").status_code == 404
 
 
@@ -247,7 +285,7 @@ def test_reviewers_of_the_round_get_403_and_others_404(
 def test_nobody_is_invited_to_a_closed_round(client: Client, cora: User, open_round: ReviewRound) -> None:
     ReviewRound.objects.update(state=RoundState.CLOSED)
     client.force_login(cora)
-    response = client.post("/rounds/spring/invite/", {"role": "reviewer"})
+    response = client.post("/rounds/spring/invite/", {"roles": "reviewer"})
     assert response.status_code == 422
     assert "closed" in response.content.decode()
     assert not Invitation.objects.exists()

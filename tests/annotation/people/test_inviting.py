@@ -9,7 +9,7 @@ from annotation.enums import Role, RoundState
 from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
 from annotation.people import accepting, inviting, joining
 from annotation.people.founding import first_administrator_link
-from annotation.people.inviting import Standing, find_invitation, invite, invite_to_round, standing
+from annotation.people.inviting import Grant, Standing, find_invitation, invite, standing
 from annotation.people.scope import RoleNotThere
 
 
@@ -24,7 +24,7 @@ def accept(issued: inviting.IssuedInvitation, at: datetime, email: str = "nina@e
 
 
 def test_only_the_hash_of_the_token_is_stored(ada: User, noon: datetime) -> None:
-    issued = invite(Role.REVIEWER, email="", name="", actor=ada, at=noon)
+    issued = invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon)
     row = Invitation.objects.values().get()
     assert issued.token not in str(row)
     assert find_invitation(issued.token) == issued.invitation
@@ -33,7 +33,7 @@ def test_only_the_hash_of_the_token_is_stored(ada: User, noon: datetime) -> None
 
 
 def test_standing_over_the_life_of_a_link(ada: User, noon: datetime) -> None:
-    issued = invite(Role.REVIEWER, email="", name="", actor=ada, at=noon)
+    issued = invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon)
     almost = noon + timedelta(days=14) - timedelta(seconds=1)
     assert standing(issued.invitation, almost) is Standing.OPEN
     assert standing(issued.invitation, almost + timedelta(seconds=1)) is Standing.EXPIRED
@@ -44,7 +44,7 @@ def test_standing_over_the_life_of_a_link(ada: User, noon: datetime) -> None:
 
 
 def test_a_link_works_once(ada: User, noon: datetime) -> None:
-    issued = invite(Role.REVIEWER, email="", name="", actor=ada, at=noon)
+    issued = invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon)
     nina = accept(issued, noon)
     assert nina.check_password("correct horse")
     assert Membership.objects.get(user=nina).granted_by == ada
@@ -57,23 +57,23 @@ def test_a_link_works_once(ada: User, noon: datetime) -> None:
 
 @pytest.mark.parametrize("days", [14, 400])
 def test_an_old_link_stores_nothing(ada: User, noon: datetime, days: int) -> None:
-    issued = invite(Role.REVIEWER, email="", name="", actor=ada, at=noon)
+    issued = invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon)
     with pytest.raises(accepting.InvitationClosed):
         accept(issued, noon + timedelta(days=days))
     assert not User.objects.filter(name="Nina").exists()
 
 
 def test_the_address_of_an_invitation_stays(ada: User, noon: datetime) -> None:
-    issued = invite(Role.REVIEWER, email="Nina@Example.org", name="", actor=ada, at=noon)
+    issued = invite(Grant(Role.REVIEWER), email="Nina@Example.org", name="", actor=ada, at=noon)
     with pytest.raises(accepting.OtherPersonInvited):
         accept(issued, noon, "mallory@example.org")
     assert accept(issued, noon, "NINA@example.org").email == "nina@example.org"
 
 
 def test_a_new_link_replaces_the_open_one_for_the_same_address_and_role(ada: User, noon: datetime) -> None:
-    first = invite(Role.REVIEWER, email="nina@example.org", name="", actor=ada, at=noon)
-    other_role = invite(Role.COORDINATOR, email="nina@example.org", name="", actor=ada, at=noon)
-    invite(Role.REVIEWER, email="nina@example.org", name="", actor=ada, at=noon)
+    first = invite(Grant(Role.REVIEWER), email="nina@example.org", name="", actor=ada, at=noon)
+    other_role = invite(Grant(Role.COORDINATOR), email="nina@example.org", name="", actor=ada, at=noon)
+    invite(Grant(Role.REVIEWER), email="nina@example.org", name="", actor=ada, at=noon)
     first.invitation.refresh_from_db()
     other_role.invitation.refresh_from_db()
     assert first.invitation.revoked_at == noon
@@ -81,18 +81,37 @@ def test_a_new_link_replaces_the_open_one_for_the_same_address_and_role(ada: Use
 
 
 def test_an_account_takes_a_role(ada: User, rita: User, open_round: ReviewRound, noon: datetime) -> None:
-    issued = invite_to_round(open_round, rita.email, "", Role.REVIEWER, ada, noon)
+    issued = invite(Grant(Role.REVIEWER, open_round), email=rita.email, name="", actor=ada, at=noon)
     accepting.accept_as(rita, issued.invitation, at=noon)
     assert Membership.objects.filter(user=rita, round=open_round, role=Role.REVIEWER).exists()
+
+
+def test_a_link_for_several_roles_is_used_as_a_whole(
+    ada: User, rita: User, open_round: ReviewRound, noon: datetime
+) -> None:
+    grants = Grant(Role.COORDINATOR), Grant(Role.REVIEWER, open_round)
+    issued = invite(*grants, email="", name="", actor=ada, at=noon)
+    accepting.accept_as(rita, issued.invitation, at=noon)
+    held = set(rita.memberships.values_list("role", "round__slug"))
+    assert held == {(Role.REVIEWER, None), (Role.COORDINATOR, None), (Role.REVIEWER, open_round.slug)}
+    assert not Invitation.objects.filter(used_at=None).exists()
+    with pytest.raises(accepting.InvitationClosed):
+        accepting.accept_as(rita, issued.invitations[1], at=noon)
+
+
+def test_a_role_that_is_held_already_is_named(ada: User, rita: User, noon: datetime) -> None:
+    with pytest.raises(inviting.HasRoleAlready, match=r"^reviewer$"):
+        invite(Grant(Role.COORDINATOR), Grant(Role.REVIEWER), email=rita.email, name="", actor=ada, at=noon)
+    assert not Invitation.objects.exists()
 
 
 def test_nobody_uses_an_invitation_of_their_own_or_of_another(
     ada: User, rita: User, remo: User, noon: datetime
 ) -> None:
-    own = invite(Role.COORDINATOR, email="", name="", actor=ada, at=noon)
+    own = invite(Grant(Role.COORDINATOR), email="", name="", actor=ada, at=noon)
     with pytest.raises(accepting.OwnInvitation):
         accepting.accept_as(ada, own.invitation, at=noon)
-    for_rita = invite(Role.COORDINATOR, email=rita.email, name="", actor=ada, at=noon)
+    for_rita = invite(Grant(Role.COORDINATOR), email=rita.email, name="", actor=ada, at=noon)
     with pytest.raises(accepting.OtherPersonInvited):
         accepting.accept_as(remo, for_rita.invitation, at=noon)
     assert not Membership.objects.filter(role=Role.COORDINATOR).exists()
@@ -100,24 +119,24 @@ def test_nobody_uses_an_invitation_of_their_own_or_of_another(
 
 def test_useless_invitations_are_refused(ada: User, rita: User, remo: User, noon: datetime) -> None:
     with pytest.raises(inviting.HasRoleAlready):
-        invite(Role.REVIEWER, email="RITA@example.org", name="", actor=ada, at=noon)
+        invite(Grant(Role.REVIEWER), email="RITA@example.org", name="", actor=ada, at=noon)
     joining.deactivate(remo, actor=ada, at=noon)
     with pytest.raises(inviting.PersonIsDeactivated):
-        invite(Role.COORDINATOR, email=remo.email, name="", actor=ada, at=noon)
+        invite(Grant(Role.COORDINATOR), email=remo.email, name="", actor=ada, at=noon)
     assert not Invitation.objects.exists()
 
 
 def test_roles_stay_in_their_scope(ada: User, open_round: ReviewRound, noon: datetime) -> None:
     with pytest.raises(RoleNotThere):
-        invite_to_round(open_round, "", "", Role.ADMINISTRATOR, ada, noon)
+        invite(Grant(Role.ADMINISTRATOR, open_round), email="", name="", actor=ada, at=noon)
     with pytest.raises(RoleNotThere):
-        invite(Role.READER, email="", name="", actor=ada, at=noon)
+        invite(Grant(Role.READER), email="", name="", actor=ada, at=noon)
 
 
 def test_nobody_joins_a_round_that_is_over(ada: User, open_round: ReviewRound, noon: datetime) -> None:
     open_round.state = RoundState.CLOSED
     with pytest.raises(inviting.RoundIsOver):
-        invite_to_round(open_round, "", "", Role.REVIEWER, ada, noon)
+        invite(Grant(Role.REVIEWER, open_round), email="", name="", actor=ada, at=noon)
 
 
 def test_the_link_of_the_first_administrator_is_renewed_until_there_is_one(db: None, noon: datetime) -> None:

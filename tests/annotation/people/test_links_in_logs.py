@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.people.inviting import invite
+from annotation.people.inviting import Grant, invite
 from rexvqa_site import settings as shipped
 from rexvqa_site.logs import SECRET_ADDRESSES
 
@@ -39,7 +39,7 @@ def test_nothing_else_writes_a_log() -> None:
 
 
 def test_a_mistyped_password_does_not_tell_the_invitation(client: Client, ada: User, log: io.StringIO) -> None:
-    token = invite(Role.REVIEWER, email="", name="", actor=ada, at=timezone.now()).token
+    token = invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=timezone.now()).token
     sent = {"email": "new@example.org", "name": "New", "password": "one staple 77", "password_again": "two"}
     assert client.post(f"/invitation/{token}/", sent).status_code == 422
     assert "/invitation/..." in log.getvalue()

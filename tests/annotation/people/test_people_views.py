@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 from annotation.enums import AssignmentState, Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
 from annotation.people.granting import grant
-from annotation.people.inviting import invite
+from annotation.people.inviting import Grant, invite
 from tests.annotation.review.cases import make_round
 from tests.letters import delivered
 
@@ -106,9 +106,8 @@ def test_queries_do_not_grow_with_the_people(
     for number in range(n_more):
         person = User.objects.create_user(f"p{number}@example.org", name=f"P{number}")
         grant(person, Role.REVIEWER, review_round=open_round, actor=ada, at=noon)
-        invite(
-            Role.REVIEWER, email="", name=f"I{number}", actor=ada, at=noon.replace(year=2999), review_round=open_round
-        )
+        later = noon.replace(year=2999)
+        invite(Grant(Role.REVIEWER, open_round), email="", name=f"I{number}", actor=ada, at=later)
     if not n_more:
         grant(User.objects.create_user("p@example.org", name="P"), Role.REVIEWER, actor=ada, at=noon)
     with django_assert_num_queries(8):  # session, person, roles; count, people, memberships; invitations

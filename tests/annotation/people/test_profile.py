@@ -10,7 +10,7 @@ from django.utils.html import escape
 from annotation.enums import Role
 from annotation.middleware import zone_of
 from annotation.models import Invitation, User
-from annotation.people.inviting import invite
+from annotation.people.inviting import Grant, invite
 
 
 def test_name_and_zone_are_stored(client: Client, rita: User) -> None:
@@ -43,7 +43,7 @@ def test_wrong_method(client: Client, rita: User) -> None:
 
 
 def test_times_are_shown_in_the_zone_of_the_reader(client: Client, ada: User, noon: datetime) -> None:
-    invite(Role.REVIEWER, email="", name="", actor=ada, at=noon)
+    invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon)
     Invitation.objects.update(expires_at=datetime(2999, 12, 1, 22, 30, tzinfo=UTC))
     User.objects.filter(pk=ada.pk).update(time_zone="Asia/Tokyo")
     client.force_login(ada)

@@ -28,7 +28,7 @@ from annotation.models import (
     Upload,
     User,
 )
-from annotation.people.inviting import invite
+from annotation.people.inviting import Grant, invite
 from annotation.sampling.planning import draw_sample
 from annotation.sampling.strata import StratifyBy
 from readerstudy.design.rules import Rules
@@ -274,9 +274,9 @@ def _start_jobs(place: Place) -> None:
 
 def _hand_out_links(place: Place) -> None:
     ada, now = place.people["ada"], timezone.now()
-    fresh = invite(Role.REVIEWER, email="nina@example.org", name=place.named("Nina"), actor=ada, at=now)
-    known = invite(Role.REVIEWER, email="", name="", actor=ada, at=now, review_round=place.things["open"])
-    old = invite(Role.REVIEWER, email="late@example.org", name="Late", actor=ada, at=now)
+    fresh = invite(Grant(Role.REVIEWER), email="nina@example.org", name=place.named("Nina"), actor=ada, at=now)
+    known = invite(Grant(Role.REVIEWER, place.things["open"]), email="", name="", actor=ada, at=now)
+    old = invite(Grant(Role.REVIEWER), email="late@example.org", name="Late", actor=ada, at=now)
     Invitation.objects.filter(pk=old.invitation.pk).update(expires_at=now - timedelta(days=1))
     lena = User.objects.create_user("lena@example.org", "forgotten-1234", name=place.named("Lena"))  # never logs in
     place.things |= {"link": fresh.token, "round link": known.token, "old link": old.token}

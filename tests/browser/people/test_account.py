@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.people.inviting import invite
+from annotation.people.inviting import Grant, invite
 from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -55,7 +55,7 @@ def test_log_out_empties_the_caches(page: Page, live_server: LiveServer, rita: U
 
 
 def test_a_new_account_starts_in_the_zone_of_the_browser(page: Page, live_server: LiveServer, ada: User) -> None:
-    issued = invite(Role.REVIEWER, email="nina@example.org", name="Nina", actor=ada, at=timezone.now())
+    issued = invite(Grant(Role.REVIEWER), email="nina@example.org", name="Nina", actor=ada, at=timezone.now())
     page.goto(f"{live_server.url}/invitation/{issued.token}/")
     expect(page.get_by_label("Time zone")).to_have_value("Europe/Berlin")
     page.get_by_label("Password", exact=True).fill("another staple 77")

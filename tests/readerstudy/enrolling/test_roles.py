@@ -12,7 +12,7 @@ from annotation.enums import Role
 from annotation.models import Membership, User
 from annotation.people.barring import RoleBarred
 from annotation.people.granting import grant
-from annotation.people.inviting import Standing, invite, standing
+from annotation.people.inviting import Grant, Standing, invite, standing
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import make_round
@@ -66,7 +66,7 @@ def test_the_page_of_people_says_so(client: Client, study: ReaderStudy, ada: Use
 def test_so_does_a_link_and_it_stays_open(
     client: Client, study: ReaderStudy, ada: User, stan: User, noon: datetime
 ) -> None:
-    issued = invite(Role.COORDINATOR, email="", name="", actor=ada, at=datetime.now(noon.tzinfo))
+    issued = invite(Grant(Role.COORDINATOR), email="", name="", actor=ada, at=datetime.now(noon.tzinfo))
     client.force_login(stan)
     answer = client.post(reverse("invitation", args=[issued.token]))
     assert answer.status_code == 409
