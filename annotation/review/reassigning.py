@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
@@ -112,18 +113,72 @@ def reassign(review_round: ReviewRound, assignments: Collection[str], *, to: Use
     return len(rows)
 
 
+@dataclass(frozen=True)
+class Handover:
+    """What of the open questions of one reviewer another person may take."""
+
+    n_open: int
+    names: tuple[str, ...]  # public ids of the assignments that can go
+    n_begun: int  # of these, opened by the reviewer who has them now
+    stay: tuple[int, ...]  # numbers of the questions that the person cannot be given
+    reasons: str  # why, as sentences
+
+
+def handover_of(review_round: ReviewRound, person: User, *, to: User) -> Handover:
+    """Raises RoundRefused for a closed round and for a person who cannot log in."""
+    _check_not_closed(review_round)
+    check_may_log_in(to)
+    rows = open_rows(review_round).filter(reviewer=person)
+    barred = _barred(review_round, to)
+    going = [row for row in rows if row.revision.question.number not in barred]
+    stay = sorted({row.revision.question.number for row in rows} & set(barred))
+    return Handover(
+        n_open=len(rows),
+        names=tuple(row.public_id for row in going),
+        n_begun=sum(row.opened_at is not None for row in going),
+        stay=tuple(stay),
+        reasons=sentences(barred[number] for number in stay),
+    )
+
+
+@transaction.atomic
+def reassign_all(
+    review_round: ReviewRound, person: User, *, to: User, confirmed: int, actor: User, at: datetime
+) -> Handover:
+    """Give another person every open question of a reviewer that this person may have; the others stay.
+
+    ``confirmed`` is the number of questions that the coordinator agreed to give. Raises HandoverChanged when another
+    number can go by now, and RoundRefused as reassign does.
+    """
+    hold_round(review_round)
+    handover = handover_of(review_round, person, to=to)
+    if len(handover.names) != confirmed:
+        raise HandoverChanged(handover)
+    reassign(review_round, handover.names, to=to, actor=actor, at=at)
+    return handover
+
+
+class HandoverChanged(Exception):
+    """Other questions can go than the coordinator was shown; nothing went."""
+
+    def __init__(self, handover: Handover) -> None:
+        super().__init__(f"{len(handover.names)} assignments can go")
+        self.handover = handover
+
+
 def _check_not_closed(review_round: ReviewRound) -> None:
     if review_round.state == RoundState.CLOSED:
         raise RoundRefused(_("The round is closed; its reviewers stay as they are."))
 
 
+def open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
+    """What the round still lacks, in the order of each reviewer."""
+    rows = Assignment.objects.filter(round=review_round, state__in=UNREVIEWED)
+    return rows.select_related("revision__question").order_by("position")
+
+
 def _open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
-    return (
-        Assignment.objects.select_for_update(of=("self",))
-        .select_related("revision__question")
-        .filter(round=review_round, state__in=UNREVIEWED)
-        .order_by("position")
-    )
+    return open_rows(review_round).select_for_update(of=("self",))
 
 
 def _held(review_round: ReviewRound, person: User) -> set[int]:

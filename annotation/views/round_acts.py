@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -16,11 +17,20 @@ from annotation.enums import Role, RoundState
 from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
-from annotation.review.assigning import RoundRefused, assign_round
-from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
+from annotation.review.assigning import RoundRefused, assign_round, listed
+from annotation.review.reassigning import (
+    Handover,
+    HandoverChanged,
+    add_reviewer,
+    handover_of,
+    reassign,
+    reassign_all,
+    remove_reviewer,
+)
 from annotation.review.rounds import RoundNotComplete
 from annotation.review.viewing import set_viewing
 from annotation.views.bin import delete_or_ask
+from annotation.views.confirming import Confirmation, confirm
 from annotation.views.rounds import coordinated_round
 
 
@@ -191,16 +201,19 @@ def round_reviewer_remove(request: AuthenticatedRequest, slug: str, pk: int) -> 
 @person_required
 @require_POST
 def round_reassign(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
-    """Give the ticked questions of one reviewer to another person."""
+    """Give the ticked questions of one reviewer, or all that are open, to another person."""
     review_round = coordinated_round(request.user, slug)
     person = get_object_or_404(User, pk=pk)
     form = PersonForm(review_round, request.POST, but_not=User.objects.filter(pk=person.pk), prefix="to")
     chosen = request.POST.getlist("assignment")
-    if not chosen or not form.is_valid():
+    is_all = "all" in request.POST
+    if not (chosen or is_all) or not form.is_valid():
         messages.error(request, _("Tick at least one question, and choose the person who takes it."))
         return redirect("round-reviewer", slug, pk)
     to = form.cleaned_data["person"]
     try:
+        if is_all:
+            return _reassign_all(request, review_round, person, to)
         n = reassign(review_round, chosen, to=to, actor=request.user, at=timezone.now())
     except RoundRefused as refusal:
         messages.error(request, str(refusal))
@@ -208,3 +221,70 @@ def round_reassign(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         said = ngettext("%(n)s question went to %(name)s.", "%(n)s questions went to %(name)s.", n)
         messages.success(request, said % {"name": to, "n": n})
     return redirect("round-reviewer", slug, pk)
+
+
+def _reassign_all(request: AuthenticatedRequest, review_round: ReviewRound, person: User, to: User) -> HttpResponse:
+    """Every open question that the person may have, once the coordinator has read what follows."""
+    confirmed = request.POST.get("confirmed_all", "")
+    back = reverse("round-reviewer", args=[review_round.slug, person.pk])
+    try:
+        if not (confirmed.isascii() and confirmed.isdecimal() and len(confirmed) < 10):
+            raise HandoverChanged(handover_of(review_round, person, to=to))
+        handover = reassign_all(
+            review_round, person, to=to, confirmed=int(confirmed), actor=request.user, at=timezone.now()
+        )
+    except HandoverChanged as changed:
+        handover = changed.handover
+        if handover.names:
+            return confirm(request, _confirm_handover(handover, person, to, back))
+        messages.error(request, " ".join(_what_stays(handover, person, to)) or _("No open question is left."))
+        return redirect(back)
+    said = ngettext("%(n)s question went to %(name)s.", "%(n)s questions went to %(name)s.", len(handover.names))
+    messages.success(request, said % {"name": to, "n": len(handover.names)})
+    for sentence in _what_stays(handover, person, to):
+        messages.warning(request, sentence)
+    return redirect(back)
+
+
+def _confirm_handover(handover: Handover, person: User, to: User, back: str) -> Confirmation:
+    n = len(handover.names)
+    names = {"n": n, "all": handover.n_open, "name": to, "person": person}
+    sentences = [
+        ngettext(
+            "%(n)s of %(all)s open questions of %(person)s goes to %(name)s, at the end of their list.",
+            "%(n)s of %(all)s open questions of %(person)s go to %(name)s, at the end of their list.",
+            n,
+        )
+        % names
+    ]
+    if handover.n_begun:
+        begun = ngettext(
+            "%(n)s of them was opened by %(person)s. What they entered stays stored and is not used; %(name)s "
+            "starts afresh and does not see it.",
+            "%(n)s of them were opened by %(person)s. What they entered stays stored and is not used; %(name)s "
+            "starts afresh and does not see it.",
+            handover.n_begun,
+        )
+        sentences.append(begun % (names | {"n": handover.n_begun}))
+    sentences += [*_what_stays(handover, person, to), _("Submitted reviews stay and count.")]
+    return Confirmation(
+        title=ngettext("Reassign %(n)s question to %(name)s?", "Reassign %(n)s questions to %(name)s?", n) % names,
+        sentences=sentences,
+        label=ngettext("Reassign %(n)s question", "Reassign %(n)s questions", n) % names,
+        back=back,
+        about=person.name,
+        sent={"all": "yes", "confirmed_all": n, "to-person": to.pk},
+    )
+
+
+def _what_stays(handover: Handover, person: User, to: User) -> list[str]:
+    """Which questions the person cannot be given, and why: a sentence, or none."""
+    if not handover.stay:
+        return []
+    said = ngettext(
+        "Question %(numbers)s stays with %(person)s, since it cannot go to %(name)s. %(reasons)s",
+        "Questions %(numbers)s stay with %(person)s, since they cannot go to %(name)s. %(reasons)s",
+        len(handover.stay),
+    )
+    words = {"numbers": listed(handover.stay), "person": person, "name": to, "reasons": handover.reasons}
+    return [said % words]

@@ -8,8 +8,8 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import Flag, Role, RoundState
-from annotation.models import Assignment, Membership, ReviewRound, User
+from annotation.enums import Flag, KeySource, Role, RoundState
+from annotation.models import Assignment, AuditEvent, BlindAnswer, Membership, ReviewRound, SeenKey, User
 from annotation.review.rounds import close_round, create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
@@ -203,6 +203,55 @@ def test_adding_reassigning_and_removing(coordinator: Client, opened: ReviewRoun
     coordinator.post(f"/rounds/round/reviewers/{remo.pk}/remove/")
     assert theirs(remo) == []
     assert coordinator.get("/rounds/round/").status_code == 200
+
+
+def test_all_open_questions_of_a_reviewer_go_at_once(
+    coordinator: Client, opened: ReviewRound, rita: User, remo: User, noon: datetime
+) -> None:
+    mia = make_person("Mia", Role.REVIEWER)
+    coordinator.post("/rounds/round/reviewers/add/", {"add-person": mia.pk})
+    has = {one.revision_id for one in theirs(mia)}
+    going = [one for one in theirs(rita)[1:] if one.revision_id not in has]
+    first = going[0]
+    Assignment.objects.filter(pk=first.pk).update(opened_at=noon)
+    BlindAnswer.objects.create(assignment=first, best="B", defensible=["B"], difficulty="easy", answered_at=noon)
+    address = f"/rounds/round/reviewers/{rita.pk}/reassign/"
+    n_open, n_stay = len(theirs(rita)) - 1, len(theirs(rita)) - 1 - len(going)
+    assert n_stay > 0
+    page = coordinator.get(f"/rounds/round/reviewers/{rita.pk}/").content.decode()
+    assert f"Reassign all {n_open} open" in page
+    asked = coordinator.post(address, {"all": "yes", "to-person": mia.pk})
+    said = asked.content.decode()
+    assert asked.status_code == 409
+    assert f"{len(going)} of {n_open} open questions of Rita go to Mia" in said
+    assert "1 of them was opened by Rita" in said
+    assert "since they cannot go to Mia. Mia has it, or had it, in this round." in said
+    assert len(theirs(mia)) == len(has)  # nothing went yet
+    for wrong in (str(len(going) + 1), "x", "²"):
+        again = coordinator.post(address, {"all": "yes", "to-person": mia.pk, "confirmed_all": wrong})
+        assert again.status_code == 409
+    coordinator.post(address, {"all": "yes", "to-person": mia.pk, "confirmed_all": str(len(going))})
+    given = [one for one in theirs(mia) if one.revision_id in {one.revision_id for one in going}]
+    assert len(given) == len(going)
+    assert not BlindAnswer.objects.filter(assignment__in=given).exists()
+    assert len(theirs(rita)) == 1 + n_stay
+    answer = coordinator.post(address, {"all": "yes", "to-person": mia.pk}, follow=True)
+    assert "since they cannot go to Mia" in answer.content.decode()
+    assert AuditEvent.objects.filter(act="round.reassigned").count() == 1
+
+
+def test_all_open_questions_leave_with_those_out_that_the_taker_has_the_key_of(
+    coordinator: Client, opened: ReviewRound, rita: User, noon: datetime
+) -> None:
+    mia = make_person("Mia", Role.REVIEWER)
+    known = theirs(rita)[2].revision.question
+    SeenKey.objects.create(person=mia, question=known, source=KeySource.QUESTION_PAGE, seen_at=noon)
+    address = f"/rounds/round/reviewers/{rita.pk}/reassign/"
+    asked = coordinator.post(address, {"all": "yes", "to-person": mia.pk}).content.decode()
+    assert f"Question {known.number} stays with Rita" in asked
+    coordinator.post(address, {"all": "yes", "to-person": mia.pk, "confirmed_all": "10"})
+    assert known.pk not in {one.revision.question_id for one in theirs(mia)}
+    assert len(theirs(mia)) == 10
 
 
 def test_only_reviewers_can_be_chosen(coordinator: Client, opened: ReviewRound, stan: User) -> None:
