@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Playwright, sync_playwright
+from playwright.sync_api import Browser, Playwright, expect, sync_playwright
 
-from tests.browser.server import served_in_one_piece
+from tests.browser.server import PATIENCE, served_in_one_piece
+
+expect.set_options(timeout=PATIENCE * 1000)  # for every browser test, whichever is run alone
 
 CHROMIUM_ARGUMENTS = [
     "--no-sandbox",

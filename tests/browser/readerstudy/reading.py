@@ -14,9 +14,7 @@ from readerstudy.models import Enrolment, Response
 from readerstudy.reading.holding import rules_of
 from tests.readerstudy.studies import places_of
 
-PATIENCE = 20_000  # milliseconds; the machine may be busy
 KEPT = "kept on this device, sending"
-expect.set_options(timeout=PATIENCE)
 
 KEPT_ITEMS = """async (reader) => {
     const database = await new Promise((done) => {
