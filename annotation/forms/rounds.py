@@ -43,7 +43,7 @@ class PeopleChoice(SeveralPeople):
 
 
 class ViewingForm(forms.Form):
-    """Tools that a round does without, and its smallest window."""
+    """Tools that a round does without, its smallest window, and whether a double-click submits."""
 
     hidden_tools = forms.TypedMultipleChoiceField(
         label=_("Tools to hide"),
@@ -64,6 +64,11 @@ class ViewingForm(forms.Form):
         min_value=LEAST_WINDOW[1],
         max_value=MOST_WINDOW[1],
     )
+    double_click = forms.BooleanField(
+        label=_("A double-click on an option submits the blind answer"),
+        required=False,
+        help_text=_("As Enter does. The blind answer is final."),
+    )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
@@ -82,7 +87,7 @@ class ViewingForm(forms.Form):
         """What was asked for, after is_valid()."""
         asked = self.cleaned_data
         window = (asked["least_width"], asked["least_height"]) if asked["least_width"] is not None else None
-        return Viewing(tuple(asked["hidden_tools"]), window)
+        return Viewing(tuple(asked["hidden_tools"]), window, asked["double_click"])
 
     @classmethod
     def of(cls, review_round: ReviewRound) -> ViewingForm:

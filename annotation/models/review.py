@@ -34,6 +34,7 @@ class ReviewRound(Deletable):
     hidden_tools = models.JSONField(default=list, blank=True)  # ViewerTool values that its reviewers do without
     least_width = models.PositiveSmallIntegerField(null=True, blank=True)  # of the browser window, CSS pixels
     least_height = models.PositiveSmallIntegerField(null=True, blank=True)
+    double_click = models.BooleanField(default=False)  # on an option submits the blind answer, as Enter does
     simulated = models.BooleanField(default=False)
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

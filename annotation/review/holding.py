@@ -15,7 +15,7 @@ from annotation.review.transitions import GONE
 _COLUMNS = (
     *("public_id", "reviewer_id", "position", "state", "skip_reason", "opened_at", "report_opened_at"),
     *("round__name", "round__slug", "round__state", "round__steps", "round__simulated"),
-    *("round__hidden_tools", "round__least_width", "round__least_height"),
+    *("round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
     *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "blind_answer__unreadable"),

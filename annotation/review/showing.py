@@ -88,6 +88,7 @@ class ShownCase:
     simulated: bool
     hidden_tools: tuple[str, ...]
     least_window: tuple[int, int] | None
+    double_click: bool  # on an option submits
     steps: str
     step: Step
     state: str
@@ -108,6 +109,7 @@ class ShownCase:
     held: Mapping[str, Any]  # form values: of the draft, else of the newest review
     skip_reason: str
     knows_key: bool  # the reviewer has read the key elsewhere: nothing can be answered blind
+    is_first: bool  # the first case of the reviewer's first round: the steps are explained
     own: Blind | None = None
     key: str = ""
     explanation: str = ""
@@ -118,11 +120,6 @@ class ShownCase:
     findings: str = ""
     impression: str = ""
     stated_difficulty: Difficulty | None = None
-
-    @property
-    def is_first(self) -> bool:
-        """Whether the reviewer meets the steps of this round for the first time."""
-        return self.round_open and self.progress.n_submitted == 0 and self.progress.place == 1
 
     @property
     def is_blind(self) -> bool:
@@ -173,6 +170,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     draft = stored_draft if standing.round_open or review is None else None  # closed: what was submitted is shown
     truth = _truth(assignment, parts, own)
     viewing = viewing_of(assignment.round)
+    progress = progress_at(assignment)
     version = review.version if review is not None else 0
     return ShownCase(
         public_id=assignment.public_id,
@@ -182,10 +180,11 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         simulated=assignment.round.simulated,
         hidden_tools=viewing.hidden_tools,
         least_window=viewing.least_window,
+        double_click=viewing.double_click,
         steps=assignment.round.steps,
         step=current_step(standing),
         state=assignment.state,
-        progress=progress_at(assignment),
+        progress=progress,
         stem=revision.stem,
         options=_options(list(revision.options), own, truth.get("key", "")),
         age=exam.age_years,
@@ -206,6 +205,7 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         held=draft.data if draft is not None else _values(review),
         skip_reason=assignment.skip_reason if assignment.state == AssignmentState.SKIPPED else "",
         knows_key=knows_key(assignment),
+        is_first=standing.round_open and answer is None and progress.place == 1 and progress.is_new,
         own=own,
         task=next((task for task in Task if task == revision.task), None) if Part.TASK in parts else None,
         category=revision.category if Part.CATEGORY in parts else "",

@@ -1,4 +1,4 @@
-"""How the images of a round are looked at: tools that its reviewers do without, and the smallest browser window."""
+"""What a round sets at the images: tools that it does without, the smallest window, what a double-click does."""
 
 from __future__ import annotations
 
@@ -20,12 +20,18 @@ from annotation.windows import LEAST_WINDOW, MOST_WINDOW
 class Viewing:
     hidden_tools: tuple[ViewerTool, ...] = ()
     least_window: tuple[int, int] | None = None  # width and height in CSS pixels
+    double_click: bool = False  # on an option submits the blind answer
 
     def as_columns(self) -> dict[str, Any]:
         """In the order of the vocabulary, so that the same choice is stored the same."""
         width, height = self.least_window or (None, None)
         hidden = [tool.value for tool in ViewerTool if tool in self.hidden_tools]
-        return {"hidden_tools": hidden, "least_width": width, "least_height": height}
+        return {
+            "hidden_tools": hidden,
+            "least_width": width,
+            "least_height": height,
+            "double_click": self.double_click,
+        }
 
 
 ORDINARY = Viewing()
@@ -34,7 +40,8 @@ ORDINARY = Viewing()
 def viewing_of(review_round: ReviewRound) -> Viewing:
     hidden = tuple(tool for tool in ViewerTool if tool in review_round.hidden_tools)
     width, height = review_round.least_width, review_round.least_height
-    return Viewing(hidden, (width, height) if width is not None and height is not None else None)
+    window = (width, height) if width is not None and height is not None else None
+    return Viewing(hidden, window, review_round.double_click)
 
 
 def check_viewing(viewing: Viewing) -> None:

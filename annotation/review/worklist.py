@@ -10,7 +10,7 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.enums import AssignmentState, RoundState
 from annotation.kept_queries import KeptQuery, KeptSQL
-from annotation.models import Assignment, ReviewRound, Revision, User
+from annotation.models import Assignment, BlindAnswer, ReviewRound, Revision, User
 from annotation.review.holding import CASES
 from annotation.review.transitions import GONE, IN_TURN, UNFINISHED
 
@@ -39,7 +39,12 @@ GONE_WORDS = ", ".join(f"'{state}'" for state in GONE)
 _PROGRESS = KeptSQL(f"""
     SELECT SUM(CASE WHEN position <= %s THEN 1 ELSE 0 END),
            SUM(CASE WHEN state = '{AssignmentState.SUBMITTED}' THEN 1 ELSE 0 END),
-           COUNT(*)
+           COUNT(*),
+           NOT EXISTS (
+               SELECT 1 FROM {BlindAnswer._meta.db_table} answer
+               JOIN {Assignment._meta.db_table} own ON own.id = answer.assignment_id
+               WHERE own.reviewer_id = %s
+           )
     FROM {Assignment._meta.db_table}
     WHERE reviewer_id = %s AND round_id = %s AND state NOT IN ({GONE_WORDS})
 """)  # noqa: S608 - words and a table of ours
@@ -52,6 +57,7 @@ class Progress:
     place: int
     n_submitted: int
     n_all: int
+    is_new: bool  # the reviewer has not answered a question in any round yet
 
 
 def own_assignments(user: User, review_round: ReviewRound) -> QuerySet[Assignment]:
@@ -93,8 +99,9 @@ def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, mo
 
 def progress_at(assignment: Assignment) -> Progress:
     """Place and counts in the reviewer's own list, in one query."""
-    ((place, n_submitted, n_all),) = _PROGRESS(assignment.position, assignment.reviewer_id, assignment.round_id)
-    return Progress(place=place or 0, n_submitted=n_submitted or 0, n_all=n_all)
+    reviewer = assignment.reviewer_id
+    ((place, n_submitted, n_all, is_new),) = _PROGRESS(assignment.position, reviewer, reviewer, assignment.round_id)
+    return Progress(place=place or 0, n_submitted=n_submitted or 0, n_all=n_all, is_new=bool(is_new))
 
 
 def rounds_of(user: User) -> QuerySet[ReviewRound]:

@@ -79,7 +79,7 @@ def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_POST
 def round_viewing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Which image tools the reviewers have, and how large their window must be."""
+    """Which image tools the reviewers have, how large their window must be, and what a double-click does."""
     review_round = coordinated_round(request.user, slug)
     form = ViewingForm(request.POST)
     if not form.is_valid():
@@ -90,7 +90,7 @@ def round_viewing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     except RoundRefused as refusal:
         messages.error(request, str(refusal))
     else:
-        messages.success(request, _("Tools and window are stored; reviewers have them with their next page."))
+        messages.success(request, _("Stored: it counts for reviewers from their next page on."))
     return redirect("round", slug)
 
 

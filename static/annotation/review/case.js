@@ -42,6 +42,7 @@ class CasePage {
     document.addEventListener("input", (event) => this.onInput(event));
     document.addEventListener("submit", (event) => this.onSubmit(event));
     document.addEventListener("click", (event) => this.onClick(event));
+    document.addEventListener("dblclick", (event) => this.onDoubleClick(event));
     byId("identifies-dialog").addEventListener("close", (event) => this.onIdentifiesClosed(event.target));
     addEventListener("popstate", () => this.load(location.href));
     addEventListener("pageshow", (event) => event.persisted && this.load(location.href));
@@ -66,6 +67,7 @@ class CasePage {
     this.message("");
     this.tellAway("");
     this.smallest.ask(data.leastWindow);
+    for (const line of byId("keys-dialog").querySelectorAll("[data-double-click]")) line.hidden = !data.doubleClick;
     if (data.roundOpen === "yes") {
       this.clock.begin(data.assignment, data.eventsUrl);
       this.drafts.watch(form, data);
@@ -200,6 +202,12 @@ class CasePage {
     else if (button.dataset.open) this.open(button.dataset.open);
     else if ("close" in button.dataset) button.closest("dialog").close();
     else this.correctCategory();
+  }
+
+  /** Both clicks were on this option: clicks on two things are a double-click on neither. */
+  onDoubleClick(event) {
+    const option = event.target.closest(".case-option-best, .case-none");
+    if (this.data.doubleClick && this.data.step === "blind" && option?.querySelector("input:enabled:checked")) this.submit();
   }
 
   open(id) {

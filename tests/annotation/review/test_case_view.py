@@ -290,7 +290,7 @@ def test_query_count_does_not_exceed_nine(
         assert browser_of_rita.get(page(first)).status_code == 200
 
 
-def test_the_first_question_of_a_round_explains_its_steps(
+def test_the_first_question_of_the_first_round_explains_its_steps(
     browser_of_rita: Client, first: Assignment, rita: User
 ) -> None:
     card = "Each question has three steps."
@@ -298,5 +298,6 @@ def test_the_first_question_of_a_round_explains_its_steps(
     second = assignments_of(rita, first.round)[1]
     assert card not in browser_of_rita.get(f"/review/{second.public_id}/").content.decode()
     BlindAnswer.objects.create(assignment=second, best="B", defensible=["B"], difficulty="easy", answered_at=NOON)
-    Assignment.objects.filter(pk=second.pk).update(state=AssignmentState.SUBMITTED)
     assert card not in browser_of_rita.get(f"/review/{first.public_id}/").content.decode()
+    later = assignments_of(rita, make_round(rita, name="Later"))[0]
+    assert card not in browser_of_rita.get(f"/review/{later.public_id}/").content.decode()

@@ -47,8 +47,14 @@ def test_what_was_set_is_stored_in_one_order_and_noted(draft: ReviewRound, cora:
     assert stored(draft) == Viewing((ViewerTool.LINE, ViewerTool.RATIO), (1280, 720))
     set_viewing(draft, PLAIN, actor=cora, at=noon)
     [event] = AuditEvent.objects.filter(act="round.viewing_changed")
-    assert event.facts["before"] == {"hidden_tools": [], "least_width": None, "least_height": None}
-    assert event.facts["after"] == {"hidden_tools": ["line", "ratio"], "least_width": 1280, "least_height": 720}
+    nothing: dict[str, object] = {"hidden_tools": [], "least_width": None, "least_height": None, "double_click": False}
+    assert event.facts["before"] == nothing
+    assert event.facts["after"] == {
+        **nothing,
+        "hidden_tools": ["line", "ratio"],
+        "least_width": 1280,
+        "least_height": 720,
+    }
 
 
 @pytest.mark.parametrize("window", [(639, 400), (640, 399), (3841, 2160), (1280, 2161)])
@@ -112,6 +118,23 @@ def test_the_page_of_the_round_shows_and_changes_them(coordinator: Client, draft
     assert stored(draft).least_window == (1280, 720)
     coordinator.post("/rounds/round/viewing/", {})
     assert stored(draft) == ORDINARY
+
+
+def test_a_double_click_submits_only_where_the_round_says_so(
+    client: Client, draft: ReviewRound, cora: User, rita: User, noon: datetime
+) -> None:
+    open_round(draft, actor=cora, at=noon)
+    client.force_login(rita)
+    case = f"/review/{theirs(rita)[0].public_id}/"
+    assert 'data-double-click="yes"' not in client.get(case).content.decode()
+    client.force_login(cora)
+    assert client.post("/rounds/round/viewing/", {"double_click": "on"}).status_code == 302
+    assert stored(draft) == Viewing(double_click=True)
+    page = client.get("/rounds/round/").content.decode()
+    assert "on an option submits the blind answer" in page
+    assert re.search(r'name="double_click"[^>]* checked', page)
+    client.force_login(rita)
+    assert 'data-double-click="yes"' in client.get(case).content.decode()
 
 
 def test_a_closed_round_has_no_form_for_them(coordinator: Client, draft: ReviewRound) -> None:

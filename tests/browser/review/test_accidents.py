@@ -70,3 +70,34 @@ def test_a_change_says_that_it_is_not_submitted_and_keys_stop_the_clock(
     page.goto(first)
     expect(page.locator("#case-saving")).to_have_text("changed, not submitted")
     assert assignments_of(rita, review_round)[0].reviews.count() == 1
+
+
+def double_click(page: Page, option: int) -> None:
+    page.locator("#case-form .case-option-best").nth(option).dblclick()
+
+
+def test_a_double_click_submits_where_the_round_says_so(page: Page, review_round: ReviewRound, rita: User) -> None:
+    start(page, review_round)
+    press(page, "e")
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
+    double_click(page, 1)
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    assert checked(page) == {"best": ["B"], "difficulty": ["easy"]}
+    press(page, "?")
+    expect(page.locator("#keys-dialog")).not_to_contain_text("double-click", use_inner_text=True)
+
+    ReviewRound.objects.update(double_click=True)
+    page.reload()
+    expect(page.locator("#case-form[data-step=blind]")).to_be_visible()
+    press(page, "?")
+    expect(page.locator("#keys-dialog")).to_contain_text("double-click", use_inner_text=True)
+    press(page, "Escape")
+    expect(page.locator("#stem")).to_be_visible()
+    expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "false")
+    option, other = (page.locator("#case-form .case-option-best").nth(n) for n in (0, 1))
+    option.click(click_count=1)
+    other.click(click_count=1)  # two clicks on two options choose the second one, and submit nothing
+    assert checked(page) == {"best": ["B"], "difficulty": ["easy"]}
+    double_click(page, 2)
+    expect(page.locator("#case-form[data-step=judge]")).to_be_visible()
+    assert assignments_of(rita, review_round)[0].blind_answer.best == "C"
