@@ -8,6 +8,7 @@ from annotation.views import (
     bin,
     home,
     images,
+    invitation_files,
     invitations,
     jobs,
     people,
@@ -39,6 +40,7 @@ urlpatterns = [
     path("people/", people.people, name="people"),
     path("people/add/", people.person_add, name="person-add"),
     path("people/invite/", invitations.person_invite, name="person-invite"),
+    path("people/invite/file/", invitation_files.person_invite_file, name="person-invite-file"),
     path("people/<int:pk>/", people.person, name="person"),
     path("people/<int:pk>/roles/give/", people.person_grant, name="person-grant"),
     path("people/<int:pk>/roles/<int:membership>/take/", people.person_withdraw, name="person-withdraw"),
@@ -46,6 +48,7 @@ urlpatterns = [
     path("people/<int:pk>/reactivate/", people.person_reactivate, name="person-reactivate"),
     path("people/<int:pk>/password-link/", people.person_password_link, name="person-password-link"),
     path("rounds/<slug:slug>/invite/", invitations.round_invite, name="round-invite"),
+    path("rounds/<slug:slug>/invite/file/", invitation_files.round_invite_file, name="round-invite-file"),
     # bank
     path("banks/", bank.banks, name="banks"),
     path("banks/import/", question_imports.question_import_new, name="question-import-new"),

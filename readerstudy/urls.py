@@ -41,6 +41,7 @@ from readerstudy.views import (
 urlpatterns: list[URLPattern] = [
     # readers come in
     path("studies/<slug:slug>/invite/", inviting.study_invite, name="study-invite"),
+    path("studies/<slug:slug>/invite/file/", inviting.study_invite_file, name="study-invite-file"),
     path(
         "studies/<slug:slug>/invitations/<int:pk>/remind/",
         inviting.study_invitation_remind,

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import Role
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
 from annotation.models import Invitation, ReviewRound, User
+from annotation.people.invitation_file import MOST_BYTES
 from annotation.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
 
 MEANINGS = {
@@ -61,6 +62,24 @@ def round_invitation_form(person: User, review_round: ReviewRound, data: Any = N
     """The form with the roles that this person may give in this round."""
     roles = tuple(role for role in ROUND_ROLES if may_invite_to_round(person, review_round, role))
     return InvitationForm(data, roles=roles)
+
+
+class InvitationFileForm(forms.Form):
+    """A list of people; once it was looked at, its text comes back to be confirmed."""
+
+    file = forms.FileField(label=_("CSV file"), required=False, allow_empty_file=True)
+    text = forms.CharField(required=False, strip=False, max_length=MOST_BYTES, widget=forms.HiddenInput)
+
+    def clean(self) -> dict[str, Any]:
+        given = self.cleaned_data
+        if not given.get("file") and not given.get("text") and not self.errors:
+            self.add_error("file", _("Choose a file."))
+        return given
+
+    def data_of_file(self) -> bytes:
+        """What was sent, after is_valid(); one byte more than is taken at most."""
+        file = self.cleaned_data["file"]
+        return bytes(file.read(MOST_BYTES + 1)) if file else self.cleaned_data["text"].encode()
 
 
 class AcceptForm(NewPasswordMixin):

@@ -82,7 +82,7 @@ def invite(
 
     ``email`` empty: whoever opens the link gives theirs. ``actor`` None: the program (the first administrator).
     Raises RoleNotThere, RoundIsOver, HasRoleAlready, PersonIsDeactivated, and RoleBarred for roles that the person
-    must not hold, or not both.
+    must not hold, or not both, nor beside those of another open link for the address.
     """
     for grant in grants:
         check_scope(grant.role, grant.round)
@@ -91,7 +91,8 @@ def invite(
     person = User.objects.filter(email=email).first() if email else None
     if person is not None:
         _check_is_useful(person, grants)
-    _check_go_together(person, grants, name or email)
+    waiting = [Grant(Role(one.role), one.round) for one in open_invitations(at).filter(email=email)] if email else []
+    _check_go_together(person, grants, waiting, name or email)
     token = secrets.token_urlsafe(32)
     rows = [_stored(grant, token, email, name, actor, at) for grant in grants]
     return IssuedInvitation(tuple(rows), token)
@@ -207,17 +208,19 @@ def _check_is_useful(person: User, grants: Sequence[Grant]) -> None:
         raise HasRoleAlready(has)
 
 
-def _check_go_together(person: User | None, grants: Sequence[Grant], called: str) -> None:
-    """Raises RoleBarred. The rules look at what a person holds: these roles are given in a savepoint, asked about, and
-    taken back, for somebody new as well.
+def _check_go_together(person: User | None, grants: Sequence[Grant], waiting: Sequence[Grant], called: str) -> None:
+    """Raises RoleBarred. The rules look at what a person holds: these roles and those that wait in other links are
+    given in a savepoint, asked about, and taken back, for somebody new as well.
     """
-    if person is None and len(grants) < 2:
+    if person is None and len({*grants, *waiting}) < 2:
         return
     with transaction.atomic():
         if person is None:
             person = User.objects.create_user(f"{secrets.token_hex(16)}@invalid", name=called[:200] or _("This person"))
-        for grant in grants:
-            Membership.objects.create(user=person, role=grant.role, round=grant.round, granted_at=person.created_at)
+        for grant in {*grants, *waiting}:
+            Membership.objects.get_or_create(
+                user=person, role=grant.role, round=grant.round, defaults={"granted_at": person.created_at}
+            )
         held = User.objects.get(pk=person.pk)
         for grant in grants:
             check_not_barred(held, grant.role, grant.round)

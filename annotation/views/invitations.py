@@ -52,7 +52,7 @@ def person_invite(request: AuthenticatedRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def round_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask somebody into one round."""
-    review_round = _round_to_invite_to(request.user, slug)
+    review_round = round_to_invite_to(request.user, slug)
     form = round_invitation_form(request.user, review_round, request.POST or None)
     if request.method == "POST" and form.is_valid():
         issued = _issue(form, review_round, request.user, timezone.now())
@@ -96,7 +96,7 @@ def _steered(person: User, pk: int) -> Invitation:
     if not may_manage_people(person):
         if invitation.round is None:
             raise Http404
-        _round_to_invite_to(person, invitation.round.slug)
+        round_to_invite_to(person, invitation.round.slug)
     return invitation
 
 
@@ -248,7 +248,7 @@ def _invitation_page(
     return render(request, "annotation/people/invite.html", context, status=422 if form.errors else 200)
 
 
-def _round_to_invite_to(person: User, slug: str) -> ReviewRound:
+def round_to_invite_to(person: User, slug: str) -> ReviewRound:
     """The round, for people who may invite to it: 404 for strangers to it, 403 for those who only work in it."""
     review_round = get_object_or_404(ReviewRound, slug=slug)
     if may_invite_to_round(person, review_round):

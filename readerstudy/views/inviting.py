@@ -6,6 +6,7 @@ from django.conf import settings
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -14,8 +15,10 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.people.rosters import has_account
 from annotation.views.confirming import is_confirmed
+from annotation.views.invitation_files import FilePage, file_page
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling import inviting
+from readerstudy.enrolling.inviting_many import issue_to_readers, roles_meaning
 from readerstudy.enrolling.mailing import send_study_invitation, study_link
 from readerstudy.forms.enrolling import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
@@ -46,6 +49,31 @@ def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         else:
             return show_once(request, issued)
     return _page(request, study, form)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask several people to read."""
+    study = coordinated_study(request.user, slug)
+    try:
+        issue = issue_to_readers(study, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("study-invite", slug)
+    sets = inviting.orders_of(study)
+    role = "reader" if len(sets) == 1 else f"reader of {sets[0].case_set.name}"
+    page = FilePage(
+        title=_("Invite readers from a file"),
+        back=reverse("study-invite", args=[slug]),
+        back_label=_("Readers of “%(study)s”") % {"study": study.name},
+        meaning=roles_meaning(study),
+        examples=[("Nina Weber", "nina@example.org", role), ("Remo Sand", "", role)],
+        issue=issue,
+        note=_("Protocol %(sha256)s") % {"sha256": study.protocol_sha256[:12]},
+    )
+    return file_page(request, page)
 
 
 @person_required

@@ -91,9 +91,11 @@ FULL = [
     Shown("person-add", "ada"),
     Shown("person-add", "ada", act=submit_empty, note="refused"),
     Shown("person-invite", "ada"),
+    Shown("person-invite-file", "ada"),
     Shown("person", "ada", ("rita",), act=unfold),
     Shown("person", "ada", ("ada",)),
     Shown("round-invite", "stan", ("open",)),
+    Shown("round-invite-file", "stan", ("open",)),
     # bank
     Shown("banks", "cora"),
     Shown("bank", "cora", ("bank",), act=unfold),
@@ -151,6 +153,7 @@ FULL = [
     Shown("review-case", "rita", ("read_only",), act=press(then=WHOLE)),
     # readers come in
     Shown("study-invite", "cora", ("trial",)),
+    Shown("study-invite-file", "cora", ("trial",)),
     Shown("study-invite", "cora", ("over",)),
     Shown("study-invitation", "", ("study link",)),
     Shown("study-invitation", "", ("study link",), act=submit_empty, note="refused"),

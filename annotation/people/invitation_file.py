@@ -1,0 +1,148 @@
+"""People to invite as the rows of a CSV file, and tables of links as one."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+from urllib.parse import quote
+
+from django.core.exceptions import ValidationError
+from django.core.validators import validate_email
+from django.utils.translation import gettext as _
+
+from annotation.exports.tables import neutralised
+from annotation.questionbank.spreadsheets import lines_of_csv
+from annotation.questionbank.strictjson import FileUnreadable
+
+NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")
+_CALLED = {"e-mail": EMAIL, "mail": EMAIL, "address": EMAIL, "e-mail address": EMAIL, "role": ROLES}
+LONGEST = {NAME: 200, EMAIL: 254, ROLES: 2_000}
+MOST_ROWS = 200
+MOST_BYTES = 200_000
+
+
+class InvitedRow(NamedTuple):
+    """One person of the file: the row as a spreadsheet counts it, and the roles as they are written."""
+
+    number: int
+    name: str
+    email: str
+    roles: tuple[str, ...]
+
+
+class RowFault(NamedTuple):
+    """What is wrong in one cell, and what to do."""
+
+    number: int
+    column: str
+    sentence: str
+
+
+class FileRefused(Exception):
+    """The file cannot be read as a list of people; the sentence says why."""
+
+
+def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
+    """The people of a file, and the faults that stand in the file itself; a row with a fault is not among the people.
+
+    UTF-8 with or without byte order mark, separated by commas, semicolons or tabs; empty rows are passed over. Raises
+    FileRefused.
+    """
+    if len(data) > MOST_BYTES:
+        raise FileRefused(_("The file is larger than %(n)d kB. Split it.") % {"n": MOST_BYTES // 1000})
+    if b"\0" in data:
+        raise FileRefused(_("This is not a text file. Save the table as CSV UTF-8."))
+    rows: list[InvitedRow] = []
+    faults: list[RowFault] = []
+    names: list[str] = []
+    try:
+        for number, cells in lines_of_csv(io.BytesIO(data)):
+            stripped = [" ".join(cell.split()) for cell in cells]
+            if not any(stripped):
+                continue
+            if not names:
+                names = _header(stripped)
+                continue
+            row, found = _row(number, names, stripped)
+            faults += found or _repeated(row, rows)
+            rows.append(row)
+    except FileUnreadable as error:
+        raise FileRefused(str(error)) from None
+    if not rows:
+        raise FileRefused(_("The file names nobody: below the row with the columns stands one row for each person."))
+    if len(rows) > MOST_ROWS:
+        raise FileRefused(
+            _("The file names %(n)d people; at most %(most)d are invited at once. Split it.")
+            % {"n": len(rows), "most": MOST_ROWS}
+        )
+    bad = {fault.number for fault in faults}
+    return [row for row in rows if row.number not in bad], faults
+
+
+def written(rows: Iterable[Sequence[str]]) -> str:
+    """A table as CSV in which no cell is taken for a formula, with the byte order mark that spreadsheets look for."""
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([neutralised(cell) for cell in row] for row in rows)
+    return f"\ufeff{text.getvalue()}"
+
+
+def download_address(text: str) -> str:
+    """An address that holds the file itself: nothing is kept on the server for it."""
+    return f"data:text/csv;charset=utf-8,{quote(text)}"
+
+
+def _header(cells: Sequence[str]) -> list[str]:
+    names = [_CALLED.get(cell.casefold(), cell.casefold()) for cell in cells]
+    missing = [name for name in (NAME, EMAIL) if name not in names]
+    twice = [name for name in COLUMNS if names.count(name) > 1]
+    if missing or twice:
+        raise FileRefused(
+            _("The first row must name the columns name, email and roles, each once. Found: %(found)s.")
+            % {"found": ", ".join(cell[:40] for cell in cells if cell)[:200]}
+        )
+    return names
+
+
+def _row(number: int, names: Sequence[str], cells: Sequence[str]) -> tuple[InvitedRow, list[RowFault]]:
+    cell = dict(zip(names, cells, strict=False))
+    texts = {column: cell.get(column, "") for column in COLUMNS}
+    roles = dict.fromkeys(role.strip() for role in texts[ROLES].split(";") if role.strip())
+    row = InvitedRow(number, texts[NAME], texts[EMAIL].lower(), tuple(roles))
+    if any(cells[len(names) :]):
+        sentence = _("More cells than columns. A text with a separator in it needs quotation marks around it.")
+        return row, [RowFault(number, names[-1], sentence)]
+    faults = [
+        RowFault(number, column, _("Longer than %(n)d characters: shorten it.") % {"n": most})
+        for column, most in LONGEST.items()
+        if len(texts[column]) > most
+    ]
+    if not row.name and not row.email:
+        faults.append(RowFault(number, NAME, _("Neither a name nor an address: give at least one of them.")))
+    if row.email and not _is_address(row.email):
+        sentence = _("“%(email)s” is not an e-mail address. Correct it, or leave the cell empty.")
+        faults.append(RowFault(number, EMAIL, sentence % {"email": row.email[:100]}))
+    return row, faults
+
+
+def _is_address(text: str) -> bool:
+    try:
+        validate_email(text)
+    except ValidationError:
+        return False
+    return True
+
+
+def _repeated(row: InvitedRow, before: Iterable[InvitedRow]) -> list[RowFault]:
+    """A person stands in one row: by address, and without one by name."""
+    for other in before:
+        same_address = row.email and row.email == other.email
+        same_name = row.name.casefold() == other.name.casefold() and not (row.email and other.email)
+        if same_address or (row.name and same_name):
+            column = EMAIL if same_address else NAME
+            sentence = _(
+                "The same person stands in row %(row)d. Keep one row, with all roles in it, separated by semicolons."
+            )
+            return [RowFault(row.number, column, sentence % {"row": other.number})]
+    return []

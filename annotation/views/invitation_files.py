@@ -1,0 +1,122 @@
+"""Many invitations from one file: send it, look at what each row will do, confirm; the links are shown once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.template.defaultfilters import date
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods
+
+from annotation.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.enums import Role
+from annotation.forms.people import InvitationFileForm
+from annotation.people.invitation_file import COLUMNS, FileRefused, download_address, read_invited, written
+from annotation.people.inviting_many import (
+    Issue,
+    IssuedLink,
+    OfferedRoles,
+    issue_all,
+    issue_to,
+    offered_in_round,
+    offered_on_site,
+)
+from annotation.views.confirming import is_confirmed
+from annotation.views.invitations import round_to_invite_to
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePage:
+    """Where a file invites to: words of the page, an example to fill in, and how a row becomes a link."""
+
+    title: str
+    back: str
+    back_label: str
+    meaning: str  # of the column of roles
+    examples: Sequence[Sequence[str]]
+    issue: Issue
+    note: str = ""  # beside the way back
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def person_invite_file(request: AuthenticatedRequest) -> HttpResponse:
+    """Ask several people to the site and its rounds."""
+    offered = offered_on_site()
+    examples = [("Nina Weber", "nina@example.org", "coordinator; de-identification"), ("Remo Sand", "", "reviewer")]
+    page = FilePage(
+        title=_("Invite people from a file"),
+        back=reverse("person-invite"),
+        back_label=_("Invite somebody"),
+        meaning=_("One or several, with semicolons between them: %(names)s.") % {"names": ", ".join(offered.names)},
+        examples=examples,
+        issue=_issue(request, offered),
+    )
+    return file_page(request, page)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def round_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask several people into one round."""
+    review_round = round_to_invite_to(request.user, slug)
+    offered = offered_in_round(request.user, review_round)
+    page = FilePage(
+        title=_("Invite people to this round from a file"),
+        back=reverse("round-invite", args=[slug]),
+        back_label=review_round.name,
+        meaning=_("In this round: %(names)s. Empty: reviewer.") % {"names": ", ".join(offered.names)},
+        examples=[("Nina Weber", "nina@example.org", "reviewer"), ("Remo Sand", "", "reviewer")],
+        issue=_issue(request, offered),
+    )
+    return file_page(request, page)
+
+
+def file_page(request: AuthenticatedRequest, page: FilePage) -> HttpResponse:
+    """The form; with a file what each row will do; with the confirmation the links, which nothing shows again."""
+    sent = request.method == "POST"
+    form = InvitationFileForm(request.POST if sent else None, request.FILES if sent else None)
+    context: dict[str, Any] = {"page": page, "form": form, "n_days": settings.INVITATION_DAYS}
+    if sent and form.is_valid():
+        data = form.data_of_file()
+        try:
+            rows, faults = read_invited(data)
+        except FileRefused as refusal:
+            form.add_error("file", str(refusal))
+        else:
+            only_try = bool(faults) or not is_confirmed(request)
+            links, refused = issue_all(rows, page.issue, only_try=only_try)
+            faults = sorted([*faults, *refused])
+            if not only_try and not faults:
+                return _show_all_once(request, page, links)
+            text = data.decode("utf-8-sig")
+            context |= {"faults": faults, "links": links, "text": text, "n_rows": len(rows)}
+    template = download_address(written([COLUMNS, *page.examples]))
+    context |= {"template": template, "example": [COLUMNS, *page.examples]}
+    status = 422 if sent and (form.errors or context.get("faults")) else 200
+    return render(request, "annotation/people/invite_file.html", context, status=status)
+
+
+def _show_all_once(request: AuthenticatedRequest, page: FilePage, links: Sequence[IssuedLink]) -> HttpResponse:
+    shown = [{"link": one, "is_sent": one.send()} for one in links]
+    head = [*COLUMNS, "link", "works_until"]
+    rows = [
+        [one.row.name, one.row.email, "; ".join(one.gives), one.link, date(timezone.localtime(one.until), "c")]
+        for one in links
+    ]
+    context = {"page": page, "shown": shown, "file": download_address(written([head, *rows]))}
+    return render(request, "annotation/people/invited_many.html", context)
+
+
+def _issue(request: AuthenticatedRequest, offered: OfferedRoles) -> Issue:
+    return issue_to(offered, actor=request.user, at=timezone.now())

@@ -1,0 +1,83 @@
+"""What a file of people may hold, and how its faults are told."""
+
+from __future__ import annotations
+
+import csv
+import io
+from urllib.parse import unquote
+
+import pytest
+
+from annotation.people.invitation_file import (
+    MOST_BYTES,
+    MOST_ROWS,
+    FileRefused,
+    InvitedRow,
+    download_address,
+    read_invited,
+    written,
+)
+
+NINA = InvitedRow(2, "Nina Weber", "nina@example.org", ("coordinator", "de-identification"))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "name,email,roles\nNina Weber,nina@example.org,coordinator; de-identification\n",
+        '\ufeffName;E-mail;Roles\r\nNina  Weber;NINA@example.org;"coordinator;de-identification"\r\n',
+        "roles\tname\taddress\ncoordinator;de-identification;coordinator\tNina Weber\tnina@example.org\n",
+    ],
+)
+def test_rows_are_read_as_spreadsheets_write_them(text: str) -> None:
+    assert read_invited(text.encode()) == ([NINA], [])
+
+
+@pytest.mark.parametrize(
+    ("row", "column", "sentence"),
+    [
+        (",,reviewer", "name", "Neither a name nor an address"),
+        ("Nina,nina at home,reviewer", "email", "is not an e-mail address. Correct it, or leave the cell empty."),
+        (f"{'x' * 201},,reviewer", "name", "Longer than 200 characters"),
+        ("Weber, Nina,nina@example.org,reviewer", "roles", "needs quotation marks"),
+        ("Anna,first@example.org,reviewer", "email", "stands in row 2. Keep one row"),
+        ("Rita,,reviewer", "name", "stands in row 3"),
+        ("rita,rita@example.org,reviewer", "name", "stands in row 3"),
+    ],
+)
+def test_a_fault_names_row_column_and_remedy(row: str, column: str, sentence: str) -> None:
+    rows, faults = read_invited(f"name,email,roles\nAnna,first@example.org,\nRita,,\n\n{row}\n".encode())
+    assert [one.name for one in rows] == ["Anna", "Rita"]
+    [fault] = faults
+    assert (fault.number, fault.column) == (5, column)
+    assert sentence in fault.sentence
+
+
+def test_two_people_of_one_name_have_two_addresses() -> None:
+    rows, faults = read_invited(b"name,email\nAnna,a@example.org\nAnna,b@example.org\n")
+    assert (len(rows), faults) == (2, [])
+
+
+@pytest.mark.parametrize(
+    ("data", "sentence"),
+    [
+        (b"", "names nobody"),
+        (b"name,email,roles\n", "names nobody"),
+        (b"who,roles\nNina,reviewer\n", "Found: who, roles"),
+        (b"name,email,e-mail\nNina,,\n", "each once"),
+        ("name,email\nJörg,\n".encode("latin-1"), "UTF-8"),
+        (b"PK\x03\x04\x00\x00", "not a text file"),
+        (b'name,email\n"Nina,\n', "not valid CSV"),
+        (b"x" * (MOST_BYTES + 1), "Split it"),
+        (b"name,email\n" + b"".join(b"P%d,\n" % n for n in range(MOST_ROWS + 1)), "Split it"),
+    ],
+)
+def test_what_is_no_list_of_people_is_refused(data: bytes, sentence: str) -> None:
+    with pytest.raises(FileRefused, match=sentence):
+        read_invited(data)
+
+
+def test_the_files_that_go_out_come_back_and_hold_no_formula() -> None:
+    address = download_address(written([["name", "email"], ["=HYPERLINK(1)", "ä, b"]]))
+    text = unquote(address.removeprefix("data:text/csv;charset=utf-8,"))
+    assert list(csv.reader(io.StringIO(text.removeprefix("\ufeff")))) == [["name", "email"], ["'=HYPERLINK(1)", "ä, b"]]
