@@ -18,4 +18,12 @@ class FigureForm(StrEnum):
     PNG = "png"
 
 
+COLUMNS = {Width.ONE: "one-column", Width.TWO: "two-columns"}
+
+
+def download_header(subject: str, figure: str, width: Width, form: FigureForm) -> str:
+    """Content-Disposition of a file that a link saves under a name that says what it is; as an image it shows."""
+    return f'attachment; filename="{subject}-{figure}-{COLUMNS[width]}.{form}"'
+
+
 FIGURE_TYPES = {FigureForm.SVG: "image/svg+xml", FigureForm.PDF: "application/pdf", FigureForm.PNG: "image/png"}

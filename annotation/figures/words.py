@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 LONGEST_NAME = 22
 
 
@@ -11,6 +13,14 @@ def short(name: str, longest: int = LONGEST_NAME) -> str:
         return name
     kept_in_front = longest * 6 // 11
     return f"{name[:kept_in_front]}…{name[kept_in_front + 1 - longest :]}"
+
+
+def title_with_n(title: str, n: int, signs: int, behind: str = "") -> str:
+    """Of a panel, in lines of so many signs, the letter of the panel in the first; "(n = 12)" is never parted."""
+    letter = " " * 3
+    said = f"{title} (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}){behind}"
+    lines = fill(said, signs, initial_indent=letter, break_on_hyphens=False)[len(letter) :]
+    return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 
 def printed_percent(value: float, n: int, *, signed: bool = False) -> str:

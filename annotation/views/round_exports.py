@@ -16,7 +16,7 @@ from annotation.exports.files import scratch_file
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.source_ids import SourceIdsHidden
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
-from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width
+from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.review.drawing import outcomes_file
 from annotation.review.standing import may_see_outcomes
 from annotation.views.rounds import asked_rule, coordinated_round
@@ -70,5 +70,5 @@ def round_figure(request: AuthenticatedRequest, slug: str, width: str, form: str
     file = outcomes_file(review_round, asked_rule(request), FigureForm(form), Width(width))
     response = HttpResponse(file, content_type=FIGURE_TYPES[FigureForm(form)])
     response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
-    response["Content-Disposition"] = f'inline; filename="{slug}-outcomes-{width}.{form}"'
+    response["Content-Disposition"] = download_header(slug, "outcomes", Width(width), FigureForm(form))
     return response

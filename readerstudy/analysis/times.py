@@ -127,12 +127,12 @@ def _components(times: Seconds) -> Mapping[str, Any]:
 
 
 def _middle(times: Seconds) -> dict[str, Any]:
-    """Quartiles and geometric mean, each as a value with its n; and how many of the times ended at a limit."""
+    """Quartiles, outer percentiles and geometric mean, each with its n; and how many times ended at a limit."""
     timed = ~np.isnan(times.all)
     seconds, censored = times.all[timed], times.censored[timed]
     found = timing.quartiles(seconds, censored)
     return {
-        **{name: _quantile(found, name).as_json() for name in ("median", "q1", "q3")},
+        **{name: _quantile(found, name).as_json() for name in ("median", "q1", "q3", "p5", "p95")},
         "geometric_mean": timing.geometric_mean(seconds, times.n_censored).as_json(),
         "n_censored": times.n_censored,
     }

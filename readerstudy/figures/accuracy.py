@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from annotation.figures.forms import Width
 from annotation.figures.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
-from annotation.figures.words import printed_percent, short
+from annotation.figures.words import printed_percent, short, title_with_n
 from readerstudy.figures.legends import DAGGER, is_small, printed_limits
 from readerstudy.figures.style import READER_COLOUR, mark_of, marks_of
 from readerstudy.results.stored import (
@@ -28,7 +28,8 @@ from readerstudy.results.tables import Group, large_categories, large_tasks
 CHANCE = 100 / N_OPTIONS
 DASHES, DOTS = (0, (5, 2)), (0, (2, 2))
 BESIDE = {Width.ONE: 2, Width.TWO: 3}  # panels in a line
-LONGEST_TITLE = {Width.ONE: 22, Width.TWO: 34}
+LONGEST_TITLE, TITLE_LINE = 34, {Width.ONE: 22, Width.TWO: 48}  # signs in all, in a line
+TITLE_HEIGHT = 0.13  # inches of a further line
 
 
 def accuracy_figure(result: Json, width: Width) -> Figure:
@@ -67,17 +68,21 @@ def _panels_figure(result: Json, width: Width, drawn: Sequence[Group]) -> Figure
     names, kinds = order_of(result), kinds_of(result)
     lines = ceil(len(drawn) / BESIDE[width])
     beside = ceil(len(drawn) / lines)
-    figure = new_figure(width, lines * (0.5 + 0.16 * len(names)) + 0.35)
+    titles = [title_with_n(short(title, LONGEST_TITLE), n, TITLE_LINE[width]) for title, n, _shares in drawn]
+    further = TITLE_HEIGHT * max(one.count("\n") for one in titles)
+    figure = new_figure(width, lines * (0.68 + further + 0.16 * len(names)) + 0.2)
     places = list(figure.subplots(lines, beside, sharex=True, squeeze=False).flat)
-    for place, (axes, (title, n, shares)) in enumerate(zip(places, drawn, strict=False)):
+    for place, (axes, title, (_name, _n, shares)) in enumerate(zip(places, titles, drawn, strict=False)):
         rows_of_names(axes, names, marks_of(result, names))
         axes.tick_params(labelleft=place % beside == 0)
         for row, name in enumerate(names):
             _draw(axes, row, shares[name], kinds[name])
-        titled(axes, f"{short(title, LONGEST_TITLE[width])} (n = {n})", place, fontsize=7.5)
-        last = place + beside >= len(drawn)
-        _percent_axis(axes, "Accuracy, %" if last else "")
-        axes.tick_params(labelbottom=last)
+        titled(axes, title, place, fontsize=7.5 if width == Width.TWO else 7)
+        _percent_axis(axes, "Accuracy, %" if place + beside >= len(drawn) else "")
+        axes.tick_params(labelbottom=True)
+        first, *_others, last = axes.get_xticklabels()  # not into the panel beside
+        first.set_horizontalalignment("left")
+        last.set_horizontalalignment("right")
     for axes in places[len(drawn) :]:
         axes.remove()
     mark_simulated(figure, simulated=result["simulated"])

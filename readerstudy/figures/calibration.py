@@ -8,13 +8,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from annotation.figures.forms import Width
-from annotation.figures.style import QUIET, RULE, mark_simulated, new_figure, titled
-from annotation.figures.words import short
+from annotation.figures.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
+from annotation.figures.words import short, title_with_n
 from readerstudy.figures.style import mark_of
 from readerstudy.results.stored import Json, calibrations
 from readerstudy.statistics.results import POST_HOC
 
 BESIDE = {Width.ONE: 2, Width.TWO: 4}
+TITLE_LINE, TITLE_HEIGHT = 24, 0.13  # signs of a line of a title; inches of a further line
+LEFT, BETWEEN, AROUND = 0.45, 0.15, 0.55  # inches: left of the first picture, beside each, above and below each
+LARGEST = 1.9  # inches of the side of a picture
 TICKS = (0, 25, 50, 75, 100)
 
 
@@ -23,21 +26,29 @@ def calibration_figure(result: Json, width: Width) -> Figure:
     raters = calibrations(result)
     n_rows = ceil(len(raters) / BESIDE[width])
     beside = ceil(len(raters) / n_rows)
-    figure = new_figure(width, 1.75 * n_rows + 0.6)
+    titles = [_title(one) for one in raters]
+    further = TITLE_HEIGHT * max(one.count("\n") for one in titles)
+    side = min((INCHES[width] - LEFT) / beside - BETWEEN, LARGEST)
+    figure = new_figure(width, (side + AROUND + further) * n_rows + 0.1)
     places = figure.subplots(n_rows, beside, sharex=True, sharey=True, squeeze=False).ravel()
-    for place, (axes, rater) in enumerate(zip(places, raters, strict=False)):
+    for place, (axes, title, rater) in enumerate(zip(places, titles, raters, strict=False)):
         _draw(axes, rater)
-        late = ", post hoc" if POST_HOC in rater["brier_score"]["flags"] else ""
-        titled(axes, f"{short(rater['name'])} (n = {rater['n']}){late}", place, fontsize=7)
+        titled(axes, title, place, fontsize=7)
     for axes in places[len(raters) :]:
-        axes.set_visible(False)
+        axes.remove()
     for axes in places[max(0, len(raters) - beside) : len(raters)]:
         axes.set_xlabel("Stated, %")
+    for axes in places[: len(raters)]:
         axes.tick_params(labelbottom=True)
-    for axes in places[::beside]:
+    for axes in places[: len(raters) : beside]:
         axes.set_ylabel("Correct, %")
     mark_simulated(figure, simulated=result["simulated"])
     return figure
+
+
+def _title(rater: Json) -> str:
+    late = ", post hoc" if POST_HOC in rater["brier_score"]["flags"] else ""
+    return title_with_n(short(rater["name"]), rater["n"], TITLE_LINE, late)
 
 
 def _draw(axes: Axes, rater: Json) -> None:

@@ -143,10 +143,11 @@ def _of_heatmap(result: Json) -> Iterator[str]:
 
 
 def _of_time(result: Json) -> Iterator[str]:
-    yield "A: seconds per case, log scale; box: quartiles, line: median, diamond: geometric mean with 95% CI"
+    yield "A: seconds per case, log scale; box: quartiles; line: median; whiskers: 5th and 95th percentile (type 7)"
+    yield "Diamond: geometric mean, whose 95% CI stands in the table of times"
     yield "B: change of time per ten cases along the order with 95% CI; all readers: adjusted for reader and case"
     yield "Active time: hidden, paused and absent spans are taken out; cases cut at the limit stand there"
-    yield "n/a where the cut cases leave a value open"
+    yield "n/a, and no whisker, where the cut cases leave a value open"
 
 
 def _of_calibration(result: Json) -> Iterator[str]:

@@ -7,7 +7,7 @@ from typing import Any
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from annotation.figures.forms import Width
 from annotation.figures.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
@@ -16,11 +16,13 @@ from readerstudy.results.stored import Json
 
 ALL = "All readers"
 BOX = "#e4ebf3"
-HALF = 0.3  # of the height of a box, the distance of rows being 1
+HALF, CAP = 0.28, 0.14  # of the height of a box and of the end of a whisker, the distance of rows being 1
+STEPS, WIDE_STEPS = (1, 1.5, 2, 3, 5, 7), (1, 2, 5)  # of the marks on the axis of seconds
+WIDE = 20  # the longest time over the shortest
 
 
 def time_figure(result: Json, width: Width) -> Figure:
-    """A: quartiles, median and geometric mean of the seconds per case. B: change per ten cases, with 95 % limits.
+    """A: box, whiskers and geometric mean of the seconds per case. B: change per ten cases, with 95 % limits.
 
     In one column the second stands below the first.
     """
@@ -48,26 +50,33 @@ def _draw_seconds(axes: Axes, rows: list[Json]) -> None:
             continue
         _draw_box(axes, row, one)
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10]))
+    low, high = axes.get_xlim()
+    axes.xaxis.set_major_locator(LogLocator(subs=WIDE_STEPS if high > WIDE * low else STEPS, numticks=20))
+    axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _at: f"{value:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_xlabel("Seconds per case")
     titled(axes, "Time per case", 0)
     _write_medians(axes, rows)
 
 
 def _draw_box(axes: Axes, row: int, one: Json) -> None:
-    """Without the third quartile, which times cut at the limit can leave open, the box ends at the median."""
+    """Without the third quartile, which times cut at the limit can leave open, the box ends at the median; there, and
+    without a 95th percentile, is no whisker."""
     colour: dict[str, Any] = {"color": _colour(one)}
+    for end, edge in (("p5", "q1"), ("q3", "p95")):
+        ends = [one[name]["value"] for name in (end, edge) if name in one]  # earlier rules have no whiskers
+        if len(ends) == 2 and None not in ends:
+            axes.plot(ends, [row, row], linewidth=0.9, zorder=1.5, **colour)
+            tip = ends[0] if end == "p5" else ends[1]
+            axes.plot([tip, tip], [row - CAP, row + CAP], linewidth=0.9, **colour)
     known = [one[name]["value"] for name in ("q1", "median", "q3") if one[name]["value"] is not None]
     if len(known) > 1:
         corner, wide = (known[0], row - HALF), known[-1] - known[0]
         axes.add_patch(Rectangle(corner, wide, 2 * HALF, facecolor=BOX, edgecolor=_colour(one), linewidth=0.8))
     axes.plot([one["median"]["value"]] * 2, [row - HALF, row + HALF], linewidth=1.8, **colour)
-    mean = one["geometric_mean"]
-    if mean["ci95"]:
-        axes.plot(mean["ci95"], [row, row], linewidth=1.0, **colour)
-        axes.plot([mean["value"]], [row], marker="D", markersize=3, markerfacecolor="white", **colour)
+    mean = one["geometric_mean"]["value"]
+    if mean is not None:
+        axes.plot([mean], [row], marker="D", markersize=3.2, markerfacecolor="white", linestyle="none", **colour)
 
 
 def _write_medians(axes: Axes, rows: list[Json]) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
+from annotation.figures.words import printed_percent
 from readerstudy.results.stored import Json
 
 PACKAGES = ("booktabs", "longtable")
@@ -89,17 +90,27 @@ def fixed(value: float | None, places: int, *, signed: bool = False) -> str:
     return f"$-${abs(number)}" if number < 0 else f"+{number}" if signed else f"{number}"
 
 
-def percent(value: float | None, *, signed: bool = False) -> str:
-    """A share as percent with two decimals, without the sign for percent."""
-    return fixed(None if value is None else 100 * value, 2, signed=signed)
+def percent(one: Json, *, signed: bool = False) -> str:
+    """A share, or a difference, in percent with the decimals of the figures; without the sign for percent."""
+    return percent_of(one["value"], one["n"], signed=signed)
 
 
-def limits(one: Json, places: int, scale: float = 1.0, *, signed: bool = False) -> str:
+def percent_of(value: float | None, n: int, *, signed: bool = False) -> str:
+    return NONE if value is None else escaped(printed_percent(value, n, signed=signed))
+
+
+def limits(one: Json, places: int, *, signed: bool = False) -> str:
     """The 95 % limits in brackets; empty where there is no interval."""
-    if one["ci95"] is None:
-        return ""
-    low, high = (fixed(scale * limit, places, signed=signed) for limit in one["ci95"])
-    return f"({low} to {high})"
+    return _in_brackets(fixed(limit, places, signed=signed) for limit in one["ci95"] or ())
+
+
+def percent_limits(one: Json, *, signed: bool = False) -> str:
+    return _in_brackets(percent_of(limit, one["n"], signed=signed) for limit in one["ci95"] or ())
+
+
+def _in_brackets(ends: Iterable[str]) -> str:
+    said = " to ".join(ends)
+    return f"({said})" if said else ""
 
 
 def p_value(p: float | None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from readerstudy.report.latex import TexTable, escaped, limits, marked, percent, stacked
+from readerstudy.report.latex import TexTable, escaped, marked, percent, percent_limits, percent_of, stacked
 from readerstudy.report.latex_words import INTERVAL, Rows, caption, failed_rule, layout, quotes, rater_head, with_n
 from readerstudy.results.inferences import means_of_runs
 from readerstudy.results.stored import ALL_TASKS, Json, expert_ceiling, task_label
@@ -50,9 +50,9 @@ def _ceiling(result: Json) -> str:
     found = expert_ceiling(result["panels"][ALL_TASKS])
     if not found:
         return ""
-    intervals = "; by patient or exam ".join(limits(one, 2, 100) or escaped(caution(one)) for one in found)
-    value, n = found[0]["value"], found[0]["n"]
-    return rf"Blind reviewers equal the key in {percent(value)}\,\% ({intervals}, n = {n} answers). "
+    intervals = "; by patient or exam ".join(percent_limits(one) or escaped(caution(one)) for one in found)
+    n = found[0]["n"]
+    return rf"Blind reviewers equal the key in {percent(found[0])}\,\% ({intervals}, n = {n} answers). "
 
 
 def _of_bank(table: AccuracyTable) -> str:
@@ -77,7 +77,8 @@ def _shares_of(row: AccuracyRow, table: AccuracyTable) -> list[Json | None]:
 
 
 def _states_of(row: AccuracyRow) -> list[str]:
-    share = "" if not row.n_failed or row.failed_share is None else rf" ({percent(row.failed_share)}\,\%)"
+    said = percent_of(row.failed_share, row.overall["n"])
+    share = "" if not row.n_failed or row.failed_share is None else rf" ({said}\,\%)"
     return [f"{row.n_failed}{share}", str(row.n_no_option), str(row.n_missing)]
 
 
@@ -95,7 +96,7 @@ def _blocks(
         rows: Rows = []
         for name, row in zip(names, shares, strict=True):
             here = list(zip(row[start : start + at_once], (n for _, n in chosen), strict=True))
-            rows.append([name, *("" if one is None else marked(percent(one["value"]), one) for one, _ in here), *empty])
+            rows.append([name, *("" if one is None else marked(percent(one), one) for one, _ in here), *empty])
             rows.append(["", *(_below(one, n) for one, n in here), *empty])
         yield ["Rater", *(stacked(with_n(head, n)) for head, n in chosen), *empty], rows
 
@@ -107,7 +108,7 @@ def _below(one: Json | None, n: int) -> str:
     if one["value"] is None:
         return escaped(caution(one))
     other_n = "" if one["n"] == n else f"n = {one['n']}"
-    return ", ".join(filter(None, [limits(one, 2, 100) or "no interval", other_n]))
+    return ", ".join(filter(None, [percent_limits(one) or "no interval", other_n]))
 
 
 def breakdowns_tex(result: Json) -> Iterator[TexTable]:
@@ -134,11 +135,11 @@ def runs_tex(result: Json) -> Iterator[TexTable]:
         [
             rater_head(result, row.name) if place == 0 else "",
             f"{one['number']}{' (named)' if one['number'] == row.named else ''}",
-            marked(percent(one["value"]), one),
-            limits(one, 2, 100) or escaped(caution(one)),
+            marked(percent(one), one),
+            percent_limits(one) or escaped(caution(one)),
             str(one["n"]),
-            percent(row.found["accuracy_run_mean"]["value"]) if place == 0 else "",
-            percent(row.found["accuracy_run_sd"]["value"]) if place == 0 else "",
+            percent_of(row.found["accuracy_run_mean"]["value"], one["n"]) if place == 0 else "",
+            percent_of(row.found["accuracy_run_sd"]["value"], one["n"]) if place == 0 else "",
         ]
         for row in found
         for place, one in enumerate(row.found["accuracy_of_runs"])

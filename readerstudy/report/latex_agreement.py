@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, stacked
+from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, percent_limits, stacked
 from readerstudy.report.latex_words import (
     INTERVAL,
     SHARED_DIFFICULTY,
@@ -16,10 +16,19 @@ from readerstudy.report.latex_words import (
     rater_head,
     with_n,
 )
-from readerstudy.results.reader_agreement import reader_agreement
-from readerstudy.results.stored import ALL_TASKS, Json, task_label
+from readerstudy.results.reader_agreement import GROUPS, group_value, reader_agreement
+from readerstudy.results.stored import (
+    ALL_TASKS,
+    FEWEST_FOR_KAPPA,
+    Json,
+    shown_kappa,
+    task_label,
+    with_shown_kappas,
+)
 from readerstudy.results.wording import caution
 
+HIDDEN = rf"Not shown: a kappa over fewer than {FEWEST_FOR_KAPPA} questions, which says too little."
+NOT_SHOWN = "not shown"
 SMALL_PAIRS = (
     r"\textdagger{} fewer than 30 questions that both answered. \textdaggerdbl{} fewer than 5 disagreements: bootstrap "
     "limits may be too narrow."
@@ -53,20 +62,23 @@ def mean_agreement_tex(result: Json) -> TexTable:
 
 
 def _points(one: Json) -> list[str]:
-    return [marked(percent(one["value"], signed=True), one), limits(one, 2, 100, signed=True)]
+    return [marked(percent(one, signed=True), one), percent_limits(one, signed=True)]
 
 
 def _kappa(one: Json) -> list[str]:
-    return [marked(fixed(one["value"], 3), one), limits(one, 3)]
+    """Of few questions the words in place of a number, as on the page."""
+    return [NOT_SHOWN if one["reason"] == "hidden" else marked(fixed(one["value"], 3), one), limits(one, 3)]
 
 
 def pairs_tex(result: Json) -> Iterator[TexTable]:
     pairs = result["panels"][ALL_TASKS]["pairs"]
     if not pairs:
         return
+    hidden = f" {HIDDEN}" if any(shown_kappa(one["cohen_kappa"])["reason"] == "hidden" for one in pairs) else ""
     rows: Rows = []
     for one in pairs:
-        rows.append([rater_head(result, one["first"], one["second"]), str(one["cohen_kappa"]["n"]), *_pair(one)])
+        shown = with_shown_kappas(one)
+        rows.append([rater_head(result, one["first"], one["second"]), str(one["cohen_kappa"]["n"]), *_pair(shown)])
     head = ["Pair", "n", *map(stacked, ("Same option, %", "Expected, %"))]
     for name in ("Cohen's kappa", "Brennan–Prediger", "Excess, points", "Error consistency"):
         head += [stacked(name, 18), ""]
@@ -74,7 +86,7 @@ def pairs_tex(result: Json) -> Iterator[TexTable]:
         "Agreement of every pair of raters over all tasks: n questions that both answered with an option; same option "
         "and agreement expected by chance in percent; kappas; agreement beyond that of two independent raters of the "
         "same accuracies in percentage points; error consistency is Cohen's kappa of right and wrong. Of a model and a "
-        f"reader the model stands first. {pair_rule(result)} {SMALL_PAIRS}"
+        f"reader the model stands first. {pair_rule(result)}{hidden} {SMALL_PAIRS}"
     )
     yield TexTable("pairs", caption(result, text), "lrrrrlrlrlrl", [(head, rows)], is_long=True)
     yield _kappas_by_task(result)
@@ -83,8 +95,8 @@ def pairs_tex(result: Json) -> Iterator[TexTable]:
 def _pair(one: Json) -> list[str]:
     excess = one["excess_agreement"]
     return [
-        percent(one["percent_agreement"]["value"]),
-        percent(one["expected_agreement"]["value"]),
+        percent(one["percent_agreement"]),
+        percent(one["expected_agreement"]),
         *_kappa(one["cohen_kappa"]),
         *_kappa(one["brennan_prediger"]),
         *_points(excess),
@@ -94,7 +106,9 @@ def _pair(one: Json) -> list[str]:
 
 def _kappas_by_task(result: Json) -> TexTable:
     panels: Mapping[str, Json] = result["panels"]
-    found = [(panel["n"], [pair["cohen_kappa"] for pair in panel["pairs"]]) for panel in panels.values()]
+    kappas = [(panel["n"], [pair["cohen_kappa"] for pair in panel["pairs"]]) for panel in panels.values()]
+    found = [(n, list(map(shown_kappa, of_panel))) for n, of_panel in kappas]
+    hides = any(one["reason"] == "hidden" for _n, of_panel in found for one in of_panel)
     rows: Rows = []
     for place, pair in enumerate(panels[ALL_TASKS]["pairs"]):
         rows.append([rater_head(result, pair["first"], pair["second"]), *(_kappa(one[place])[0] for _, one in found)])
@@ -102,13 +116,15 @@ def _kappas_by_task(result: Json) -> TexTable:
     head = ["Pair", *(stacked(with_n(task_label(name), panel["n"])) for name, panel in panels.items())]
     text = (
         "Cohen's kappa of every pair of raters, same option, over all tasks and by task; n questions that both "
-        f"answered with an option, in the head or where it is another below the kappa. {bootstrap_rule(result)} "
-        f"Below n = 10 no interval is given. {SMALL_PAIRS}"
+        f"answered with an option, in the head or where it is another below the kappa. {bootstrap_rule(result)}"
+        f"{f' {HIDDEN}' if hides else ''} {SMALL_PAIRS}"
     )
     return TexTable("kappas_by_task", caption(result, text), layout(len(panels)), [(head, rows)], is_long=True)
 
 
 def _below_kappa(one: Json, n: int) -> str:
+    if one["reason"] == "hidden":
+        return f"n = {one['n']}"
     return ", ".join(filter(None, [limits(one, 3), f"n = {one['n']}" if one["n"] != n else ""]))
 
 
@@ -123,10 +139,10 @@ def groups_tex(result: Json) -> TexTable:
     groups = result["panels"][ALL_TASKS]["groups"]
     rows: Rows = []
     for name, label in GROUP_STATISTICS.items():
-        cells = [_as_group(name, groups[group][name]) for group in ("readers", "models", "all")]
+        cells = [_as_group(name, group_value(name, groups[group])) for group in GROUPS]
         rows.append([label, *(cell for pair in cells for cell in pair)])
     head = ["Statistic"]
-    for group in ("readers", "models", "all"):
+    for group in GROUPS:
         head += [f"{group.capitalize()} ({groups[group]['n_raters']})", r"95\,\% interval, n"]
     text = (
         "Agreement within groups of raters over all tasks, on the chosen option; percent agreement in percent; n "
@@ -138,6 +154,5 @@ def groups_tex(result: Json) -> TexTable:
 
 def _as_group(name: str, one: Json) -> list[str]:
     is_share = name == "percent_agreement"
-    value = percent(one["value"]) if is_share else fixed(one["value"], 3)
-    interval = limits(one, 2, 100) if is_share else limits(one, 3)
-    return [marked(value, one), ", ".join(filter(None, [interval, f"n = {one['n']}"]))]
+    value, interval = [marked(percent(one), one), percent_limits(one)] if is_share else _kappa(one)
+    return [value, ", ".join(filter(None, [interval, f"n = {one['n']}"]))]

@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from readerstudy.report.latex import NONE, TexTable, escaped, fixed, limits, marked, p_value, percent, row_head, stacked
+from readerstudy.report.latex import (
+    NONE,
+    TexTable,
+    escaped,
+    fixed,
+    limits,
+    marked,
+    p_value,
+    percent,
+    percent_limits,
+    row_head,
+    stacked,
+)
 from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, runs_tex, variants_tex
 from readerstudy.report.latex_agreement import groups_tex, mean_agreement_tex, pairs_tex
 from readerstudy.report.latex_words import INTERVAL, Rows, caption
@@ -69,14 +81,10 @@ def _comparison(result: Json) -> Iterator[TexTable]:
         "inference of the plan first, with its two-sided p and p adjusted by Holm over the models; below it other "
         rf"inferences and sensitivity lines. {UNITS if mean['by_cluster'] else ''}"
         rf"{FEW if mean['n_readers'] < FEWEST_READERS else ''}"
-        rf"Mean of the readers: {percent(mean['value'])}\,\% {limits(mean, 2, 100)}, "
+        rf"Mean of the readers: {percent(mean)}\,\% {percent_limits(mean)}, "
         f"{escaped(counted(mean))}; {escaped(line.words)}{f' ({escaped(line.aside)})' if line.aside else ''}"
         f"{f'; {escaped(caution(mean))}' if caution(mean) else ''}. "
-        + (
-            f"Margin of the plan: {fixed(100 * margin, 2)} points{_reason(result)}."
-            if margin
-            else "The plan names no margin."
-        )
+        + (f"Margin of the plan: {100 * margin:g} points{_reason(result)}." if margin else "The plan names no margin.")
         + (f" {escaped(means_of_runs(result))}." if means_of_runs(result) else "")
         + (f" {AFTER_SEEING} {escaped(came_at)}." if late else "")
     )
@@ -87,13 +95,13 @@ def _comparison(result: Json) -> Iterator[TexTable]:
 def _by_inference(compared: Sequence[Planned]) -> Rows:
     rows: Rows = []
     for one in compared:
-        points, n = percent(one.row["difference"]["value"], signed=True), one.row["difference"]["n"]
+        points, n = percent(one.row["difference"], signed=True), one.row["difference"]["n"]
         adjusted = p_value(one.row["p_holm"]["value"]) if "p_holm" in one.row else ""
         tests = [p_value(one.row["p"]["value"]), adjusted]
         rows.append([row_head(one.row["first"]), points, *_of_line(one.planned), *tests, str(n)])
         for line in one.others:
             other_n = str(line.value["n"]) if line.value["n"] != n else ""
-            own = percent(line.value["value"], signed=True) if line.has_own_value else ""
+            own = percent(line.value, signed=True) if line.has_own_value else ""
             rows.append(["", own, *_of_line(line), "", "", other_n])
     return rows
 
@@ -101,7 +109,7 @@ def _by_inference(compared: Sequence[Planned]) -> Rows:
 def _of_line(line: Line) -> list[str]:
     """The inference with what it does not say and its cautions, and its limits."""
     words = f"{line.words} ({line.beside})" if line.beside else line.words
-    return [row_head(words), limits(line.value, 2, 100, signed=True) or escaped(caution(line.value)) or NONE]
+    return [row_head(words), percent_limits(line.value, signed=True) or escaped(caution(line.value)) or NONE]
 
 
 def _margin(result: Json) -> Iterator[TexTable]:
@@ -109,7 +117,7 @@ def _margin(result: Json) -> Iterator[TexTable]:
     claims = claims_of(result)
     if claims is None:
         return
-    margin = fixed(100 * claims.margin, 2)
+    margin = f"{100 * claims.margin:g}"
     rows: Rows = [
         [
             row_head(one["first"]),
@@ -138,8 +146,8 @@ def _by_reader(result: Json) -> Iterator[TexTable]:
     rows: Rows = []
     for one in compared:
         for place, own in enumerate(one.by_reader):
-            points = marked(percent(own["value"], signed=True), own)
-            shown = limits(own, 2, 100, signed=True) or escaped(caution(own))
+            points = marked(percent(own, signed=True), own)
+            shown = percent_limits(own, signed=True) or escaped(caution(own))
             name = row_head(one.row["first"]) if place == 0 else ""
             rows.append([name, row_head(own["reader"]), points, shown, str(own["n"])])
     own_rules = methods(one.by_reader[0]["method"] for one in compared)
@@ -162,12 +170,12 @@ def _planned_pairs(result: Json) -> Iterator[TexTable]:
         n, difference = str(one["difference"]["n"]), one["difference"]
         found = [*(str(count) for count in one["table"].values()), n] if one["table"] else ["", "", "", "", n]
         tests = [p_value(one["p"]["value"]), p_value(one["p_holm"]["value"])]
-        shown = limits(difference, 2, 100, signed=True) or escaped(caution(difference))
+        shown = percent_limits(difference, signed=True) or escaped(caution(difference))
         pair = row_head(one["first"], one["second"])
-        rows.append([pair, *found, marked(percent(difference["value"], signed=True), difference), shown, *tests])
+        rows.append([pair, *found, marked(percent(difference, signed=True), difference), shown, *tests])
         if "difference_cluster" in one:
             by, test = one["difference_cluster"], one["cluster_mcnemar_chi2"]
-            shown = limits(by, 2, 100, signed=True) or escaped(caution(by))
+            shown = percent_limits(by, signed=True) or escaped(caution(by))
             rows.append([r"\quad by patient or exam", *[""] * 6, shown, p_value(test["p"]), ""])
     by_cluster = (
         " The second line allows for patients or exams with several questions (t interval; McNemar test by Obuchowski "
@@ -218,10 +226,10 @@ def _calibration(result: Json) -> Iterator[TexTable]:
             marked(fixed(one["brier_score"]["value"], 3), one["brier_score"]),
             limits(one["brier_score"], 3) or escaped(caution(one["brier_score"])),
             fixed(one["brier_reference"]["value"], 3),
-            percent(one["mean_stated"]["value"]),
-            percent(one["mean_right"]["value"]),
-            percent(one["stated_minus_right"]["value"], signed=True),
-            limits(one["stated_minus_right"], 2, 100, signed=True) or escaped(caution(one["stated_minus_right"])),
+            percent(one["mean_stated"]),
+            percent(one["mean_right"]),
+            percent(one["stated_minus_right"], signed=True),
+            percent_limits(one["stated_minus_right"], signed=True) or escaped(caution(one["stated_minus_right"])),
         ]
         for one in raters
     ]

@@ -12,7 +12,7 @@ from readerstudy.results.wording import came, plan_kind
 WIDTH = 110
 RULES = """
 Numbers in CSV files have full precision; shares are from 0 to 1. A missing value has its reason beside it. The tables
-for LaTeX are rounded: percent to two decimals, kappa and p to three.
+for LaTeX and DOCX are rounded: percent to one decimal, to two from n = 1,000 on, kappa and p to three.
 
 Text in a CSV cell that a spreadsheet could take for a formula has one apostrophe in front: take one leading apostrophe
 away.

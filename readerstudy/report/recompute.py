@@ -37,7 +37,7 @@ BEFORE, DECLARED = "before_unblinding", "declared_with_readings"  # left out; th
 # of a Ratings, what has no cases along it
 OF_RATERS = ("names", "readers", "post_hoc", "counted", "numbers", "repeats", "asks_guesses")
 OF_CASES = ("question", "case_id", "cluster", "task", "category", "difficulty", "key")
-RULE = "analysis-3"  # by which the program computed what is checked here
+RULE = "analysis-4"  # by which the program computed what is checked here
 STATES = ("answered", "declined", "timed_out", "late", "unconfirmed", "failed", "missing")
 ALL = "All tasks"
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about being right
@@ -1332,10 +1332,10 @@ def time_of(ratings: Ratings) -> Json:
 
 
 def middle(seconds: Array, ended: Array) -> Json:
-    """Quartiles of type 7, none from a place at which, or before which, a time ended; geometric mean with t limits."""
+    """Quantiles of type 7, none from a place at which, or before which, a time ended; geometric mean with t limits."""
     pairs = sorted(zip(seconds[~np.isnan(seconds)].tolist(), ended[~np.isnan(seconds)].tolist(), strict=True))
     n, n_ended = len(pairs), sum(cut for _second, cut in pairs)
-    names: Json = {"median": 0.5, "q1": 0.25, "q3": 0.75, "geometric_mean": None}
+    names: Json = {"median": 0.5, "q1": 0.25, "q3": 0.75, "p5": 0.05, "p95": 0.95, "geometric_mean": None}
     if n == 0:
         return {name: value(None, 0, reason="zero_trials") for name in names} | {"n_censored": 0}
     times, found = np.array([second for second, _cut in pairs]), {}

@@ -33,7 +33,8 @@ STATISTIC = Column(
 TIME_STATISTIC = Column(
     "statistic",
     TEXT,
-    "median, q1, q3, geometric_mean: seconds. log_slope_per_position: change of the natural logarithm of seconds "
+    "median, q1, q3, p5 and p95 (5th and 95th percentile), geometric_mean: seconds. log_slope_per_position: change of "
+    "the natural logarithm of seconds "
     "from one place in the order to the next; pooled_log_slope_adjusted: the same of all readers, reader and case "
     "as fixed factors; percent_per_ten: that change in percent per ten places; spearman_time_vs_position: rank "
     "correlation, -1 to 1; log_time_variance_*: parts of the variance of the logarithm of seconds.",

@@ -61,9 +61,10 @@ def group_table(result: Json, panel: str) -> GroupTable:
     groups = result["panels"][panel]["groups"]
     return GroupTable(
         sizes=[(group, groups[group]["n_raters"]) for group in GROUPS],
-        rows=[(name, [_shown(name, groups[group][name]) for group in GROUPS]) for name in COEFFICIENTS],
+        rows=[(name, [group_value(name, groups[group]) for group in GROUPS]) for name in COEFFICIENTS],
     )
 
 
-def _shown(name: str, one: Json) -> Json:
-    return one if name == "percent_agreement" else shown_kappa(one)
+def group_value(name: str, group: Json) -> Json:
+    """A coefficient of a group, the kappas only where there are questions enough."""
+    return group[name] if name == "percent_agreement" else shown_kappa(group[name])

@@ -37,19 +37,24 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+AT = {"p5": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "p95": 0.95}
+
+
 @dataclass(frozen=True)
 class Quartiles:
-    """Of n times, in their unit; None where a censored time stands at or before it."""
+    """Of n times, with 5th and 95th percentile, in their unit; None where a censored time stands at or before it."""
 
+    p5: float | None
     q1: float | None
     median: float | None
     q3: float | None
+    p95: float | None
     n: int
     n_censored: int
 
 
 def quartiles(seconds: Floats, censored: Mask | None = None) -> Quartiles | None:
-    """Quartiles of type 7 [1]_, linear between order statistics; None without times.
+    """Quartiles and percentiles of type 7 [1]_, linear between order statistics; None without times.
 
     ``seconds``, ``censored``: shape (n,). A censored time stands after equal uncensored ones. A quartile is known where
     no time up to the last one that it is made from is censored.
@@ -60,11 +65,9 @@ def quartiles(seconds: Floats, censored: Mask | None = None) -> Quartiles | None
     censored = np.zeros(n, dtype=np.bool_) if censored is None else censored
     in_order = censored[np.lexsort((censored, seconds))]
     n_known = int(np.argmax(in_order)) if in_order.any() else n  # times before the first censored one
-    values = np.percentile(seconds, [25, 50, 75]).tolist()
-    q1, median, q3 = (
-        value if ceil((n - 1) * at) < n_known else None for value, at in zip(values, (0.25, 0.5, 0.75), strict=True)
-    )
-    return Quartiles(q1, median, q3, n, int(censored.sum()))
+    values = zip(np.quantile(seconds, list(AT.values())).tolist(), AT.items(), strict=True)
+    known = {name: value if ceil((n - 1) * at) < n_known else None for value, (name, at) in values}
+    return Quartiles(**known, n=n, n_censored=int(censored.sum()))
 
 
 def geometric_mean(seconds: Floats, n_censored: int = 0) -> Result:

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width
+from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from readerstudy.analysis.queueing import job_under_way
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import is_stale
@@ -133,5 +133,5 @@ def figure_response(
     response = HttpResponse(file, content_type=FIGURE_TYPES[FigureForm(form)])
     response["ETag"] = tag
     response["Content-Security-Policy"] = OWN_STYLES
-    response["Content-Disposition"] = f'inline; filename="{analysis.study.slug}-{name}-{width}.{form}"'
+    response["Content-Disposition"] = download_header(analysis.study.slug, name, Width(width), FigureForm(form))
     return response

@@ -310,6 +310,7 @@ def test_the_outcomes_are_a_figure_by_the_rule_in_the_address(coordinator: Clien
     for words in (">Any flag at all<", ">% (95% CI)<"):
         assert words in first.content.decode()
     assert coordinator.get("/rounds/round/outcomes/two.svg").content == first.content
+    assert first["Content-Disposition"] == 'attachment; filename="round-outcomes-two-columns.svg"'
     assert coordinator.get("/rounds/round/outcomes/one.pdf").content.startswith(b"%PDF")
     for wrong in ("three.svg", "two.gif"):
         assert coordinator.get(f"/rounds/round/outcomes/{wrong}").status_code == 404

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from dataclasses import replace
 from functools import cache
 from html import unescape
 from itertools import pairwise
@@ -21,6 +22,7 @@ from readerstudy.figures.agreement import agreement_figure
 from readerstudy.figures.calibration import calibration_figure
 from readerstudy.figures.difference import difference_figure, inferences_figure
 from readerstudy.figures.legends import LEGENDS, figure_legend
+from readerstudy.figures.reading_time import time_figure
 from readerstudy.figures.rendering import FIGURES, figures_of, render
 from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
 from readerstudy.figures.style import mark_of
@@ -145,6 +147,39 @@ def test_reliability_has_a_picture_for_each_rater_who_stated_a_chance_and_the_di
         assert np.asarray(diagonal.get_xdata()).tolist() == np.asarray(diagonal.get_ydata()).tolist() == [0, 100]
         marks = [one for one in figure.axes[1].lines if one.get_marker() == mark_of("model")["marker"]]
         assert [np.asarray(one.get_xdata()).tolist() for one in marks] == [[0], [35], [100]]
+
+
+def timed_result(seconds: list[float], ended: int = 0) -> dict[str, Any]:
+    """Two readers with these times; the last ``ended`` of the second ended at a limit."""
+    n, arrays = len(seconds), make_arrays({"R1": "B" * len(seconds), "R2": "B" * len(seconds)}, {}, "B" * len(seconds))
+    at_limit = np.zeros((2, n), dtype=bool)
+    at_limit[1, n - ended :] = True
+    times = replace(arrays.times, active_ms=np.array([seconds, seconds]) * 1000, censored=at_limit)
+    return compute(replace(arrays, times=times), QUICK)
+
+
+def test_a_box_of_times_has_whiskers_at_the_5th_and_95th_percentile_which_the_legend_names() -> None:
+    result = timed_result([float(second) for second in range(10, 111)], ended=10)
+    first, second = result["time"]["readers"]
+    assert [first[name]["value"] for name in ("p5", "q1", "median", "q3", "p95")] == [15, 35, 60, 85, 105]
+    assert (second["p95"]["value"], second["p95"]["reason"]) == (None, "censored")
+    for width in Width:
+        axes = time_figure(result, width).axes[0]
+        across = [
+            np.asarray(one.get_xdata()).tolist() for one in axes.lines if len(set(np.asarray(one.get_ydata()))) == 1
+        ]
+        whiskers = [one for one in across if len(one) == 2]
+        assert whiskers[:3] == [[15, 35], [85, 105], [15, 35]]  # the second reader has no upper one
+        assert 3 <= len([one for one in axes.get_xticks() if axes.get_xlim()[0] <= one <= axes.get_xlim()[1]]) <= 8
+    assert "whiskers: 5th and 95th percentile (type 7)" in figure_legend("time", result)
+
+
+def test_times_by_an_earlier_rule_are_drawn_without_whiskers() -> None:
+    result = timed_result([10.0, 20.0, 30.0])
+    for one in (*result["time"]["readers"], result["time"]["all"]):
+        del one["p5"], one["p95"]
+    lines = [one for one in time_figure(result, Width.TWO).axes[0].lines if np.ptp(np.asarray(one.get_xdata())) > 0]
+    assert lines == []
 
 
 def test_the_heatmap_writes_every_kappa_and_hatches_what_is_not_shown() -> None:
@@ -281,6 +316,38 @@ def test_tasks_and_categories_have_panels_of_their_own() -> None:
     several = {**result, "tables": {**result["tables"], "categories": two}}
     drawn = [one.get_title(loc="left") for one in by_category_figure(several, Width.ONE).axes]
     assert drawn == ["A  Lungs (n = 40)", "B  Bones (n = 20)"]  # the largest first, none of fewer than ten
+
+
+@pytest.mark.parametrize("width", list(Width), ids=str)
+def test_every_panel_by_task_has_its_numbers_below_and_room_for_its_title(width: Width) -> None:
+    with in_style():
+        figure = by_task_figure(of_eleven("Model "), width)
+        figure.draw_without_rendering()
+    for axes in figure.axes:
+        shown = [one for one in axes.get_xticklabels() if one.get_visible() and one.get_text()]
+        assert [one.get_text() for one in shown] == ["0", "25", "50", "75", "100"]
+        ends = [one.get_window_extent() for one in shown]
+        assert min(right.x0 - left.x1 for left, right in pairwise(ends)) > 0
+    boxes = [axes._left_title.get_window_extent() for axes in figure.axes]  # type: ignore[attr-defined]
+    for number, box in enumerate(boxes):
+        assert box.x1 <= figure.bbox.x1 + 1
+        assert not any(box.overlaps(other) for other in boxes[:number])
+
+
+@pytest.mark.parametrize("width", list(Width), ids=str)
+def test_every_picture_of_calibration_has_its_numbers_below_and_none_is_empty(width: Width) -> None:
+    confidence = np.zeros((5, 4), dtype=np.int8)
+    confidence[:3] = [25, 95, 95, 60]
+    readers = {f"Reader with a long name {n}": "BBBA" for n in range(3)}
+    arrays = make_arrays(readers, {"Good": "BBBB", "Poor": "CxBA"}, "BBBB", tasks=TASKS, confidence=confidence)
+    with in_style():
+        figure = calibration_figure(compute(arrays, QUICK), width)
+        figure.draw_without_rendering()
+    assert len(figure.axes) == 3
+    boxes = [axes._left_title.get_window_extent() for axes in figure.axes]  # type: ignore[attr-defined]
+    for number, axes in enumerate(figure.axes):
+        assert [one.get_text() for one in axes.get_xticklabels() if one.get_visible()] == ["0", "25", "50", "75", "100"]
+        assert not any(boxes[number].overlaps(other) for other in boxes[:number])
 
 
 @pytest.mark.parametrize("width", list(Width), ids=str)

@@ -14,7 +14,7 @@ import pytest
 from readerstudy.analysis.arrays import Times, Voided
 from readerstudy.analysis.computing import compute
 from readerstudy.design.rules import AnalysisPlan
-from readerstudy.report.latex import escaped, fixed, stacked, whole_document
+from readerstudy.report.latex import escaped, fixed, percent, percent_limits, stacked, whole_document
 from readerstudy.report.latex_tables import tex_tables
 from readerstudy.results.stored import ALL_TASKS
 from tests.readerstudy.analysis.made import make_arrays
@@ -45,7 +45,7 @@ def test_best_guesses_have_a_column_and_a_sentence(tables: dict[str, str]) -> No
     table = next(one for one in tex_tables(guessed_result()) if one.name == "accuracy").tex()
     assert "With best" in table
     assert "has the best guess in place of" in table
-    assert "100.00" in table
+    assert "100.0" in table
 
 
 def test_numbers_are_rounded_once() -> None:
@@ -64,22 +64,50 @@ def test_the_tables_and_their_numbers(result: dict[str, Any], tables: dict[str, 
         *("pairs", "kappas_by_task", "groups"),
     ]
     for rater in result["panels"][ALL_TASKS]["raters"]:
-        assert f"{100 * rater['accuracy']['value']:.2f}" in tables["accuracy"]
+        assert f"{100 * rater['accuracy']['value']:.1f}" in tables["accuracy"]
         low, high = rater["accuracy"]["ci95"]
-        assert f"({100 * low:.2f} to {100 * high:.2f})" in tables["accuracy"]
+        assert f"({100 * low:.1f} to {100 * high:.1f})" in tables["accuracy"]
     for pair in result["panels"][ALL_TASKS]["pairs"]:
         assert f"{pair['first']}, {pair['second']} & {pair['cohen_kappa']['n']} & " in tables["pairs"]
-        assert fixed(pair["cohen_kappa"]["value"], 3) in tables["pairs"]
     for one in result["comparisons"]:
         if one["family"] == "primary":
-            assert fixed(100 * one["difference"]["value"], 2, signed=True) in tables["comparison"]
+            assert fixed(100 * one["difference"]["value"], 1, signed=True) in tables["comparison"]
+
+
+def test_kappas_of_fewer_than_ten_questions_are_not_printed_and_the_caption_says_why() -> None:
+    """As on the page; everything else of such a pair, and all of more questions, is."""
+    tasks = ["presence"] * 12 + ["location"] * 4
+    readers = {"R1": "BBBABBCCDBABCABB", "R2": "BBCABBCDDBABBBAB"}
+    result = compute(make_arrays(readers, {"Good": "BBBBBBCBDBABBBBB"}, "B" * 16, tasks=tasks), QUICK)
+    tables = {one.name: one.tex() for one in tex_tables(result)}
+    by_task = tables["kappas_by_task"]
+    for pair in result["panels"]["presence"]["pairs"]:
+        assert fixed(pair["cohen_kappa"]["value"], 3) in by_task
+    rows = [line for line in by_task.splitlines() if re.match(r"(R1|Good), ", line)]
+    assert [line.rsplit(" & ", 1)[1] for line in rows] == [r"not shown \\"] * 3
+    assert "Not shown: a kappa over fewer than 10 questions" in by_task
+    assert "not shown" not in tables["pairs"].lower()
+    few = {one.name: one.tex() for one in tex_tables(small_result())}
+    for name in ("pairs", "kappas_by_task"):
+        assert "Not shown: a kappa over fewer than 10 questions" in few[name]
+    assert few["pairs"].count("not shown") == 6 * 3  # kappa, Brennan-Prediger, error consistency
+    assert "& 75.0 &" in few["pairs"]  # same option
+
+
+def test_percentages_have_the_decimals_of_the_figures() -> None:
+    one = {"value": 0.83838, "ci95": [0.5, 0.91234], "n": 999}
+    assert (percent(one), percent_limits(one)) == ("83.8", "(50.0 to 91.2)")
+    many = {**one, "n": 1000}
+    assert (percent(many), percent_limits(many)) == ("83.84", "(50.00 to 91.23)")
+    assert percent({**one, "value": -0.05}, signed=True) == "$-$5.0"
+    assert percent({**one, "value": None}) == "n/a"
 
 
 def test_failed_extractions_stand_beside_the_ways_of_saying_overall(tables: dict[str, str]) -> None:
     accuracy = tables["accuracy"]
     for head in ("Over questions", "Mean of tasks", "Failed extraction", "No option", "Missing"):
         assert head in accuracy.replace(r"\\", " ")
-    assert r"Poor & 1 (25.00\,\%) & 0 & 0" in accuracy
+    assert r"Poor & 1 (25.0\,\%) & 0 & 0" in accuracy
 
 
 def test_every_caption_says_n_rule_and_that_data_are_simulated(tables: dict[str, str]) -> None:
@@ -99,9 +127,7 @@ def test_planned_pairs_stand_after_the_comparison(result: dict[str, Any]) -> Non
     tables = {one.name: one.tex() for one in tex_tables(small_result(plan=plan))}
     assert list(tables)[3:6] == ["comparison", "difference_by_reader", "planned_pairs"]
     tex = tables["planned_pairs"]
-    assert (
-        r"Good, R2 & 2 & 2 & 0 & 0 & 4 & +50.00\textsuperscript{\textdagger} & ($-$23.48 to +85.00) & 0.500 & " in tex
-    )
+    assert r"Good, R2 & 2 & 2 & 0 & 0 & 4 & +50.0\textsuperscript{\textdagger} & ($-$23.5 to +85.0) & 0.500 & " in tex
     assert r"R\_9, Poor &  &  &  &  & 0 & n/a & no rater of this analysis has this name & n/a & n/a" in tex
     assert "Holm (tests: 1)" in tex
     assert "by patient or exam" not in tex

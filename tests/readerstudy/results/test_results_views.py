@@ -341,6 +341,11 @@ def test_a_figure_is_a_file_that_keeps_to_itself(coordinator: Client, seen: Anal
     assert response.content.startswith(b"<?xml")
     assert response["Content-Security-Policy"] == "default-src 'none'; style-src 'unsafe-inline'"
     assert "private" in response["Cache-Control"]
+    assert (
+        response["Content-Disposition"] == 'attachment; filename="trial-accuracy-one-column.svg"'
+    )  # saved, not opened
+    wide = coordinator.get(address("study-figure", seen, "difference", "two", "pdf"))
+    assert wide["Content-Disposition"] == 'attachment; filename="trial-difference-two-columns.pdf"'
     for wrong in (
         ("none", "one", "svg"),
         ("accuracy", "three", "svg"),
