@@ -147,7 +147,7 @@ def _of_time(result: Json) -> Iterator[str]:
     yield "Diamond: geometric mean, whose 95% CI stands in the table of times"
     yield "B: change of time per ten cases along the order with 95% CI; all readers: adjusted for reader and case"
     yield "Active time: hidden, paused and absent spans are taken out; cases cut at the limit stand there"
-    yield "n/a, and no whisker, where the cut cases leave a value open"
+    yield "Where the cut cases leave a value open it is n/a, or its whisker is not drawn"
 
 
 def _of_calibration(result: Json) -> Iterator[str]:

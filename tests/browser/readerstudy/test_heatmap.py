@@ -12,7 +12,8 @@ from annotation.enums import Role
 from tests.annotation.review.cases import NOON
 from tests.browser.server import leave
 from tests.conftest import make_person
-from tests.readerstudy.results.made import analysed_study
+from tests.readerstudy.figures.test_figures import of_eleven
+from tests.readerstudy.results.made import analysed_study, stored
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -51,4 +52,37 @@ def test_from_a_cell_to_the_cases_without_a_mouse(browser: Browser, live_server:
     page.set_viewport_size({"width": 1920, "height": 1080})
     page.goto(reverse("study-agreement", args=["trial", analysis.public_id]))
     expect(page.locator(".heatmap:visible")).to_have_count(3)  # all tasks and each of the two
+    leave(context, live_server)
+
+
+NOT_IN_CELL = """() => [...document.querySelectorAll(".heatmap td a")].filter((one) => {
+  const words = document.createRange();
+  words.selectNodeContents(one);
+  const [inner, outer] = [words.getBoundingClientRect(), one.closest("td").getBoundingClientRect()];
+  return inner.left < outer.left - 1 || inner.right > outer.right + 1;
+}).map((one) => one.textContent)"""
+
+
+@pytest.mark.parametrize(("width", "height", "whole"), [(1351, 768, 2), (1920, 1080, 6)])
+def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
+    browser: Browser, live_server: LiveServer, client: Client, width: int, height: int, whole: int
+) -> None:
+    """The chosen one and another on a laptop, all six on a wide screen, with numbers of twelve pixels in their cells."""
+    client.force_login(make_person("Cora", Role.COORDINATOR))
+    analysis = stored(analysed_study(unblinded_at=NOON).study, of_eleven("Model "))
+    context = browser.new_context(base_url=live_server.url, viewport={"width": width, "height": height})
+    cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
+    context.add_cookies([cookie])  # type: ignore[list-item]
+    page = context.new_page()
+    page.goto(reverse("study-agreement", args=["trial", analysis.public_id]) + "?task=location")
+    expect(page.locator(".heatmap:visible")).to_have_count(6)
+    boxes = [one.bounding_box() for one in page.locator(".heatmap").all()]
+    seen = [box for box in boxes if box and box["y"] + box["height"] <= height and box["x"] + box["width"] <= width]
+    assert len(seen) == whole
+    chosen = page.locator(".map.chosen .heatmap").bounding_box()
+    assert chosen
+    assert chosen in seen
+    assert page.evaluate(NOT_IN_CELL) == []
+    assert page.evaluate("() => parseFloat(getComputedStyle(document.querySelector('.heatmap td a')).fontSize)") >= 12
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     leave(context, live_server)
