@@ -67,7 +67,7 @@ NOT_IN_CELL = """() => [...document.querySelectorAll(".heatmap td a")].filter((o
 def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
     browser: Browser, live_server: LiveServer, client: Client, width: int, height: int, whole: int
 ) -> None:
-    """The chosen one and another on a laptop, all six on a wide screen, with numbers of twelve pixels in their cells."""
+    """The chosen one and another on a laptop, all six on a wide screen, with numbers of twelve pixels."""
     client.force_login(make_person("Cora", Role.COORDINATOR))
     analysis = stored(analysed_study(unblinded_at=NOON).study, of_eleven("Model "))
     context = browser.new_context(base_url=live_server.url, viewport={"width": width, "height": height})
