@@ -71,6 +71,7 @@ urlpatterns: list[URLPattern] = [
     path("studies/", studies.studies, name="studies"),
     path("studies/new/", studies.study_new, name="study-new"),
     path("studies/<slug:slug>/", studies.study, name="study"),
+    path("studies/<slug:slug>/models/", studies.study_models, name="study-models"),
     path("studies/<slug:slug>/cases/", cases.study_cases, name="study-cases"),
     path("studies/<slug:slug>/arms/", design_steps.study_arms, name="study-arms"),
     path("studies/<slug:slug>/rules/", design_steps.study_rules, name="study-rules"),
@@ -160,6 +161,7 @@ urlpatterns: list[URLPattern] = [
     ),
     # data of a study
     path("studies/<slug:slug>/import/", study_imports.study_import, name="study-import"),
+    path("studies/<slug:slug>/data/", study_exports.study_data, name="study-data"),
     path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", study_exports.study_export, name="study-export"),
     path("studies/<slug:slug>/codebook/<slug:table>/", study_exports.study_codebook, name="study-codebook"),
     # models and their predictions

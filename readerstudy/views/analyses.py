@@ -8,6 +8,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -64,7 +65,7 @@ def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     elif job_under_way(study) is None:
         ask_for_analysis(study, actor=request.user, at=timezone.now())
         messages.success(request, _("The analysis is under way. It appears here when it is done."))
-    return redirect("study", slug)
+    return redirect(reverse("study-data", args=[slug]) + "#analyses")
 
 
 @person_required

@@ -40,12 +40,14 @@ def study_of_step(request: AuthenticatedRequest, slug: str) -> ReaderStudy:
 def step_context(request: AuthenticatedRequest, study: ReaderStudy, name: str, **more: Any) -> dict[str, Any]:
     """What every step shows."""
     is_draft = study.state == StudyState.DRAFT
+    coordinates = may_coordinate_study(request.user, study)
     return {
         "study": study,
         "title": STEPS[name],
         "steps": steps_of(study, name, n_cases=study.cases.filter(block=Block.MAIN).count()),
         "is_draft": is_draft,
-        "may_change": is_draft and may_coordinate_study(request.user, study),
+        "coordinates": coordinates,
+        "may_change": is_draft and coordinates,
         **more,
     }
 

@@ -18,7 +18,7 @@ from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_h
 from readerstudy.analysis.queueing import job_under_way
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import is_stale
-from readerstudy.models import Analysis
+from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.results.looking import is_seen, newest_analysis
 from readerstudy.results.naming import reader_names
@@ -35,7 +35,7 @@ from readerstudy.results.tables import (
 )
 from readerstudy.results.way import Seen
 from readerstudy.views.access import coordinated_study
-from readerstudy.views.results_access import seen_analysis, seen_result
+from readerstudy.views.results_access import seen_analysis, seen_in, seen_result
 from readerstudy.watching.unblinding import looks_before_closing, may_see_results
 
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
@@ -60,6 +60,21 @@ def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         context = {"study": study, "analysis": newest, "may_see": may_see, "job": job}
         return render(request, "readerstudy/results/start.html", context)
     return redirect("study-analysed", slug, newest.public_id)
+
+
+def first_results(study: ReaderStudy) -> dict[str, Any]:
+    """With what the page of a closed study begins: the planned comparison, or the way to the first look."""
+    newest = newest_analysis(study)
+    if newest is None or not is_seen(study):
+        return {"analysis": newest, "job": job_under_way(study) if newest is None else None}
+    newest.study = study
+    seen = seen_in(newest)
+    return {
+        **seen.context(),
+        "planned": planned_rows(seen.result),
+        "post_hoc": post_hoc_table(seen.result),
+        "readers_mean": seen.result["mrmc"]["readers"],
+    }
 
 
 @person_required

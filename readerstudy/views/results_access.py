@@ -30,7 +30,11 @@ def seen_analysis(person: User, slug: str, public_id: str) -> Analysis:
 
 
 def seen_result(person: User, slug: str, public_id: str) -> Seen:
-    analysis = seen_analysis(person, slug, public_id)
+    return seen_in(seen_analysis(person, slug, public_id))
+
+
+def seen_in(analysis: Analysis) -> Seen:
+    """Of an analysis that may be seen."""
     return Seen(inside(analysis), analysis, named_result(analysis, reader_names(analysis)))
 
 

@@ -24,13 +24,12 @@ from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.deadlines import study_deadline_text
 from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
-from readerstudy.models import PredictionRun
 from readerstudy.permissions import may_coordinate_study
+from readerstudy.predictions.listing import runs_known_to
 from readerstudy.views.access import overseen_study
-from readerstudy.views.analyses import analyses_of
+from readerstudy.views.results import first_results
 from readerstudy.views.steps import next_of, steps_of
-from readerstudy.views.study_exports import export_offers
-from readerstudy.watching.unblinding import looks_before_closing
+from readerstudy.watching.unblinding import is_over, looks_before_closing
 
 PER_PAGE = 25
 
@@ -75,6 +74,16 @@ def study_new(request: AuthenticatedRequest) -> HttpResponse:
 
 @person_required
 @require_GET
+def study_models(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The predictions of models for the cases of one study."""
+    found = overseen_study(request.user, slug)
+    runs = runs_known_to(request.user).filter(study=found).order_by("entry__name", "entry__version", "number")
+    context = {"study": found, "runs": runs, "coordinates": may_coordinate_study(request.user, found)}
+    return render(request, "readerstudy/studies/models.html", context)
+
+
+@person_required
+@require_GET
 def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One study: its state, its design in short, how far its readers are, and what comes next."""
     found = overseen_study(request.user, slug)
@@ -95,10 +104,10 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),
         "next": next_of(line) if coordinates and not found.archived_at else None,
-        "model_runs": [] if found.state == StudyState.DRAFT else list(PredictionRun.objects.for_figures(found)),
         "looks": looks_before_closing(found),
-        "exports": export_offers(found) if coordinates and found.state != StudyState.DRAFT else None,
-        "analyses": analyses_of(found) if coordinates and found.state != StudyState.DRAFT else None,
         "may_delete": coordinates and found.state == StudyState.DRAFT,
+        "shows_results": coordinates and is_over(found),
     }
+    if context["shows_results"]:
+        context |= first_results(found)
     return render(request, "readerstudy/design/study.html", context)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -15,6 +16,7 @@ from django.views.decorators.http import require_GET, require_POST
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.exports.files import scratch_file
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
+from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
     AnswersHidden,
@@ -26,6 +28,7 @@ from readerstudy.exports.exporting import (
 )
 from readerstudy.models import ReaderStudy
 from readerstudy.views.access import coordinated_study
+from readerstudy.views.analyses import analyses_of
 from readerstudy.watching.unblinding import may_see_results
 
 
@@ -55,6 +58,21 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
         filename=f"{study.slug}-{table}.{form}",
         content_type=CONTENT_TYPES[Format(form)],
     )
+
+
+@person_required
+@never_cache
+@require_GET
+def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The tables and the stored analyses of a study, and the way to import readings."""
+    study = coordinated_study(request.user, slug)
+    is_draft = study.state == StudyState.DRAFT
+    context = {
+        "study": study,
+        "exports": [] if is_draft else export_offers(study),
+        "analyses": None if is_draft else analyses_of(study),
+    }
+    return render(request, "readerstudy/studies/data.html", context)
 
 
 @person_required

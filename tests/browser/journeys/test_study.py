@@ -139,6 +139,7 @@ def close(page: Page) -> None:
 
 def export(page: Page) -> list[dict[str, str]]:
     """The main block, as the coordinator's CSV has it."""
+    page.get_by_role("navigation", name="Study").get_by_role("link", name="Data").click()
     with page.expect_download() as download:
         page.get_by_role("button", name="responses: CSV").click()
     rows = csv.DictReader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8")))

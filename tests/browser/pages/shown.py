@@ -203,6 +203,9 @@ FULL = [
     Shown("study-new", "cora", act=submit_empty, note="refused"),
     *(Shown("study", "cora", (f"study {state}",)) for state in ("draft", "empty", "frozen", "open", "closed")),
     Shown("study", "ada", ("study open",)),
+    Shown("study", "cora", ("study results",)),
+    *(Shown("study-models", "cora", (f"study {state}",)) for state in ("frozen", "results")),
+    *(Shown("study-data", "cora", (f"study {state}",)) for state in ("draft", "open", "results")),
     Shown("study", "cora", ("study frozen",), act=ask_back("Open the study"), note="asked back"),
     Shown("study", "cora", ("study open",), act=ask_back("Copy the study"), note="copied"),
     *(

@@ -47,7 +47,7 @@ def test_who_imports(client: Client, study: ReaderStudy, cora: User, ada: User, 
 
 
 def test_the_page_of_the_study_leads_there(coordinator: Client, study: ReaderStudy) -> None:
-    assert f'href="{ADDRESS}"' in coordinator.get("/studies/old/").content.decode()
+    assert f'href="{ADDRESS}"' in coordinator.get("/studies/old/data/").content.decode()
 
 
 def test_a_draft_says_what_comes_first(coordinator: Client) -> None:

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 OF_A_STUDY = (
     *("study", "study-cases", "study-arms", "study-rules", "study-readers", "study-dry-run", "study-freeze"),
-    *("study-watch", "study-invite", "study-import", "study-rereview"),
+    *("study-watch", "study-invite", "study-import", "study-rereview", "study-models", "study-data"),
 )
 OF_AN_ANALYSIS = (
     *("study-analysed", "study-agreement", "study-categories", "study-items", "study-times", "study-report"),

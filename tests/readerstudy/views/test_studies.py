@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
@@ -11,6 +13,7 @@ from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, Reading
 from readerstudy.reading.importing import import_responses
 from tests.conftest import NOON
+from tests.readerstudy.results.made import analysed_study
 from tests.readerstudy.studies import enrol, make_study, places_of
 from tests.readerstudy.views.drafts import make_draft, statuses, study_coordinator
 
@@ -21,6 +24,13 @@ LONG = "A study of what readers see when nobody tells them what to look for, " *
 def coordinator(client: Client, cora: User) -> Client:
     client.force_login(cora)
     return client
+
+
+def tabs_of(page: str) -> list[str]:
+    """The words of the tabs, each of which leads somewhere; which one is shown is marked once."""
+    [nav] = re.findall(r'<nav class="study-tabs".*?</nav>', page, re.DOTALL)
+    assert nav.count("aria-current") == 1
+    return re.findall(r'<a href="/studies/trial/[^"]*"[^>]*>([^<]*)</a>', nav)
 
 
 def answer(study: ReaderStudy, reader: User, n: int) -> None:
@@ -131,11 +141,61 @@ def test_the_page_of_an_open_study(coordinator: Client, ada: User, rita: User) -
     assert study.protocol_sha256 in page
     assert "1 of 3 answers are in" in page
     assert "Close the study" in page
-    assert "Hidden until the study is closed" in page
+    assert tabs_of(page) == ["Overview", "Readers", "Models", "Results", "Data"]
+    assert "Hidden until the study is closed" in coordinator.get("/studies/trial/data/").content.decode()
     coordinator.force_login(ada)
     page = coordinator.get("/studies/trial/").content.decode()
     assert "Close the study" not in page
-    assert "codebook" not in page
+    assert tabs_of(page) == ["Overview", "Readers", "Models"]
+    assert coordinator.get("/studies/trial/data/").status_code == 403
+
+
+@pytest.mark.parametrize("page", ["", "watch/", "models/", "results/", "data/", "rules/", "invite/", "import/"])
+def test_every_page_of_a_frozen_study_has_its_tabs(coordinator: Client, page: str) -> None:
+    make_study("Trial")
+    assert len(tabs_of(coordinator.get(f"/studies/trial/{page}").content.decode())) == 5
+
+
+def test_a_draft_has_only_the_steps_of_its_design(coordinator: Client, cora: User) -> None:
+    make_draft(cora)
+    page = coordinator.get("/studies/trial/").content.decode()
+    assert "study-tabs" not in page
+    assert "Steps of the design" in page
+    assert "no data before the design is frozen" in coordinator.get("/studies/trial/data/").content.decode()
+
+
+def test_the_page_of_a_closed_study_begins_with_its_results(
+    coordinator: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    analysis = analysed_study()
+    address = f"/studies/{analysis.study.slug}/"
+    page = coordinator.get(address).content.decode()
+    assert page.index("Nobody has seen a result yet") < page.index(">Design</h2>")
+    assert "Mean of the readers" not in page
+    coordinator.post(f"{address}results/")
+    with django_assert_max_num_queries(19):
+        page = coordinator.get(address).content.decode()
+    assert page.index("Mean of the readers") < page.index("each model minus the mean") < page.index(">Design</h2>")
+    assert f'href="{address}results/{analysis.public_id}/"' in page
+    coordinator.force_login(ada)
+    assert "Mean of the readers" not in coordinator.get(address).content.decode()
+
+
+def test_a_closed_study_without_an_analysis_offers_one(coordinator: Client) -> None:
+    make_study("Trial", state=StudyState.CLOSED, closed_at=NOON)
+    assert "No analysis so far" in coordinator.get("/studies/trial/").content.decode()
+
+
+def test_the_models_of_a_study(coordinator: Client, client: Client, ada: User, rita: User) -> None:
+    study = analysed_study().study
+    enrol(study, rita)
+    page = coordinator.get(f"/studies/{study.slug}/models/").content.decode()
+    for run in study.prediction_runs.all():
+        assert f'href="/models/runs/{run.public_id}/"' in page
+    assert statuses(client, f"/studies/{study.slug}/models/", [ada, rita]) == [200, 404]
+    make_study("Other")
+    client.force_login(ada)
+    assert "No model answers these cases yet" in client.get("/studies/other/models/").content.decode()
 
 
 def test_the_page_says_when_the_first_result_was_seen(coordinator: Client) -> None:
@@ -162,9 +222,8 @@ def test_the_page_costs_as_much_for_many_cases(
 ) -> None:
     study = make_study("Trial", n_cases=n)
     enrol(study, rita)
-    # session, person, roles; the study, who reads in it (twice); cases, practice, readers, answers, places; sets, arms,
-    # models
-    with django_assert_num_queries(14):
+    # session, person, roles; the study, who reads in it (twice); cases, practice, readers, answers, places; sets, arms
+    with django_assert_num_queries(13):
         coordinator.get("/studies/trial/")
 
 
