@@ -6,7 +6,9 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
-from annotation.models import QuestionBank, User
+from django.db.models import F
+
+from annotation.models import Image, QuestionBank, User
 from readerstudy.design.freezing import keep_shown
 from readerstudy.design.rules import Rules
 from readerstudy.enums import Block, StudyState
@@ -20,8 +22,8 @@ from readerstudy.models import (
     ShownImage,
     StudyCase,
 )
-from tests.annotation.review.cases import NOON, make_bank, make_revision
-from tests.annotation.review.pixels import give_pixels
+from tests.annotation.review.cases import NOON, make_bank, make_revisions
+from tests.annotation.review.pixels import give_pixels_to
 
 
 def make_study(
@@ -56,14 +58,16 @@ def make_study(
     arm = Arm.objects.create(study=study)
     case_set = CaseSet.objects.create(study=study, name="All cases")
     blocks = {Block.PRACTICE: n_practice, Block.MAIN: n_cases}
-    cases = {block: [_case(study, block, number, pixels) for number in range(1, n + 1)] for block, n in blocks.items()}
+    cases = {block: _cases(study, block, n, pixels) for block, n in blocks.items()}
     case_set.cases.set(cases[Block.MAIN])
     for number in range(1, n_orders + 1):
         order = PresentationOrder.objects.create(study=study, arm=arm, case_set=case_set, number=number, rule="test")
         for block, chosen in cases.items():
             shift = (number - 1) % max(1, len(chosen)) if block == Block.MAIN else 0
-            for position, case in enumerate(chosen[shift:] + chosen[:shift], start=1):
-                PresentedCase.objects.create(order=order, block=block, position=position, case=case)
+            PresentedCase.objects.bulk_create(
+                PresentedCase(order=order, block=block, position=position, case=case)
+                for position, case in enumerate(chosen[shift:] + chosen[:shift], start=1)
+            )
     give_images()
     keep_shown(study)
     study.state = state  # last: the database refuses cases and orders of a study that is no draft
@@ -77,13 +81,17 @@ def keep_again(study: ReaderStudy) -> None:
     keep_shown(study)
 
 
-def _case(study: ReaderStudy, block: Block, number: int, pixels: bool) -> StudyCase:
-    question = number + (1000 if block == Block.PRACTICE else 0)
-    revision = make_revision(study.bank, question)
+def _cases(study: ReaderStudy, block: Block, n: int, pixels: bool) -> list[StudyCase]:
+    first = 1 + (1000 if block == Block.PRACTICE else 0)
+    revisions = make_revisions(study.bank, {number: {} for number in range(first, first + n)})
     if pixels:
-        for image in revision.question.exam.images.all():
-            give_pixels(image, seed=question * 2 + image.position)
-    return StudyCase.objects.create(study=study, number=number, block=block, revision=revision)
+        images = Image.objects.filter(exam__questions__revisions__in=revisions).order_by("pk")
+        seed = F("exam__questions__number") * 2 + F("position")
+        give_pixels_to((image, image.seed) for image in images.annotate(seed=seed))
+    return StudyCase.objects.bulk_create(
+        StudyCase(study=study, number=number, block=block, revision=revision)
+        for number, revision in enumerate(revisions, start=1)
+    )
 
 
 def enrol(study: ReaderStudy, reader: User, *, at: datetime = NOON, ready: bool = True) -> Enrolment:

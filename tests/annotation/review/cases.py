@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
@@ -42,34 +43,53 @@ def make_bank(name: str = "Bank") -> QuestionBank:
 
 
 def make_revision(bank: QuestionBank, number: int, *, key: str = "B", **fields: Any) -> Revision:
+    return make_revisions(bank, {number: fields}, key=key)[0]
+
+
+def make_revisions(bank: QuestionBank, asked: Mapping[int, Mapping[str, Any]], *, key: str = "B") -> list[Revision]:
+    """A question of two images for each number, with the fields asked for; in few statements, whatever their number."""
     brought_by, _created = BankImport.objects.get_or_create(
         bank=bank,
         state=ImportState.PUBLISHED,
         defaults={"file_name": "made.json", "started_at": NOON, "heartbeat_at": NOON},
     )
-    exam = Exam.objects.create(bank=bank, pseudonym=f"exam{number}", age_years=58, sex="F")
-    for position, view in enumerate((ViewPosition.PA, ViewPosition.LATERAL)):
-        Image.objects.create(exam=exam, position=position, state=ImageState.PENDING, view_position=view)
-    question = Question.objects.create(bank=bank, number=number, exam=exam)
-    revision = Revision.objects.create(
-        question=question,
-        bank=bank,
-        bank_import=brought_by,
-        content_sha256="0" * 64,
-        **{
-            "stem": f"Which finding is absent on these radiographs ({number})?",
-            "options": OPTIONS,
-            "task": Task.NEGATION,
-            "category": SECRETS["category"],
-            "difficulty": SECRETS["difficulty"],
-            **fields,
-        },
+    exams = Exam.objects.bulk_create(
+        Exam(bank=bank, pseudonym=f"exam{number}", age_years=58, sex="F") for number in asked
     )
-    report = Report.objects.create(
-        exam=exam, findings=SECRETS["findings"], impression=SECRETS["impression"], content_sha256="0" * 64
+    Image.objects.bulk_create(
+        Image(exam=exam, position=position, state=ImageState.PENDING, view_position=view)
+        for exam in exams
+        for position, view in enumerate((ViewPosition.PA, ViewPosition.LATERAL))
     )
-    AnswerKey.objects.create(revision=revision, key=key, explanation=SECRETS["explanation"], report=report)
-    return revision
+    questions = Question.objects.bulk_create(
+        Question(bank=bank, number=number, exam=exam) for number, exam in zip(asked, exams, strict=True)
+    )
+    revisions = Revision.objects.bulk_create(
+        Revision(
+            question=question,
+            bank=bank,
+            bank_import=brought_by,
+            content_sha256="0" * 64,
+            **{
+                "stem": f"Which finding is absent on these radiographs ({question.number})?",
+                "options": OPTIONS,
+                "task": Task.NEGATION,
+                "category": SECRETS["category"],
+                "difficulty": SECRETS["difficulty"],
+                **asked[question.number],
+            },
+        )
+        for question in questions
+    )
+    reports = Report.objects.bulk_create(
+        Report(exam=exam, findings=SECRETS["findings"], impression=SECRETS["impression"], content_sha256="0" * 64)
+        for exam in exams
+    )
+    AnswerKey.objects.bulk_create(
+        AnswerKey(revision=revision, key=key, explanation=SECRETS["explanation"], report=report)
+        for revision, report in zip(revisions, reports, strict=True)
+    )
+    return revisions
 
 
 def images_are_there(bank: QuestionBank) -> None:
@@ -104,11 +124,17 @@ def make_round(
     review_round = ReviewRound.objects.create(
         name=name, slug=name.lower(), plan=plan, state=state, steps=steps, created_at=NOON, opened_at=NOON
     )
-    for number in range(1, n_questions + 1):
-        revision = make_revision(bank, number, **revision_fields)
-        SampledQuestion.objects.create(plan=plan, position=number, revision=revision, stratum="all")
-        for reviewer in reviewers:
-            Assignment.objects.create(round=review_round, reviewer=reviewer, revision=revision, position=number)
+    key = revision_fields.pop("key", "B")
+    revisions = make_revisions(bank, dict.fromkeys(range(1, n_questions + 1), revision_fields), key=key)
+    SampledQuestion.objects.bulk_create(
+        SampledQuestion(plan=plan, position=number, revision=revision, stratum="all")
+        for number, revision in enumerate(revisions, start=1)
+    )
+    Assignment.objects.bulk_create(
+        Assignment(round=review_round, reviewer=reviewer, revision=revision, position=number)
+        for number, revision in enumerate(revisions, start=1)
+        for reviewer in reviewers
+    )
     return review_round
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 
@@ -49,9 +50,14 @@ def pictured(seed: int, shape: tuple[int, int]) -> Pictured:
 
 def give_pixels(image: Image, seed: int, shape: tuple[int, int] = (96, 80)) -> None:
     """A picture of its own for an image, small unless ``shape`` says otherwise: stored, and open to its reviewers."""
-    picture = pictured(seed, shape)
-    for kind, content, columns, rows, bits in picture.renditions:
-        Rendition.objects.create(
+    give_pixels_to([(image, seed)], shape)
+
+
+def give_pixels_to(images: Iterable[tuple[Image, int]], shape: tuple[int, int] = (96, 80)) -> None:
+    """Each image with the seed of its picture."""
+    seeded = list(images)
+    Rendition.objects.bulk_create(
+        Rendition(
             image=image,
             kind=kind,
             name=storage.store(content),
@@ -62,7 +68,12 @@ def give_pixels(image: Image, seed: int, shape: tuple[int, int] = (96, 80)) -> N
             sha256=hashlib.sha256(content).hexdigest(),
             created_at=NOON,
         )
-    image.pixels_sha256 = picture.sha256
-    image.display = json.loads(picture.display)
-    image.state = ImageState.AVAILABLE
-    image.save()
+        for image, seed in seeded
+        for kind, content, columns, rows, bits in pictured(seed, shape).renditions
+    )
+    for image, seed in seeded:
+        picture = pictured(seed, shape)
+        image.pixels_sha256 = picture.sha256
+        image.display = json.loads(picture.display)
+        image.state = ImageState.AVAILABLE
+    Image.objects.bulk_update([image for image, _seed in seeded], ["pixels_sha256", "display", "state"])

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db.models import F
+
 from annotation.enums import Task
-from annotation.models import Exam, QuestionBank, Revision
+from annotation.models import Exam, Image, QuestionBank, Revision
 from readerstudy.design.plan import Plan, PlannedCase
-from tests.annotation.review.cases import make_bank, make_revision
-from tests.annotation.review.pixels import give_pixels
+from tests.annotation.review.cases import make_bank, make_revisions
+from tests.annotation.review.pixels import give_pixels_to
 
 REASON = "checked by hand"
 
@@ -16,14 +18,24 @@ REASON = "checked by hand"
 SMALL = (24, 20)  # rows and columns of a picture
 
 
-def make_questions(n: int = 6, *, name: str = "Bank", pixels: bool = True, **fields: Any) -> QuestionBank:
+def make_questions(
+    n: int = 6, *, name: str = "Bank", pixels: bool = True, key: str = "B", **fields: Any
+) -> QuestionBank:
     """A bank of ``n`` questions, one exam of two small pictures and one patient each; tasks take turns."""
     bank = make_bank(name)
-    for number in range(1, n + 1):
-        values = {"task": Task.values()[number % 5], "difficulty": ("easy", "medium", "hard")[number % 3], **fields}
-        revision = make_revision(bank, number, **values)
-        for image in revision.question.exam.images.all() if pixels else ():
-            give_pixels(image, seed=number * 2 + image.position, shape=SMALL)
+    tasks, difficulties = Task.values(), ("easy", "medium", "hard")
+    make_revisions(
+        bank,
+        {
+            number: {"task": tasks[number % 5], "difficulty": difficulties[number % 3], **fields}
+            for number in range(1, n + 1)
+        },
+        key=key,
+    )
+    if pixels:
+        seed = F("exam__questions__number") * 2 + F("position")
+        images = Image.objects.filter(exam__bank=bank).order_by("pk").annotate(seed=seed)
+        give_pixels_to(((image, image.seed) for image in images), shape=SMALL)
     return bank
 
 
