@@ -10,6 +10,7 @@ from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.utils.translation import gettext as _
+from django_htmx.middleware import HtmxDetails
 
 from annotation.enums import Role
 from annotation.models import User
@@ -60,12 +61,17 @@ def _guard(view: View, *, policy: str, roles: frozenset[Role] | None, refusal: s
 
 def asks_for_part(request: HttpRequest) -> bool:
     """HTMX asks for the part of a page that changes; going back in the history of a browser asks for the whole one."""
-    headers = request.headers
-    return headers.get("HX-Request") == "true" and headers.get("HX-History-Restore-Request") != "true"
+    htmx = HtmxDetails(request)
+    return bool(htmx) and not htmx.history_restore_request
+
+
+def is_from_script(request: HttpRequest) -> bool:
+    """HTMX or a script asks, also where the middleware has not run yet: a page would be of no use to them."""
+    return bool(HtmxDetails(request)) or request.headers.get("Accept", "").startswith("application/json")
 
 
 def _ask_to_log_in(request: HttpRequest) -> HttpResponse:
     """A full page goes to the log-in page and back; a fragment or a script gets 401 and says so itself."""
-    if request.headers.get("HX-Request") or request.headers.get("Accept", "").startswith("application/json"):
+    if is_from_script(request):
         return HttpResponse(status=401)
     return redirect_to_login(request.get_full_path())

@@ -10,7 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from annotation.decorators import anyone
+from annotation.decorators import anyone, is_from_script
 from annotation.outages import Outage, outage_of
 
 TEMPLATE = "annotation/error.html"
@@ -129,7 +129,7 @@ def answer_to(request: HttpRequest, error: BaseException | None) -> HttpResponse
 
 def _problem(request: HttpRequest, status: int, reason: str, title: str, message: str) -> HttpResponse:
     """One shape for whatever went wrong: JSON with the reason for a script, a page for people."""
-    if request.headers.get("HX-Request") == "true" or request.headers.get("Accept", "").startswith("application/json"):
+    if is_from_script(request):
         return JsonResponse({"reason": reason, "message": message}, status=status)
     return _page_without_person(status, title, message)
 

@@ -12,6 +12,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
+from django_htmx.http import push_url
 
 from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import AssignmentState, RoundState
@@ -116,7 +117,7 @@ def case_page(
     context = {"case": case, **case_form(case, problems=problems, sent=sent)}
     response = render(request, template, context, status=status)
     if is_fragment:
-        response["HX-Push-Url"] = reverse("review-case", args=[assignment.public_id])
+        push_url(response, reverse("review-case", args=[assignment.public_id]))
     return response
 
 

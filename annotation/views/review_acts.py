@@ -1,6 +1,6 @@
 """What a reviewer does on the case page: answer, open the report, save a draft, submit, skip, hide an image.
 
-A page that is already there (HX-Request) gets the parts that change, or the problems as JSON; a plain form gets a
+A page that is already there (HTMX) gets the parts that change, or the problems as JSON; a plain form gets a
 page. Success is answered after the commit.
 """
 
@@ -19,8 +19,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
+from django_htmx.http import HttpResponseClientRedirect
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import AssignmentState, ReturnReason, RoundState
 from annotation.models import Assignment
 from annotation.review.answering import (
@@ -118,7 +119,7 @@ def review_answer(request: AuthenticatedRequest, public_id: str) -> HttpResponse
 def review_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Store the moment of step 3 and show the report."""
     open_report(named_or_404(request, public_id), actor=request.user, at=timezone.now())
-    if is_fragment(request):
+    if asks_for_part(request):
         case = show_case(own_assignment_or_404(request, public_id), viewer=request.user)
         return render(request, "annotation/review/_report.html", {"case": case})
     return redirect("review-case", public_id=public_id)
@@ -222,7 +223,7 @@ def review_identifies(request: AuthenticatedRequest, public_id: str) -> HttpResp
     if not named:
         return JsonResponse({"message": _("Say which image shows the text.")}, status=400)
     hide_identifying_images(assignment, named, actor=request.user, at=timezone.now())
-    if not is_fragment(request):
+    if not asks_for_part(request):
         return redirect("review-case", public_id=public_id)
     return stay(request, own_assignment_or_404(request, public_id))
 
@@ -237,10 +238,6 @@ def review_categories(request: AuthenticatedRequest, public_id: str) -> HttpResp
 
 
 # --- answers --------------------------------------------------------------------------------------
-def is_fragment(request: HttpRequest) -> bool:
-    return request.headers.get("HX-Request") == "true"
-
-
 def lists(request: HttpRequest) -> dict[str, list[str]]:
     return {name: [str(value) for value in values] for name, values in request.POST.lists()}
 
@@ -279,7 +276,7 @@ def form_values(request: HttpRequest) -> dict[str, str | list[str]]:
 
 def stay(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
     """The same case as it stands now."""
-    if not is_fragment(request):
+    if not asks_for_part(request):
         return redirect("review-case", public_id=assignment.public_id)
     return case_page(request, assignment)
 
@@ -288,8 +285,8 @@ def turn(request: AuthenticatedRequest, left: Assignment, following: Turn) -> Ht
     """The next case, or the worklist when there is none."""
     if following.opened is None:
         worklist = reverse("review-worklist", args=[left.round.slug])
-        return HttpResponse(headers={"HX-Redirect": worklist}) if is_fragment(request) else redirect(worklist)
-    if not is_fragment(request):
+        return HttpResponseClientRedirect(worklist) if asks_for_part(request) else redirect(worklist)
+    if not asks_for_part(request):
         return redirect("review-case", public_id=following.opened.public_id)
     return case_page(request, following.opened, ahead=following.ahead)
 
@@ -297,7 +294,7 @@ def turn(request: AuthenticatedRequest, left: Assignment, following: Turn) -> Ht
 def refused(request: AuthenticatedRequest, public_id: str, problems: list[Problem]) -> HttpResponse:
     """422 with what is wrong, field by field; nothing was stored."""
     named_or_404(request, public_id)
-    if is_fragment(request):
+    if asks_for_part(request):
         found: list[dict[str, Any]] = [
             {"field": problem.field, "code": problem.code, "message": _(problem.message)} for problem in problems
         ]
@@ -308,7 +305,7 @@ def refused(request: AuthenticatedRequest, public_id: str, problems: list[Proble
 
 def ended(request: AuthenticatedRequest, public_id: str, sentence: str) -> HttpResponse:
     """409; a page that was left open also gets what it then shows in place of the question."""
-    if not is_fragment(request):
+    if not asks_for_part(request):
         return conflict(request, public_id, sentence)
     assignment = named_or_404(request, public_id)
     counts = counts_by_state(request.user, assignment.round)
@@ -326,7 +323,7 @@ def ended(request: AuthenticatedRequest, public_id: str, sentence: str) -> HttpR
 
 def conflict(request: HttpRequest, public_id: str, sentence: str, *, status: int = 409) -> HttpResponse:
     """409 or 422 with the sentence; nothing was stored."""
-    if is_fragment(request):
+    if asks_for_part(request):
         return JsonResponse({"message": sentence}, status=status)
     context = {"title": _("Not stored"), "message": sentence}
     return render(request, "annotation/error.html", context, status=status)

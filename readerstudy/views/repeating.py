@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.comparing.repeating import repeatability_for, repeated_targets
 from readerstudy.views.models import known_entry
 
@@ -35,6 +35,6 @@ def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpRe
     if target is not None and not target.is_hidden:
         found = repeatability_for(request.user, target, at=timezone.now())
         context |= {"result": found.result, "error": found.error, "computing": not found.result and not found.error}
-    fragment = request.headers.get("HX-Request") and not request.headers.get("HX-History-Restore-Request")
-    template = "readerstudy/models/_repeatability.html" if fragment else "readerstudy/models/repeatability.html"
+    is_fragment = asks_for_part(request)
+    template = "readerstudy/models/_repeatability.html" if is_fragment else "readerstudy/models/repeatability.html"
     return render(request, template, context)
