@@ -22,7 +22,7 @@ from annotation.archiving import archive, bring_back
 from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import ImportState, Role, RoundState
 from annotation.exports.files import scratch_file
-from annotation.exports.missing import export_missing, list_missing
+from annotation.exports.missing import MissingImage, export_missing, list_missing
 from annotation.exports.source_ids import SourceIdsHidden, export_source_ids, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format
 from annotation.forms.bank import SearchForm
@@ -38,9 +38,16 @@ from annotation.questionbank.listing import (
     published_imports,
     questions_page,
 )
+from annotation.sorting import asked_sorting
 from annotation.views.bin import delete_or_ask
 
 MISSING_PER_PAGE = 100
+MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
+    "path": lambda one: one.path,
+    "view": lambda one: one.view_label,
+    "exam": lambda one: one.exam,
+    "questions": lambda one: one.questions or None,
+}
 
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
@@ -179,9 +186,10 @@ def bank_source_ids(request: AuthenticatedRequest, slug: str) -> FileResponse:
 def bank_missing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The images that questions name and whose files have not come in."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    found = list_missing(one)
+    sorting = asked_sorting(request, MISSING_SORTED_BY)
+    found = sorting.of_list(list_missing(one), MISSING_SORTED_BY)
     page = Paginator(found, MISSING_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/bank/missing.html", {"bank": one, "page": page})
+    return render(request, "annotation/bank/missing.html", {"bank": one, "page": page, "sorting": sorting})
 
 
 @role_required(Role.COORDINATOR)

@@ -4,6 +4,7 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import QuerySet
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -16,8 +17,10 @@ from annotation.health import health_of_site
 from annotation.jobs import queueing
 from annotation.models import Job, User
 from annotation.permissions import is_administrator, is_coordinator
+from annotation.sorting import Columns, asked_sorting
 
 JOBS_PER_PAGE = 50
+SORTED_BY: Columns = {"job": Lower("title"), "state": "state", "who": Lower("created_by__name"), "when": "created_at"}
 
 
 def _jobs_of(person: User) -> QuerySet[Job]:
@@ -33,8 +36,10 @@ def _may_steer(person: User, job: Job) -> bool:
 @person_required
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
-    page = Paginator(_jobs_of(request.user), JOBS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/jobs/list.html", {"page": page})
+    sorting = asked_sorting(request, SORTED_BY)
+    rows = sorting.of_rows(_jobs_of(request.user), SORTED_BY)
+    page = Paginator(rows, JOBS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/jobs/list.html", {"page": page, "sorting": sorting})
 
 
 @person_required

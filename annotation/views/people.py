@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -23,9 +24,11 @@ from annotation.people.inviting import open_invitations, revoked_invitations
 from annotation.people.links import password_link
 from annotation.people.rosters import n_open_assignments, people_matching
 from annotation.people.scope import RoleNotThere
+from annotation.sorting import Columns, asked_sorting
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
 PEOPLE_PER_PAGE = 50
+SORTED_BY: Columns = {"name": Lower("name"), "email": "email", "log-in": "last_login"}
 
 
 @role_required(Role.ADMINISTRATOR)
@@ -35,8 +38,11 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
     """Everybody, searchable by name and address, and the invitations that are open."""
     form = SearchForm(request.GET)
     search = form.cleaned_data["q"] if form.is_valid() else ""
-    page = Paginator(people_matching(search), PEOPLE_PER_PAGE).get_page(request.GET.get("page"))
-    context = {"form": form, "search": search, "page": page}
+    sorting = asked_sorting(request, SORTED_BY)
+    page = Paginator(sorting.of_rows(people_matching(search), SORTED_BY), PEOPLE_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    context = {"form": form, "search": search, "page": page, "sorting": sorting}
     if asks_for_part(request):
         return render(request, "annotation/people/_people_list.html", context)
     context |= {"invitations": open_invitations(timezone.now()), "revoked": revoked_invitations(timezone.now())}

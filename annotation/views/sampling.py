@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
+from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -27,9 +28,23 @@ from annotation.sampling.planning import (
     draw_sample,
     preview_sample,
 )
+from annotation.sorting import Columns, asked_sorting
 from annotation.views.bin import delete_or_ask
 
 PER_PAGE = 50
+SORTED_BY: Columns = {
+    "sample": Lower("name"),
+    "bank": Lower("bank__name"),
+    "questions": "n_drawn",
+    "frame": "n_frame",
+    "drawn": "created_at",
+}
+QUESTIONS_SORTED_BY: Columns = {
+    "place": "position",
+    "question": "revision__question__number",
+    "task": "revision__task",
+    "stratum": "stratum",
+}
 
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
@@ -39,8 +54,10 @@ def samples(request: AuthenticatedRequest) -> HttpResponse:
     archived = "archived" in request.GET
     rows = SamplingPlan.objects.filter(archived_at__isnull=not archived).select_related("bank")
     rows = rows.annotate(n_drawn=Count("questions")).order_by("-created_at")
+    sorting = asked_sorting(request, SORTED_BY)
     context = {
-        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+        "page": Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page")),
+        "sorting": sorting,
         "archived": archived,
         "may_draw": is_coordinator(request.user),
         "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
@@ -124,12 +141,14 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One stored sample: how it was drawn, what was drawn, and the rounds made from it."""
     plan = get_object_or_404(SamplingPlan.objects.select_related("bank", "created_by"), slug=slug)
     drawn = plan.questions.select_related("revision__question").order_by("position")
-    page = Paginator(drawn, PER_PAGE).get_page(request.GET.get("page"))
+    sorting = asked_sorting(request, QUESTIONS_SORTED_BY)
+    page = Paginator(sorting.of_rows(drawn, QUESTIONS_SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
     rounds = list(plan.rounds.all())
     context = {
         "plan": plan,
         "page": page,
         "rows": page.object_list,
+        "sorting": sorting,
         "rounds": rounds,
         "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
         "may_change": is_coordinator(request.user),

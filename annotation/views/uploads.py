@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from django.conf import settings
 from django.contrib import messages
 from django.core.paginator import Paginator
+from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
@@ -24,9 +25,17 @@ from annotation.ingest import uploading
 from annotation.ingest.matching import missing_images
 from annotation.models import QuestionBank, Upload
 from annotation.permissions import is_administrator, is_coordinator, may_see_quarantine
+from annotation.sorting import Columns, asked_sorting
 from annotation.views.bin import delete_or_ask
 
 UPLOADS_PER_PAGE = 50
+SORTED_BY: Columns = {
+    "when": "created_at",
+    "who": Lower("created_by__name"),
+    "bank": Lower("bank__name"),
+    "files": "n_files",
+    "size": "n_bytes",
+}
 REPORT_COLUMNS = ("file", "code", "message")
 
 
@@ -36,8 +45,9 @@ def uploads(request: AuthenticatedRequest) -> HttpResponse:
     found = Upload.objects.filter(purpose=uploading.PURPOSE).select_related("created_by", "bank", "job")
     if not request.GET.get("archived"):
         found = found.filter(archived_at=None)
-    page = Paginator(found, UPLOADS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/images/uploads.html", {"page": page})
+    sorting = asked_sorting(request, SORTED_BY)
+    page = Paginator(sorting.of_rows(found, SORTED_BY), UPLOADS_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/images/uploads.html", {"page": page, "sorting": sorting})
 
 
 @role_required(Role.COORDINATOR)

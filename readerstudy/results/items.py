@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from math import nan
-from typing import overload
+from typing import Any, overload
 
 from readerstudy.results.stored import ALL_TASKS, READER, Json, kinds_of, order_of
 from readerstudy.statistics.items import ItemStatistics, beaten_by, item_of
@@ -61,10 +61,24 @@ class Item:
         return bool(self.n_counted) and self.n_right == 0
 
 
-def items_table(result: Json, panel: str, which: Which) -> Sequence[Item]:
-    """In the order of the case numbers. An item is made when it is asked for: a page shows few of many."""
+SORTED_BY: dict[str, Callable[[Json, int], Any]] = {  # None comes last
+    "case": lambda items, place: items["case"][place],
+    "task": lambda items, place: items["task"][place],
+    "category": lambda items, place: items["category"][place] or None,
+    "key": lambda items, place: items["key"][place],
+    "right": lambda items, place: _share_right(items, place),
+    "discrimination": lambda items, place: items["discrimination"][place],
+}
+
+
+def items_table(result: Json, panel: str, which: Which, column: str = "", *, is_down: bool = False) -> Sequence[Item]:
+    """By case numbers, or in the order of a column. An item is made when it is asked for: a page shows few of many."""
     tasks, is_wanted = result["items"]["task"], _wanted(result, which)
     places = [n for n, task in enumerate(tasks) if panel in (ALL_TASKS, task) and is_wanted(n)]
+    if column:
+        values = {n: SORTED_BY[column](result["items"], n) for n in places}
+        known = sorted((n for n in places if values[n] is not None), key=values.__getitem__, reverse=is_down)
+        places = known + [n for n in places if values[n] is None]
     return _Items(result, places)
 
 
@@ -102,6 +116,11 @@ class _Items(Sequence[Item]):
             is_missed_by_readers=_is_missed_by_readers(items, self._readers, place),
             behaviour=_behaviour(items, self._names, place),
         )
+
+
+def _share_right(items: Json, place: int) -> float | None:
+    n: int = items["n_counted"][place]
+    return items["n_right"][place] / n if n else None
 
 
 def _readers(result: Json) -> list[str]:

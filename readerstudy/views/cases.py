@@ -14,9 +14,11 @@ from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.enums import Difficulty
 from annotation.models import Revision
 from annotation.permissions import is_coordinator
 from annotation.questionbank.known import keys_of_questions
+from annotation.sorting import Columns, asked_sorting, by_rank
 from readerstudy.design.choosing import Choice, Wanted, preview_choice, store_choice
 from readerstudy.design.drawing import effect_by_task
 from readerstudy.design.drawn import cells_of
@@ -32,6 +34,12 @@ from readerstudy.permissions import may_coordinate_study
 from readerstudy.views.design_steps import form_of_step, step_context, study_of_step
 
 PER_PAGE, LOOKED_AT = 50, 50
+SORTED_BY: Columns = {
+    "case": "number",
+    "question": "revision__question__number",
+    "task": "revision__task",
+    "difficulty": by_rank("revision__difficulty", Difficulty.values()),
+}
 STORE = "store"
 FEW = 30  # cases of a task, below which the page says that they tell little
 
@@ -129,12 +137,14 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, context: dict[str, 
 def _stored(request: AuthenticatedRequest, study: ReaderStudy) -> dict[str, Any]:
     """The cases that the study has, page by page."""
     rows = study.cases.select_related("revision__question").prefetch_related("sets").order_by("block", "number")
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    sorting = asked_sorting(request, SORTED_BY)
+    page = Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
     hints = hints_in(study, [case.revision for case in page]) if may_coordinate_study(request.user, study) else {}
     cells = cells_of(study.draw)
     own_ids = _own_ids(request, study, (case.revision for case in page))
     return {
         "page": page,
+        "sorting": sorting,
         "rows": [(case, hints.get(case.revision_id), own_ids.get(case.revision_id, "")) for case in page],
         "shows_own_ids": is_coordinator(request.user),
         "n_main": study.cases.filter(block=Block.MAIN).count(),

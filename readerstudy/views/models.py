@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
+from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -17,6 +18,7 @@ from annotation.decorators import AuthenticatedRequest, person_required, role_re
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from annotation.permissions import is_administrator, is_coordinator
+from annotation.sorting import Columns, asked_sorting
 from readerstudy.comparing.repeating import targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
@@ -37,6 +39,7 @@ from readerstudy.predictions.history import history_of
 from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
 
 PER_PAGE = 50
+SORTED_BY: Columns = {"model": Lower("name"), "version": "version", "state": "state", "who": Lower("submitter__name")}
 
 
 @person_required
@@ -46,8 +49,11 @@ def models(request: AuthenticatedRequest) -> HttpResponse:
     may_enter = may_enter_models(request.user)
     if not may_enter and not is_administrator(request.user):
         raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
-    page = Paginator(entries_known_to(request.user), PER_PAGE).get_page(request.GET.get("page"))
+    sorting = asked_sorting(request, SORTED_BY)
+    rows = sorting.of_rows(entries_known_to(request.user), SORTED_BY)
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     context = {
+        "sorting": sorting,
         "page": page,
         "lines": lines_of(page.object_list, request.user),
         "may_enter": may_enter,

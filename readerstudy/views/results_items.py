@@ -13,8 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.sorting import asked_sorting
 from readerstudy.design.vetoing import note_study_keys
-from readerstudy.results.items import Show, Which, items_table
+from readerstudy.results.items import SORTED_BY, Show, Which, items_table
 from readerstudy.results.stored import ALL_TASKS, calibrations, has_times, order_of, panel_names
 from readerstudy.results.tables import breakdown, large_categories, large_tasks
 from readerstudy.results.way import Seen
@@ -34,10 +35,12 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
     which = Which(asked) if asked in set(Which) else Which.ALL
     show = Show.BEHAVIOUR if request.GET.get("show") == Show.BEHAVIOUR else Show.ANSWERS
     note_study_keys(seen.analysis.study, actor=request.user, at=timezone.now())
-    items = items_table(result, panel, which)
+    sorting = asked_sorting(request, SORTED_BY)
+    items = items_table(result, panel, which, sorting.column, is_down=sorting.is_down)
     context: dict[str, Any] = {
         **seen.context(),
         "names": order_of(result),
+        "sorting": sorting,
         "which": which,
         "show": show,
         "tabs": [
@@ -45,7 +48,6 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
         ],
         "choices": [(one, _query(panel, one, show)) for one in Which],
         "shows": [(one, _query(panel, which, one)) for one in Show],
-        "query": _query(panel, which, show),
         "page": Paginator(items, ITEMS_A_PAGE).get_page(request.GET.get("page")),
     }
     return render(request, "readerstudy/results/items.html", context)

@@ -1,4 +1,5 @@
-// Tables of more than 30 rows: heads that stay in sight, and heads that sort where the page holds every row.
+// Tables of more than 30 rows: heads that stay in sight, and heads that sort where the page holds every row; the
+// server sorts what stands on several pages (annotation/sorting.py).
 
 const MANY = 30;
 const NUMBER = /^[+-]?\d[\d,\u00a0\u202f']*(\.\d+)?/;
@@ -45,7 +46,7 @@ function offerSorting(table, heads) {
 }
 
 function isPlain(table) {
-  return table.tHead?.rows.length === 1 && !table.querySelector("tbody [rowspan], thead [colspan], tbody [colspan]");
+  return table.tHead?.rows.length === 1 && !table.querySelector("a.sort, tbody [rowspan], thead [colspan], tbody [colspan]");
 }
 
 /** Only a table that fits can leave its head to the window; a wider one scrolls in a box of its own. */

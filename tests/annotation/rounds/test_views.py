@@ -18,8 +18,6 @@ PAGES = ["", "export/csv/", "outcomes/two.svg", "codebook/", "reviewers/{rita}/"
 ACTS = [
     "assign/",
     "viewing/",
-    "due/",
-    "remind/",
     "open/",
     "close/",
     "archive/",

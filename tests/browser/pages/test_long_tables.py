@@ -11,11 +11,13 @@ pytestmark = pytest.mark.browser
 VALUES = ["12.50 %", "n/a", "−0.04", "1,204", "", "3 of 9", "0.04"]
 
 
-def shown(browser: Browser, n_rows: int, beside: str = "") -> Page:
+PLAIN = "<th>n</th><th>Value</th><th>Name</th>"
+
+
+def shown(browser: Browser, n_rows: int, beside: str = "", head: str = PLAIN) -> Page:
     rows = "".join(f"<tr><td>{n}</td><td>{VALUES[n % 7]}</td><td>Case {n:02}</td></tr>" for n in range(n_rows))
-    head = "<thead><tr><th>n</th><th>Value</th><th>Name</th></tr></thead>"
     page = browser.new_page(viewport={"width": 1366, "height": 768})
-    table = f'<div class="table-scroll"><table>{head}<tbody>{rows}</tbody></table></div>'
+    table = f'<div class="table-scroll"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div>'
     page.set_content(f'<html class="light"><body><main><h1>Long</h1>{table}{beside}</main></body></html>')
     for name in ("tokens", "site"):
         page.add_style_tag(path=ROOT / f"static/css/{name}.css")
@@ -52,4 +54,21 @@ def test_a_short_table_and_a_page_of_many_are_not_sorted(browser: Browser, n_row
     page = shown(browser, n_rows, beside)
     assert page.get_by_role("button").count() == 0
     assert page.locator(".heads-stay").count() == (n_rows > 30)
+    page.close()
+
+
+def test_heads_that_the_server_sorts_are_links_for_the_keyboard_and_stay_in_sight(browser: Browser) -> None:
+    head = (
+        '<th aria-sort="descending"><a class="sort" href="#n">n</a></th><th><a class="sort" href="#name">Value</a></th>'
+    )
+    page = shown(browser, 50, head=f"{head}<th>Name</th>")
+    assert page.get_by_role("button").count() == 0
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    assert page.evaluate("() => document.activeElement.getAttribute('href')") == "#name"
+    page.evaluate("() => scrollTo(0, 900)")
+    box = page.get_by_role("link", name="Value").bounding_box()
+    assert box
+    assert 0 <= box["y"] < 40
+    assert "↓" in page.evaluate("() => getComputedStyle(document.querySelector('a.sort'), '::after').content")
     page.close()

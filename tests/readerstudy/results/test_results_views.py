@@ -22,9 +22,10 @@ from readerstudy.report.latex_tables import tex_tables
 from readerstudy.results.inferences import INFERENCES
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import make_arrays
 from tests.readerstudy.analysis.test_planned_runs import QUICK as MEAN_QUICK
 from tests.readerstudy.analysis.test_planned_runs import of_runs
-from tests.readerstudy.results.made import analysed_study, guessed_result, small_result, stored
+from tests.readerstudy.results.made import QUICK, analysed_study, guessed_result, small_result, stored
 from tests.readerstudy.studies import enrol, make_study
 
 START = "/studies/trial/results/"
@@ -447,3 +448,30 @@ def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared
     assert all("M: mean of 3 runs" in figure_legend(name, result) for name in ("difference", "inferences"))
     alone = coordinator.get(address("study-analysed", stored(seen.study, compute(of_runs(None), MEAN_QUICK))))
     assert "mean of 3 runs" not in alone.content.decode()
+
+
+def test_cases_are_sorted_over_all_of_their_pages(
+    coordinator: Client, seen: Analysis, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    """By how many had them right, from either end; as expensive as the table by itself, and kept from page to page."""
+    key = "ABCD" * 60
+    readers = {"R1": "A" * 240, "R2": "ABCD" * 30 + "A" * 120}
+    result = compute(make_arrays(readers, {"Good": key[:200] + "." * 40}, key), QUICK)
+    analysis = stored(seen.study, result)
+    there = address("study-items", analysis)
+    shares = [right / n for right, n in zip(result["items"]["n_right"], result["items"]["n_counted"], strict=True)]
+    found = []
+    for page in ("1", "2"):
+        answer = coordinator.get(f"{there}?sort=-right&page={page}")
+        found += [one.n_right / one.n_counted for one in answer.context["page"]]
+    assert found == sorted(shares, reverse=True)
+    assert 'aria-sort="descending"><a class="sort" href="?sort=right">' in answer.content.decode()
+    assert "sort=-right" in answer.content.decode()
+    by_itself = [one.case for one in coordinator.get(there).context["page"]]
+    assert by_itself == list(range(1, 201))
+    behaviour = coordinator.get(there, {"sort": "discrimination", "show": "behaviour", "page": "2"}).context["page"]
+    assert behaviour[-1].behaviour.discrimination.value is None  # undefined comes last
+    with django_assert_max_num_queries(40) as plain:
+        coordinator.get(there)
+    with django_assert_max_num_queries(len(plain)):
+        coordinator.get(there, {"sort": "right"})

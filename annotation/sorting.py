@@ -1,0 +1,61 @@
+"""Tables of several pages in the order that their address asks for: ?sort=task, or ?sort=-task from the other end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from django.db.models import Case, F, Model, QuerySet, When
+from django.db.models.functions import Lower
+from django.http import HttpRequest
+
+Row = TypeVar("Row", bound=Model)
+One = TypeVar("One")
+Columns = Mapping[str, str | Lower | Case]  # by their names in the address
+LEAST_ROWS = 30  # a shorter table offers no sorting
+
+
+@dataclass(frozen=True)
+class Sorting:
+    """A column, and from which end; no column: as the table stands by itself."""
+
+    column: str = ""
+    is_down: bool = False
+
+    def next(self, column: str) -> str:
+        """What the head of a column asks for: a second press turns the order round."""
+        return f"-{column}" if self.column == column and not self.is_down else column
+
+    def aria(self, column: str) -> str:
+        return ("descending" if self.is_down else "ascending") if self.column == column else ""
+
+    def of_rows(self, rows: QuerySet[Row], columns: Columns) -> QuerySet[Row]:
+        """Equal ones stay in the order that they have; what has no value comes last on both databases."""
+        if not self.column:
+            return rows
+        by = columns[self.column]
+        field = F(by) if isinstance(by, str) else by
+        first = field.desc(nulls_last=True) if self.is_down else field.asc(nulls_last=True)
+        return rows.order_by(first, *(rows.query.order_by or rows.model._meta.ordering or ()), "pk")
+
+    def of_list(self, rows: list[One], columns: Mapping[str, Callable[[One], Any]]) -> list[One]:
+        """The same for a list; None comes last."""
+        if not self.column:
+            return rows
+        value = columns[self.column]
+        known = [one for one in rows if value(one) is not None]
+        rest = [one for one in rows if value(one) is None]
+        return sorted(known, key=value, reverse=self.is_down) + rest
+
+
+def asked_sorting(request: HttpRequest, columns: Mapping[str, Any]) -> Sorting:
+    """What the address asks for; nonsense is no column."""
+    asked = request.GET.get("sort", "")
+    column = asked.removeprefix("-")
+    return Sorting(column, asked.startswith("-")) if column in columns else Sorting()
+
+
+def by_rank(field: str, values: list[str]) -> Case:
+    """A field of words in the order of their meaning: easy, medium, hard."""
+    return Case(*(When(**{field: value}, then=place) for place, value in enumerate(values) if value))

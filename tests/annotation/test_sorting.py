@@ -1,0 +1,145 @@
+"""Tables of several pages are sorted by the server, over all of their pages and at the same cost."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client, RequestFactory
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import Job, QuestionBank, SamplingPlan, User
+from annotation.models.imaging import Upload
+from annotation.sampling.planning import draw_sample
+from annotation.sorting import Sorting, asked_sorting
+from readerstudy.enums import StudyState
+from readerstudy.models import ModelEntry
+from tests.annotation.review.cases import make_bank, make_revision
+from tests.conftest import make_person
+from tests.readerstudy.studies import make_study
+
+
+def test_the_address_names_the_column_and_the_end() -> None:
+    def asked(query: str) -> Sorting:
+        return asked_sorting(RequestFactory().get(f"/?{query}"), {"task": "task"})
+
+    assert asked("sort=task") == Sorting("task")
+    assert asked("sort=-task") == Sorting("task", is_down=True)
+    assert [asked(query) for query in ("sort=key", "sort=", "sort=--task", "")] == [Sorting()] * 4
+    assert (Sorting("task").next("task"), Sorting("task", is_down=True).next("task")) == ("-task", "task")
+    assert Sorting().of_list([3, None, 1], {}) == [3, None, 1]
+    by_self = {"self": lambda one: one}
+    assert Sorting("self", is_down=True).of_list([1, None, 3], by_self) == [3, 1, None]
+
+
+SORTED = 'class="sort"'  # only in the heads of such a table
+
+
+def cells(client: Client, address: str, place: int, **query: Any) -> list[str]:
+    """A column of the table over all of its pages."""
+    found: list[str] = []
+    for page in range(1, 4):
+        answer = client.get(address, {**query, "page": page})
+        assert answer.status_code == 200
+        text = answer.content.decode()
+        body = text[text.index("<tbody>", text.index(SORTED)) :]
+        rows = re.findall(r"<tr>(.*?)</tr>", body[: body.index("</tbody>")], re.DOTALL)
+        for row in rows:
+            cell = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL)[place]
+            found.append(" ".join(re.sub(r"<[^>]+>", " ", cell).split()))
+        if answer.context["page"].paginator.num_pages == page:
+            break
+    return found
+
+
+@pytest.fixture
+def bank(db: None) -> QuestionBank:
+    bank = make_bank("Bank")
+    for number in range(1, 61):
+        make_revision(bank, number, difficulty=["easy", "medium", "hard", ""][number % 4])
+    return bank
+
+
+@pytest.fixture
+def plan(bank: QuestionBank, noon: datetime) -> SamplingPlan:
+    return draw_sample(bank, name="Sample", per_thousand=1000, actor=None, at=noon)
+
+
+def test_the_questions_of_a_sample(
+    client: Client, cora: User, plan: SamplingPlan, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(cora)
+    address = f"/samples/{plan.slug}/"
+    assert cells(client, address, 1, sort="question") == [str(n) for n in range(1, 61)]  # as numbers, over two pages
+    assert cells(client, address, 1, sort="-question") == [str(n) for n in range(60, 0, -1)]
+    assert cells(client, address, 0) == [str(n) for n in range(1, 61)]
+    page = client.get(address, {"sort": "question", "page": "2"}).content.decode()
+    assert '<th scope="col" class="number" aria-sort="ascending"><a class="sort" href="?sort=-question">' in page
+    assert page.count("aria-sort") == 1
+    assert "page=1&amp;sort=question" in page or "sort=question&amp;page=1" in page  # further pages stay in order
+    with django_assert_max_num_queries(30) as plain:
+        client.get(address)
+    with django_assert_max_num_queries(len(plain)):
+        client.get(address, {"sort": "-stratum"})
+
+
+def test_a_short_table_offers_no_sorting(client: Client, cora: User, bank: QuestionBank, noon: datetime) -> None:
+    client.force_login(cora)
+    small = draw_sample(bank, name="Small", per_thousand=100, actor=None, at=noon)
+    assert "sort=" not in client.get(f"/samples/{small.slug}/").content.decode()
+
+
+def test_jobs(
+    client: Client, cora: User, noon: datetime, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    other = make_person("Anna")
+    for number in range(60):
+        by = (cora, other, None)[number % 3]
+        title = f"{'job' if number % 2 else 'Job'} {number:02}"
+        Job.objects.create(kind="test", title=title, created_by=by, created_at=noon + timedelta(minutes=number))
+    client.force_login(cora)
+    titles = [f"{'job' if number % 2 else 'Job'} {number:02}" for number in range(60)]
+    assert cells(client, "/jobs/", 0, sort="job") == titles  # small letters among capitals
+    assert cells(client, "/jobs/", 0, sort="-when") == titles[::-1]
+    who = cells(client, "/jobs/", 2, sort="-who")
+    assert who == ["Cora"] * 20 + ["Anna"] * 20 + ["the program"] * 20  # whoever has no name comes last
+    with django_assert_max_num_queries(30) as plain:
+        client.get("/jobs/")
+    with django_assert_max_num_queries(len(plain)):
+        client.get("/jobs/", {"sort": "who"})
+
+
+def test_uploads_people_and_models(client: Client, cora: User, ada: User, noon: datetime) -> None:
+    for number in range(35):
+        at = noon + timedelta(minutes=number)
+        Upload.objects.create(created_by=cora, created_at=at, purpose="images", n_files=(number * 11) % 35)
+        make_person(f"Person {(number * 3) % 35:02}".replace(" ", ""))
+        ModelEntry.objects.create(name=f"M{number}", version=f"{(number * 11) % 35:02}", created_at=noon)
+    client.force_login(cora)
+    assert cells(client, "/uploads/", 3, sort="-files") == [str(n) for n in range(34, -1, -1)]
+    assert cells(client, "/models/", 1, sort="version") == [f"{n:02}" for n in range(35)]
+    client.force_login(ada)
+    addresses = cells(client, "/people/", 1, sort="email")
+    assert (addresses, len(addresses)) == (sorted(addresses), 37)
+    found = client.get("/people/", {"q": "Person", "sort": "-name"}).content.decode()
+    assert "?q=Person&amp;sort=name" in found  # the search stays
+
+
+def test_cases_of_a_study_by_difficulty(
+    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    study = make_study(n_cases=36, state=StudyState.FROZEN)
+    for number, case in enumerate(study.cases.order_by("number").select_related("revision")):
+        case.revision.difficulty = ("hard", "", "easy", "medium")[number % 4]
+        case.revision.save(update_fields=["difficulty"])
+    client.force_login(cora)
+    address = f"/studies/{study.slug}/cases/"
+    found = cells(client, address, -1, sort="difficulty")
+    assert list(dict.fromkeys(found)) == ["easy", "medium", "hard", "unknown"]
+    assert cells(client, address, 0, sort="-case")[:2] == ["36", "35"]
+    with django_assert_max_num_queries(40) as plain:
+        client.get(address)
+    with django_assert_max_num_queries(len(plain)):
+        client.get(address, {"sort": "task"})
