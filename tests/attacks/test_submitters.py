@@ -13,7 +13,17 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import JobState, Role, RoundState
 from annotation.jobs import queueing, running
-from annotation.models import AnswerKey, Assignment, Job, Membership, QuestionBank, ReviewRound, SamplingPlan, User
+from annotation.models import (
+    AnswerKey,
+    Assignment,
+    Invitation,
+    Job,
+    Membership,
+    QuestionBank,
+    ReviewRound,
+    SamplingPlan,
+    User,
+)
 from annotation.people.barring import RoleBarred
 from annotation.people.granting import grant, withdraw
 from annotation.people.inviting import Grant, invite
@@ -26,7 +36,7 @@ from readerstudy.comparing.storing import compare_models
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.inviting import invite_reader
 from readerstudy.enrolling.joining import join_as, join_as_new_person
-from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
+from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.calls import close_submissions, open_submissions
 from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.runs import withdraw_run
@@ -256,6 +266,41 @@ def test_no_link_makes_submitter_and_reviewer_of_one_bank(
     assert (User.objects.count(), Membership.objects.count()) == before
     invite(Grant(Role.MODEL_SUBMITTER), Grant(Role.REVIEWER), email=email, name="Nina", actor=ada, at=NOON)
     assert (User.objects.count(), Membership.objects.count()) == before
+
+
+def test_a_second_link_for_an_address_is_refused_beside_the_first(
+    bank: QuestionBank, review_round: ReviewRound, ada: User
+) -> None:
+    invite(Grant(Role.MODEL_SUBMITTER), email="new@example.org", name="Nina", actor=ada, at=NOON)
+    with pytest.raises(RoleBarred, match="submits predictions"):
+        invite(Grant(Role.REVIEWER, review_round), email="new@example.org", name="Nina", actor=ada, at=NOON)
+
+
+def test_a_file_of_people_makes_no_submitter_and_reviewer_of_one_bank(
+    client: Client, bank: QuestionBank, review_round: ReviewRound, ada: User
+) -> None:
+    client.force_login(ada)
+    text = f"name,email,roles\nOmar,,reviewer\nNina,,model submitter; reviewer of round {review_round.slug}\n"
+    page = client.post("/people/invite/file/", {"confirmed": "yes", "text": text})
+    assert page.status_code == 422
+    assert "Take one of the roles out." in page.content.decode()
+    assert not Invitation.objects.exists()
+
+
+def test_a_link_whose_roles_exclude_each_other_by_now_makes_no_account(
+    client: Client, bank: QuestionBank, review_round: ReviewRound, ada: User
+) -> None:
+    SubmissionCall.objects.all().delete()
+    grants = Grant(Role.MODEL_SUBMITTER), Grant(Role.REVIEWER, review_round)
+    issued = invite(*grants, email="", name="", actor=ada, at=timezone.now())
+    SubmissionCall.objects.create(bank=bank, opened_by=ada, opened_at=NOON)
+    person = {"email": "nina@example.org", "name": "Nina", "time_zone": "UTC"}
+    passwords = {"password": "another staple 77", "password_again": "another staple 77"}
+    page = client.post(f"/invitation/{issued.token}/", person | passwords)
+    assert page.status_code == 422
+    assert "submit" in page.content.decode()
+    assert not User.objects.filter(email="nina@example.org").exists()
+    assert not Invitation.objects.filter(used_at__isnull=False).exists()
 
 
 @pytest.mark.parametrize("how", ["reads", "left after consent", "reviews", "holds a role in a round"])
