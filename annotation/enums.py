@@ -99,6 +99,7 @@ class ImportState(Word):
 class IdentifierKind(Word):
     QUESTION_KEY = "question_key", _("question key")
     EXAM_KEY = "exam_key", _("exam key")
+    PRIOR_EXAM = "prior_exam", _("exam key of the prior exam")
     PATIENT = "patient", _("patient number")
     ACCESSION = "accession", _("accession number")
     STUDY_UID = "study_uid", _("Study Instance UID")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -71,7 +71,8 @@ def may_see(person: User, image: Image, *, at: datetime) -> bool:
 
 
 def _reviewed(person: int, exam: int) -> QuerySet[Assignment, tuple[int]]:
-    mine = Assignment.objects.filter(reviewer=person, revision__question__exam_id=exam)
+    of_case = Q(revision__question__exam_id=exam) | Q(revision__question__exam__prior_id=exam)
+    mine = Assignment.objects.filter(of_case, reviewer=person)
     shown = Q(round__state=RoundState.OPEN) | Q(round__state=RoundState.CLOSED, state=AssignmentState.SUBMITTED)
     gone = (AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
     return mine.exclude(state__in=gone).filter(shown).order_by().values_list("pk")[:1]
@@ -81,12 +82,10 @@ _REVIEWED = KeptQuery(_reviewed, int, int)
 
 
 def _coordinates_exam(person: User, exam_id: int) -> bool:
-    """Coordinators of single rounds: the images of the questions sampled for their rounds."""
-    return Membership.objects.filter(
-        user=person,
-        role=Role.COORDINATOR,
-        round__plan__questions__revision__question__exam_id=exam_id,
-    ).exists()
+    """Coordinators of single rounds: the images of the questions sampled for their rounds, and of their priors."""
+    sampled = "round__plan__questions__revision__question__exam"
+    of_question = Q(**{f"{sampled}_id": exam_id}) | Q(**{f"{sampled}__prior_id": exam_id})
+    return Membership.objects.filter(of_question, user=person, role=Role.COORDINATOR).exists()
 
 
 _OF_ONE_IMAGE = KeptQuery(
@@ -148,17 +147,23 @@ def _keep_gzip(rendition: Rendition, content: bytes, *, at: datetime) -> None:
 
 
 def image_descriptors(
-    images: Iterable[Image], *, route: str = "rendition", names: Names | None = None
+    images: Iterable[Image],
+    *,
+    route: str = "rendition",
+    names: Names | None = None,
+    priors: Collection[int] = (),
 ) -> list[dict[str, Any]]:
     """What the viewer needs to show these images, in their order: plain JSON, no identifier of the source.
 
-    An image without renditions (pending, being searched, in quarantine, removed) is left out. Give the ``names`` of
-    the renditions or prefetch ``renditions``; otherwise each image costs a query.
+    ``priors`` are the ids of those that belong to the prior exam: these say so, the others say nothing. An image
+    without renditions (pending, being searched, in quarantine, removed) is left out. Give the ``names`` of the
+    renditions or prefetch ``renditions``; otherwise each image costs a query.
     """
     shown = [image for image in images if _is_shown(image, route)]
     if names is None:
         names = {image.pk: {rendition.kind: rendition.name for rendition in image.renditions.all()} for image in shown}
-    return [_descriptor(image, names[image.pk], route) for image in shown]
+    described = [_descriptor(image, names[image.pk], route) for image in shown]
+    return [{**one, "prior": True} if image.pk in priors else one for one, image in zip(described, shown, strict=True)]
 
 
 def _is_shown(image: Image, route: str) -> bool:

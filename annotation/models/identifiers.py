@@ -35,6 +35,7 @@ class SourceIdentifier(models.Model):
     class Meta:
         indexes = (
             models.Index(fields=["digest"], name="identifier_digest"),
+            models.Index(fields=["bank", "exam_id"], name="identifier_prior", condition=models.Q(kind="prior_exam")),
             models.Index(
                 fields=["question_id"], name="identifier_question", condition=models.Q(question_id__isnull=False)
             ),

@@ -27,12 +27,21 @@ class Exam(models.Model):
     patient_pseudonym = models.CharField(max_length=16, blank=True)  # empty: patient not known
     age_years = models.PositiveSmallIntegerField(_("age"), null=True, blank=True)  # 90 means 90 or older
     sex = WordField(Sex, max_length=1, blank=True, default=Sex.UNKNOWN)
+    prior = models.ForeignKey(
+        "self", on_delete=models.SET_NULL, null=True, blank=True, related_name="later_exams", db_index=False
+    )  # an earlier exam of the patient in the same bank, whose images are shown beside these
 
     class Meta:
         ordering = ("id",)
+        indexes = (models.Index(fields=["prior"], name="exam_prior", condition=Q(prior__isnull=False)),)
 
     def __str__(self) -> str:
         return f"exam {self.pseudonym}"
+
+    @property
+    def shown_ids(self) -> tuple[int, ...]:
+        """The exams whose images are shown with it: its own, and the prior."""
+        return (self.pk,) if self.prior_id is None else (self.pk, self.prior_id)
 
 
 class Image(models.Model):

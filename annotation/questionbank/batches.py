@@ -36,6 +36,8 @@ class ExamRow(NamedTuple):
     sex: str
     report: tuple[str, str, str, str]
     report_sha256: str
+    prior: str  # key of another exam
+    prior_digest: int
     images: tuple[ImageRow, ...]
 
 
@@ -163,5 +165,7 @@ def _exam_row(exam: ExamRecord, root: str) -> ExamRow:
         sex=exam.sex.value,
         report=exam.report,
         report_sha256=exam.report_sha256,
+        prior=exam.prior,
+        prior_digest=identifier_digest("exam_key", exam.prior) if exam.prior else 0,
         images=tuple([ImageRow(path, image_path_digest(root, path), view.value) for path, view in exam.images]),
     )

@@ -30,9 +30,11 @@ KEPT_FIELDS = (
     *("PatientSex", "PatientAge", "StudyDate", "StudyDescription", "Manufacturer"),
     *("ImageViewPosition", "ImageModality", "ImageShape", "ImageBodyPart"),
 )
-EXAM_FIELDS = ("study_id", "ImagePath", *NUMBER_FIELDS, *REPORT_FIELDS, *KEPT_FIELDS)
+PRIOR_FIELD = "prior_study"  # of this program: the files of ReXVQA do not have it
+_USUAL_FIELDS = ("study_id", "ImagePath", *NUMBER_FIELDS, *REPORT_FIELDS, *KEPT_FIELDS)
+EXAM_FIELDS = (*_USUAL_FIELDS, PRIOR_FIELD)
 _ABSENT = Ellipsis
-_take_all = itemgetter(*EXAM_FIELDS)
+_take_usual = itemgetter(*_USUAL_FIELDS)
 
 
 class ExamReader:
@@ -47,7 +49,7 @@ class ExamReader:
     def read(self, value: dict[str, Any]) -> tuple[ExamRecord | None, list[Fault]]:
         """The exam of this record and no problem, or None and its problems."""
         try:
-            said = _take_all(value)
+            said = (*_take_usual(value), value.get(PRIOR_FIELD, _ABSENT))
         except KeyError:
             said = tuple([value.get(name, _ABSENT) for name in EXAM_FIELDS])
         told = _told(said)
@@ -72,6 +74,7 @@ def _read_exam(value: dict[str, Any], folder: str) -> tuple[ExamRecord | None, l
     folder = folder or _folder_in_release(get("ImagePath"))
     patient, accession, study_uid = (_number(check, name, get(name)) for name in NUMBER_FIELDS)
     key = _exam_key(check, value, study_uid)
+    prior = _prior(check, get(PRIOR_FIELD), key)
     indication, comparison, findings, impression = (
         check.optional_text(name, get(name), MAX_REPORT_CHARS) for name in REPORT_FIELDS
     )
@@ -87,9 +90,11 @@ def _read_exam(value: dict[str, Any], folder: str) -> tuple[ExamRecord | None, l
     extra = check.further_fields(kept)
     if check.problems:
         return None, check.problems
-    content = "\0".join((key, patient, accession, study_uid, *report, extra, *[path for path, _view in images]))
+    parts = (key, patient, accession, study_uid, *report, extra, *[path for path, _view in images])
+    content = "\0".join((*parts, f"{PRIOR_FIELD} {prior}") if prior else parts)
     hashes = _sha256("\0".join(report)), _sha256(content)
-    return ExamRecord(key, patient, accession, study_uid, age, sex, report, hashes[0], images, extra, hashes[1]), []
+    numbers = key, patient, accession, study_uid
+    return ExamRecord(*numbers, age, sex, report, hashes[0], images, extra, hashes[1], prior), []
 
 
 def _sha256(text: str) -> str:
@@ -105,6 +110,14 @@ def _exam_key(check: FieldCheck, value: dict[str, Any], study_uid: str) -> str:
         check.refuse("study_id", "schema", "The field 'study_id' is missing, and there is no 'StudyInstanceUid'.")
         return ""
     return check.required_text("study_id", str(study) if type(study) is int else study, MAX_PATH_CHARS)
+
+
+def _prior(check: FieldCheck, value: object, key: str) -> str:
+    """The key of the exam that is shown as the prior; "" for none."""
+    prior = check.optional_text(PRIOR_FIELD, str(value) if type(value) is int else value, MAX_PATH_CHARS).strip()
+    if prior and prior == key:
+        check.refuse(PRIOR_FIELD, "format", f"{PRIOR_FIELD!r} names the exam itself. Name an earlier exam, or none.")
+    return prior
 
 
 def _number(check: FieldCheck, name: str, value: object) -> str:

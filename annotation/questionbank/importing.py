@@ -26,6 +26,7 @@ from annotation.models import BankImport, Exam, Image, Job, QuestionBank, Source
 from annotation.questionbank.batches import Batch
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.comparing import BatchComparison, Counts
+from annotation.questionbank.priors import PriorCounts, link_priors
 from annotation.questionbank.reading_child import read_file
 from annotation.questionbank.records import MIN_EXPLANATION, Problem, images_root
 from annotation.questionbank.storing import BatchStore
@@ -76,6 +77,7 @@ class ImportResult:
     unreadable: bool = False  # the file could not be read to its end; it is never stored in part
     stored: bool = False
     rows: list[tuple[str, str]] = field(default_factory=list)  # of a dry run: key and what would happen
+    priors: PriorCounts = field(default_factory=PriorCounts)  # known once the questions are stored
 
     def is_acceptable(self, skip_refused: bool) -> bool:
         """Whether what was read may be stored."""
@@ -87,6 +89,7 @@ class ImportResult:
             message = f"{self.n_errors - len(errors):,} more errors are not listed."
             errors.append(Problem("", "", "more_errors", message)._asdict())
         counts = self.counts
+        priors = {"priors_missing": self.priors.missing, "priors_of_other_patients": self.priors.other_patient}
         return {
             "bank": self.bank,
             "read": self.read,
@@ -97,6 +100,7 @@ class ImportResult:
             "exams": counts.exams,
             "images": counts.images,
             "errors": errors,
+            **{name: n for name, n in priors.items() if n},
         }
 
     def add_problems(self, problems: list[Problem]) -> None:
@@ -288,6 +292,7 @@ def _publish(
     """One row update makes the whole import visible."""
     bank_import.state = ImportState.PUBLISHED
     bank_import.finished_at = at
+    result.priors = link_priors(bank_import.bank_id)
     bank_import.result = {**result.as_json(), "images_root": source.root}
     bank_import.file_sha256 = file_sha256
     bank_import.save()

@@ -100,6 +100,13 @@ def known_questions(bank_id: int, questions: list[QuestionRow]) -> dict[str, Kno
     }
 
 
+def exams_with_keys(bank_id: int, names: Collection[tuple[int, str]]) -> dict[str, int]:
+    """The id of each exam of the bank that has one of these keys; each is given with its digest before it."""
+    keys = {key for _digest, key in names}
+    named = _named(IdentifierKind.EXAM_KEY, [digest for digest, _key in names], ("bank_id", "value", "exam_id"))
+    return {key: exam_id for its_bank, key, exam_id in named if its_bank == bank_id and key in keys}
+
+
 def roots_of(bank_id: int, root: str) -> set[str]:
     """The other roots that images of the bank were named by: a file may come again from another folder."""
     published = BankImport.objects.filter(bank=bank_id, state=ImportState.PUBLISHED)

@@ -48,6 +48,7 @@ class ExamRecord(NamedTuple):
     images: tuple[ImageReference, ...]
     extra: str
     content_sha256: str
+    prior: str = ""  # key of an earlier exam, shown beside this one
 
 
 class QuestionRecord(NamedTuple):

@@ -153,6 +153,9 @@ class BatchStore:
             self._name_exam(found[key].id, by_key[key], rows)
         self._add_exams([by_key[key] for key in fresh if key not in taken_over], found, rows)
         self._add_images(wanted, found, arrived, rows)
+        for exam in wanted:
+            if exam.prior:
+                self._name_prior(found[exam.key].id, exam, rows)
         return found
 
     def _take_over(
@@ -190,6 +193,11 @@ class BatchStore:
         rows.identifiers.append((exam.key_digest, key, exam.key, "", exam.numbers, *named))
         if exam.study_uid:
             rows.identifiers.append((exam.study_digest, study, exam.study_uid, "", None, *named))
+
+    def _name_prior(self, exam_id: int, exam: ExamRow, rows: _Rows) -> None:
+        """Only the name: the prior may come later in the file. It is looked up by its digest when all is there."""
+        kind = IdentifierKind.PRIOR_EXAM.value
+        rows.identifiers.append((exam.prior_digest, kind, exam.prior, "", None, self._bank_id, None, exam_id, None))
 
     def _add_images(
         self, exams: list[ExamRow], found: dict[str, KnownExam], arrived: dict[str, tuple[int, int]], rows: _Rows

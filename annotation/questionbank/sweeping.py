@@ -109,7 +109,8 @@ def _sweep_exams(bank_import: BankImport) -> None:
         with transaction.atomic():
             Report.objects.filter(exam__in=ids)._raw_delete("default")
             kept = list(Image.objects.filter(exam__in=ids).values_list("exam_id", flat=True).distinct())
-            Exam.objects.filter(pk__in=kept).update(bank=None, bank_import=None)
+            Exam.objects.filter(prior__in=ids).update(prior=None)
+            Exam.objects.filter(pk__in=kept).update(bank=None, bank_import=None, prior=None)
             Exam.objects.filter(pk__in=set(ids) - set(kept))._raw_delete("default")
 
 

@@ -42,6 +42,9 @@ COLUMNS = (
     TemplateColumn("category", True, "What the question is about, such as Pleural Effusion."),
     TemplateColumn("ImagePath", True, "Path of each image, as it is uploaded: several with | between them."),
     TemplateColumn("ImageViewPosition", False, "PA, AP, LL, RL or LATERAL for each image, in the same order."),
+    TemplateColumn(
+        "prior_study", False, "The study_id of an earlier exam in the bank, shown beside this one as prior."
+    ),
     TemplateColumn("difficulty", False, "easy, medium or hard."),
     TemplateColumn("subcategory", False, "A finer category."),
     TemplateColumn("class", False, "The class of the taxonomy."),

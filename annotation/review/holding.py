@@ -18,6 +18,7 @@ _COLUMNS = (
     *("round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
+    "revision__question__exam__prior",
     *("blind_answer__best", "blind_answer__defensible", "blind_answer__difficulty", "blind_answer__unreadable"),
     "blind_answer__time_flags",
     *("draft__data", "draft__sequence"),

@@ -39,7 +39,7 @@ _NAMES = Assignment.objects.select_related("round").only(
 _OWN: KeptQuery[Assignment] = KeptQuery(lambda user, name: CASES.filter(reviewer=user, public_id=name), int, str)
 _NAMED = KeptQuery(lambda user, name: _NAMES.filter(reviewer=user, public_id=name), int, str)
 # Images of this case and of those ahead, and what the viewer needs of them; removed ones leave a placeholder.
-_EXAMS = (int,) * (1 + N_AHEAD)
+_EXAMS = (int,) * (2 * (1 + N_AHEAD))  # each with its prior
 _IMAGES = KeptQuery(
     lambda *exams: (
         Image.objects.filter(exam_id__in=exams)
@@ -75,6 +75,25 @@ class ShownImage:
 
     view: str
     why: str
+    is_prior: bool
+
+
+@dataclass(frozen=True)
+class CaseImages:
+    """The images of a case: of its exam, and of the prior that stands beside it."""
+
+    own: list[Image]
+    prior: list[Image]
+
+    def described(self, names: Names) -> Descriptors:
+        return image_descriptors([*self.own, *self.prior], names=names, priors={image.pk for image in self.prior})
+
+    def missing(self) -> list[ShownImage]:
+        return [
+            ShownImage(_view(image).label, why_unseen(image.state), image in self.prior)
+            for image in (*self.own, *self.prior)
+            if image.state != ImageState.AVAILABLE
+        ]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,6 +144,11 @@ class ShownCase:
     def is_blind(self) -> bool:
         return self.step == Step.BLIND
 
+    @property
+    def has_images(self) -> bool:
+        """Whether there is something to answer the question by: a prior alone is nothing."""
+        return any("prior" not in image for image in self.descriptors)
+
 
 def own_assignment(user: User, public_id: str) -> Assignment:
     """The assignment by its name in addresses, if it is this person's. Raises Assignment.DoesNotExist."""
@@ -163,9 +187,9 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     answer = stored_answer(assignment)
     own = stored_blind(answer) if answer is not None and Part.OWN_ANSWER in parts else None
     revision, exam = assignment.revision, assignment.revision.question.exam
-    next_exam_ids = _exams_ahead(assignment, ahead, viewer) if standing.round_open else []
-    names = _names(exam.pk, *next_exam_ids)
-    images, *next_images = _images(exam.pk, *next_exam_ids)
+    exams = [exam.shown_ids, *(_exams_ahead(assignment, ahead, viewer) if standing.round_open else [])]
+    names = _names(exams)
+    images, *next_images = _images(exams)
     stored_draft = getattr(assignment, "draft", None)
     draft = stored_draft if standing.round_open or review is None else None  # closed: what was submitted is shown
     truth = _truth(assignment, parts, own)
@@ -190,14 +214,10 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         age=exam.age_years,
         age_is_open=exam.age_years is not None and exam.age_years >= MOST_AGE,
         sex=next((sex for sex in Sex if sex == exam.sex), Sex.UNKNOWN),
-        views=[_view(image) for image in images],
-        descriptors=image_descriptors(images, names=names),
-        next_descriptors=[image_descriptors(of_one, names=names) for of_one in next_images],
-        missing=[
-            ShownImage(_view(image).label, why_unseen(image.state))
-            for image in images
-            if image.state != ImageState.AVAILABLE
-        ],
+        views=[_view(image) for image in images.own],
+        descriptors=images.described(names),
+        next_descriptors=[of_one.described(names) for of_one in next_images],
+        missing=images.missing(),
         version=version,
         n_stored=int(answer is not None) + version,
         draft_sequence=draft.sequence if draft is not None else 0,
@@ -247,29 +267,37 @@ def _options(texts: list[str], own: Blind | None, key: str) -> list[ShownOption]
     ]
 
 
-def _exams_ahead(assignment: Assignment, ahead: Sequence[Assignment] | None, viewer: User) -> list[int]:
+def _exams_ahead(assignment: Assignment, ahead: Sequence[Assignment] | None, viewer: User) -> list[tuple[int, ...]]:
+    """The exams of the next cases, each with its prior."""
     if ahead is not None:
-        return [following.revision.question.exam_id for following in ahead]
+        return [following.revision.question.exam.shown_ids for following in ahead]
     return next_exams(viewer, assignment.round, leaving=assignment, most=N_AHEAD)
 
 
-def _images(*exam_ids: int) -> list[list[Image]]:
-    """The images of each of these exams, of which there are at most one and N_AHEAD."""
-    images = _IMAGES(*_filled(exam_ids))
-    return [[image for image in images if image.exam_id == exam_id] for exam_id in exam_ids]
+def _images(cases: Sequence[tuple[int, ...]]) -> list[CaseImages]:
+    """The images of each of these cases, of which there are at most one and N_AHEAD."""
+    images = _IMAGES(*_filled(cases))
+    return [
+        CaseImages(
+            [image for image in images if image.exam_id == exam],
+            [image for image in images if image.exam_id in prior],
+        )
+        for exam, *prior in cases
+    ]
 
 
-def _names(*exam_ids: int) -> Names:
+def _names(cases: Sequence[tuple[int, ...]]) -> Names:
     """How the renditions of their images are called."""
     names: Names = {}
-    for image_id, kind, name in _RENDITIONS(*_filled(exam_ids)):
+    for image_id, kind, name in _RENDITIONS(*_filled(cases)):
         names.setdefault(image_id, {})[kind] = name
     return names
 
 
-def _filled(exam_ids: Sequence[int]) -> list[int]:
-    """As many as the queries take; the first one may stand there several times."""
-    return [*exam_ids, *[exam_ids[0]] * (len(_EXAMS) - len(exam_ids))]
+def _filled(cases: Sequence[tuple[int, ...]]) -> list[int]:
+    """As many exams as the queries take; the first one may stand there several times."""
+    exams = [exam for of_one in cases for exam in of_one]
+    return [*exams, *[exams[0]] * (len(_EXAMS) - len(exams))]
 
 
 def _view(image: Image) -> ViewPosition:

@@ -105,13 +105,13 @@ def newest_review(assignment: Assignment) -> Review | None:
 def hide_identifying_images(
     assignment: Assignment, public_ids: list[str] | None = None, *, actor: User, at: datetime
 ) -> int:
-    """Send the named images of the exam to quarantine and return how many went.
+    """Send the named images of the exam, or of its prior, to quarantine and return how many went.
 
     Without names all of them go, unless one is in quarantine already: then somebody has said which. Raises
     NotTheReviewer and RoundNotOpen.
     """
     held = hold_assignment(assignment, actor=actor)
-    images = list(Image.objects.filter(exam__questions__pk=held.revision.question_id).order_by("position", "pk"))
+    images = list(Image.objects.filter(exam__in=held.revision.question.exam.shown_ids).order_by("position", "pk"))
     if public_ids is None and any(image.state == ImageState.QUARANTINED for image in images):
         return 0
     chosen = [

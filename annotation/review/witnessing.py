@@ -30,8 +30,13 @@ from annotation.timing.witnessed import (
 )
 
 _IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
-_IMAGES: KeptQuery[tuple[str, bool]] = KeptQuery(
-    lambda exam: Image.objects.filter(exam=exam).annotate(is_shown=_IS_SHOWN).values_list("public_id", "is_shown"), int
+_IMAGES: KeptQuery[tuple[str, bool, int]] = KeptQuery(
+    lambda exam, prior: (
+        Image.objects.filter(exam_id__in=(exam, prior))
+        .annotate(is_shown=_IS_SHOWN)
+        .values_list("public_id", "is_shown", "exam_id")
+    ),
+    *(int, int),
 )
 _STORED: KeptQuery[Row] = KeptQuery(lambda held: ReviewEvent.objects.filter(assignment=held).values_list(*ROW), int)
 
@@ -80,13 +85,16 @@ def witness(held: Assignment, trace: Trace, *, at: datetime) -> Witnessed:
 
 
 def check_seen(held: Assignment, seen: Witnessed, unreadable: Iterable[str], *, step: str) -> None:
-    """Every available image of the exam was on screen, or is said to be unreadable. Raises NotSeen, NoSuchImage.
+    """Every available image of the exam, and of its prior, was on screen, or is said to be unreadable. Raises NotSeen,
+    NoSuchImage.
 
-    What cannot be shown need not be seen, but a blind answer is one to images: without any, NoImages. Where a part of
-    the clock could not be read, nobody knows what was seen: the step is stored and its time says "malformed".
+    What cannot be shown need not be seen, but a blind answer is one to images: without any of the exam, NoImages. Where
+    a part of the clock could not be read, nobody knows what was seen: the step is stored and its time says "malformed".
     """
-    images = dict(_IMAGES(held.revision.question.exam_id))
-    if step == Step.BLIND and not any(images.values()):
+    exam = held.revision.question.exam
+    rows = _IMAGES(exam.shown_ids[0], exam.shown_ids[-1])
+    images = {name: is_shown for name, is_shown, _exam in rows}
+    if step == Step.BLIND and not any(is_shown and of_exam == exam.pk for _name, is_shown, of_exam in rows):
         raise NoImages(f"no image of assignment {held.public_id} can be shown")
     check_all_seen(images, images if seen.is_damaged else seen.painted, unreadable)
 

@@ -31,9 +31,9 @@ def _skipped(rows: QuerySet[Assignment, Row], user: int, review_round: int) -> Q
 _AT_MOST = N_AHEAD + 2  # the one to open, those to prepare, and the one that is left, which may stand first
 _CASES_IN_TURN: KeptQuery[Assignment] = KeptQuery(lambda *mine: _in_turn(CASES, *mine), int, int)
 _CASES_SKIPPED: KeptQuery[Assignment] = KeptQuery(lambda *mine: _skipped(CASES, *mine), int, int)
-_EXAMS = Assignment.objects.values_list("pk", "revision__question__exam_id")
-_EXAMS_IN_TURN: KeptQuery[tuple[int, int]] = KeptQuery(lambda *mine: _in_turn(_EXAMS, *mine), int, int)
-_EXAMS_SKIPPED: KeptQuery[tuple[int, int]] = KeptQuery(lambda *mine: _skipped(_EXAMS, *mine), int, int)
+_EXAMS = Assignment.objects.values_list("pk", "revision__question__exam_id", "revision__question__exam__prior_id")
+_EXAMS_IN_TURN: KeptQuery[tuple[int, int, int | None]] = KeptQuery(lambda *mine: _in_turn(_EXAMS, *mine), int, int)
+_EXAMS_SKIPPED: KeptQuery[tuple[int, int, int | None]] = KeptQuery(lambda *mine: _skipped(_EXAMS, *mine), int, int)
 # By hand: the database needs a tenth of the time that it takes to build this query from models.
 GONE_WORDS = ", ".join(f"'{state}'" for state in GONE)
 _PROGRESS = KeptSQL(f"""
@@ -88,12 +88,16 @@ def next_assignments(
     return found[:most]
 
 
-def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, most: int) -> list[int]:
-    """The exams of the questions that come next, in their order; questions may share one. Never more than N_AHEAD."""
-    found: list[int] = []
+def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, most: int) -> list[tuple[int, ...]]:
+    """The exams of the questions that come next, in their order; questions may share one. Never more than N_AHEAD.
+
+    Each with its prior, where it has one.
+    """
+    found: list[tuple[int, ...]] = []
     for rows in (_EXAMS_IN_TURN, _EXAMS_SKIPPED):
         if len(found) < most:
-            found += [exam_id for pk, exam_id in rows(user.pk, review_round.pk) if pk != leaving.pk]
+            mine = [exams for pk, *exams in rows(user.pk, review_round.pk) if pk != leaving.pk]
+            found += [tuple(exam for exam in exams if exam is not None) for exams in mine]
     return found[:most]
 
 

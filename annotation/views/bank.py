@@ -133,9 +133,13 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     context: dict[str, Any] = {"bank": one.bank, "question": one, "revision": current, "revisions": revisions}
     context["options"] = list(zip("ABCD", current.options, strict=False))
     if is_coordinator(request.user):
-        images = list(Image.objects.filter(exam=one.exam).prefetch_related("renditions"))
+        images = list(Image.objects.filter(exam__in=one.exam.shown_ids).prefetch_related("renditions"))
         shown = {row["id"]: row for row in image_descriptors(images)}
-        context["images"] = [{"image": image, "shown": shown.get(image.public_id)} for image in images]
+        thumbs = [{"image": image, "shown": shown.get(image.public_id)} for image in images]
+        context["images"] = [thumb for thumb, image in zip(thumbs, images, strict=True) if image.exam_id == one.exam_id]
+        context["prior_images"] = [
+            thumb for thumb, image in zip(thumbs, images, strict=True) if image.exam_id != one.exam_id
+        ]
     try:
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)

@@ -233,7 +233,7 @@ class CasePage {
       focusField(this.form, field);
       return;
     }
-    if (step === "blind" && this.step.needsImages && !jsonOf("case-views").length) return void this.message(this.words.noImages);
+    if (step === "blind" && this.step.needsImages && jsonOf("case-views").every((view) => view.prior)) return void this.message(this.words.noImages);
     if (this.step.needsImages && !this.screen.isSeen) {
       this.message(this.screen.waitingFor());
       this.isWaitSaid = true;
@@ -406,7 +406,8 @@ class CasePage {
       const box = Object.assign(document.createElement("input"), { type: "checkbox", name: "images", value: view.id });
       box.defaultChecked = views.length === 1;
       const known = view.view_position && view.view_position !== "unknown";
-      label.append(box, ` ${index + 1}: ${known ? view.view_position : this.words.unknownView}`);
+      const prior = view.prior ? `${this.words.prior} · ` : "";
+      label.append(box, ` ${index + 1}: ${prior}${known ? view.view_position : this.words.unknownView}`);
       return label;
     });
     byId("identifies-views").replaceChildren(...rows);

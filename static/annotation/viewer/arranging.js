@@ -15,11 +15,34 @@ export class Arrangement {
   begin() {
     this.perPage = this.several = 0; // views at a time, and what "one view" goes back to; 0: all
     this.from = 0; // place of the first view on screen
+    this.isPriorAway = false;
     this.setWide(false);
   }
 
+  /** The views that can come on screen, in hanging order: all, or those of the exam without its prior. */
+  get list() {
+    const { hung } = this.viewer;
+    return this.isPriorAway ? hung.filter(({ view }) => !view.prior) : hung;
+  }
+
   get n() {
-    return this.viewer.hung.length;
+    return this.list.length;
+  }
+
+  /** Whether there is a prior beside the exam, that can be put away. */
+  get hasPrior() {
+    const priors = this.viewer.hung.filter(({ view }) => view.prior).length;
+    return priors > 0 && priors < this.viewer.hung.length;
+  }
+
+  /** The prior exam away, or beside the exam again. */
+  togglePrior() {
+    const { viewer } = this;
+    const focused = document.activeElement?.closest?.(".viewer-view");
+    this.isPriorAway = !this.isPriorAway;
+    if (!this.list.includes(viewer.active)) viewer.activate(this.list[0]);
+    this.set(this.isPart ? this.perPage : this.wide ? Number(this.n > 1) : 0);
+    if (focused && viewer.root.contains(focused)) viewer.active.surface.focus();
   }
 
   /** Whether some views are not on screen. */
@@ -34,14 +57,14 @@ export class Arrangement {
 
   /** The views on screen: all, or the page on which the active one is. */
   onScreen() {
-    const { hung, active } = this.viewer;
-    this.from = pageWith(this.from, hung.indexOf(active), this.perPage, hung.length);
-    return this.isPart ? hung.slice(this.from, this.from + this.perPage) : hung;
+    const { list } = this;
+    this.from = pageWith(this.from, list.indexOf(this.viewer.active), this.perPage, list.length);
+    return this.isPart ? list.slice(this.from, this.from + this.perPage) : list;
   }
 
   /** "2 / 4" while not all views are on screen. */
   placeOf(pane) {
-    return this.isPart ? `${this.viewer.hung.indexOf(pane) + 1} / ${this.n}` : "";
+    return this.isPart ? `${this.list.indexOf(pane) + 1} / ${this.n}` : "";
   }
 
   set(perPage) {
@@ -70,22 +93,22 @@ export class Arrangement {
     const { viewer } = this;
     const focused = document.activeElement?.closest?.(".viewer-view");
     this.from = nextPage(this.from, step, this.perPage, this.n);
-    viewer.activate(viewer.hung[this.from]);
+    viewer.activate(this.list[this.from]);
     viewer.layOut();
     if (focused && viewer.root.contains(focused)) viewer.active.surface.focus();
   }
 
   /** To the next view, turning to its page. */
   move(step) {
-    const { viewer, n } = this;
-    this.goTo((viewer.hung.indexOf(viewer.active) + step + n) % n);
+    const { viewer, list, n } = this;
+    this.goTo((list.indexOf(viewer.active) + step + n) % n);
     viewer.active.surface.focus();
   }
 
   /** To the view at this place, turning to its page; the focus stays where it is. */
   goTo(place) {
     const { viewer, from } = this;
-    viewer.activate(viewer.hung[place]);
+    viewer.activate(this.list[place]);
     this.onScreen();
     if (this.from !== from) viewer.layOut();
   }

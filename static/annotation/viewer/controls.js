@@ -62,6 +62,8 @@ export const TEXT = {
   layoutSome: "{from}–{to} of {all}",
   layoutOne: "{from} of {all}",
   layoutTitle: "How many views at a time: all, two, one (P); this one alone and back (. or double-click)",
+  prior: "Prior",
+  priorTitle: "The prior exam beside this one, or away (;)",
   wide: "Full screen",
   wideTitle: "This view over the page and back (F); answer keys stay live",
   lineHint: "Drag along what you measure. Esc leaves.",
@@ -91,7 +93,7 @@ export const LENS_KEY = "Backslash"; // next to Enter, by place; on no keyboard 
 /** The tool to which an act belongs; a round may hide tools, and then their acts have neither button nor key. */
 const TOOL_OF = {
   range: "presets", scanner: "presets", fit: "zoom", actual: "zoom", zoom: "zoom", lens: "zoom", pan: "zoom", level: "window",
-  maximise: "layout", layout: "layout", page: "layout",
+  maximise: "layout", layout: "layout", page: "layout", prior: "layout",
 };
 export const toolOf = (act) => TOOL_OF[act] ?? act;
 
@@ -144,7 +146,7 @@ export function actOfKey(event, onView) {
   if (key === "ArrowLeft" || key === "ArrowRight" || (onView && key.startsWith("Arrow"))) return ["move", key === "ArrowRight" || key === "ArrowDown" ? 1 : -1];
   const acts = {
     i: ["invert"], "=": ["fit"], z: ["actual"], r: ["reset"], f: ["wide"],
-    ".": ["maximise"], p: ["layout"], PageUp: ["page", -1], PageDown: ["page", 1],
+    ".": ["maximise"], ";": ["prior"], p: ["layout"], PageUp: ["page", -1], PageDown: ["page", 1],
     n: ["again"], w: ["unreadable"], s: ["link"], l: ["line"], q: ["ratio"],
     Delete: ["remove"], Backspace: ["remove"], Escape: ["leave"],
   };
@@ -176,6 +178,7 @@ export function buildToolbar(text, act, can) {
     [["fit", "fit"], ["actual", "actual"], ["reset", "reset"]],
     [["link", "link"], ["line", "line"], ["ratio", "ratio"]],
     [["back", "page", -1], ["layout", "layout"], ["next", "page", 1]],
+    [["prior", "prior"]],
     [["wide", "wide"]],
     [["settings", "settings"]],
   ];
@@ -190,7 +193,7 @@ export function buildToolbar(text, act, can) {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;
     event.preventDefault();
-    const open = all.filter((button) => !button.disabled);
+    const open = all.filter((button) => !button.disabled && !button.hidden);
     const next = open[(open.indexOf(document.activeElement) + step + open.length) % open.length];
     for (const button of all) button.tabIndex = button === next ? 0 : -1;
     next.focus();
@@ -202,7 +205,7 @@ export function buildToolbar(text, act, can) {
     const value = String(Boolean(on));
     if (buttons[name] && buttons[name].getAttribute("aria-pressed") !== value) buttons[name].setAttribute("aria-pressed", value);
   };
-  const update = ({ pane, primary, tool, linked, from, to, n, wide, scanner, settings }) => {
+  const update = ({ pane, primary, tool, linked, from, to, n, wide, scanner, settings, hasPrior, isPriorAway }) => {
     change("drag", "textContent", primary === "window" ? text.dragWindowing : text.drag);
     for (const name of PRESETS) {
       press(name, pane?.view && pane.state.window.source === name);
@@ -224,6 +227,8 @@ export function buildToolbar(text, act, can) {
     change("layout", "textContent", layoutText(text, from, to, n));
     for (const name of ["back", "next"]) change(name, "disabled", to - from === n);
     press("wide", wide);
+    press("prior", !isPriorAway);
+    change("prior", "hidden", !hasPrior);
   };
   return { node, update };
 }

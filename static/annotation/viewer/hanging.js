@@ -13,9 +13,16 @@ const kind = (view) => {
 /** Whether this is known to be a frontal view: only there a cardiothoracic ratio means anything. */
 export const isFrontal = (view) => kind(view) === 0;
 
-/** Indices of the views in hanging order: frontal, lateral, unknown; equals keep the order they came in. */
+const isPrior = (view) => Number(Boolean(view.prior));
+
+/**
+ * Indices of the views in hanging order: frontal, lateral, unknown; equals keep the order they came in. Those of a prior
+ * exam come after all others.
+ */
 export function hangingOrder(views) {
-  return views.map((_, i) => i).sort((a, b) => kind(views[a]) - kind(views[b]) || a - b);
+  const place = (i) => [isPrior(views[i]), kind(views[i]), i];
+  const byPlace = (a, b) => place(a).reduce((order, part, n) => order || part - place(b)[n], 0);
+  return views.map((_, i) => i).sort(byPlace);
 }
 
 /** Width and height of the whole image in device pixels at a zoom (device pixels per image column). */

@@ -167,7 +167,9 @@ export class Pane {
     const { text } = this.viewer;
     const { view, state, entry, tags } = this;
     const known = view.view_position && view.view_position.toLowerCase() !== "unknown";
-    const position = known ? [view.view_position, view.laterality].filter(Boolean).join(" · ") : text.unknown;
+    const named = known ? [view.view_position, view.laterality].filter(Boolean).join(" · ") : text.unknown;
+    const position = view.prior ? `${text.prior} · ${named}` : named;
+    this.box.classList.toggle("viewer-prior", Boolean(view.prior));
     const notes = [view.caption];
     const [long, short] = view.eight_bit ? [text.eightBit, text.eightBitShort] : [text.noWindow, text.noWindowShort];
     if (!view.scanner_window) notes.unshift(this.isNarrow() ? short : long);

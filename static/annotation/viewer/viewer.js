@@ -160,15 +160,15 @@ class Viewer {
   /**
    * How the case stands, small and plain: `views` in the order given to show(), each with window, zoom (null: fit),
    * center, invert, flip and measures; views at a time (0: all), the active one, what is linked, hidden and on top, and
-   * the browser's window in CSS pixels with its pixel ratio.
+   * the browser's window in CSS pixels with its pixel ratio. Whoever put the prior exam away finds prior: "away".
    */
   state() {
     const views = [];
     for (const pane of this.hung) views[pane.index] = structuredClone(pane.state);
     const { linked, hidden, active } = this;
-    const { chosen: layout, wide } = this.arrangement;
+    const { chosen: layout, wide, isPriorAway } = this.arrangement;
     const browser = { width: innerWidth, height: innerHeight, ratio: devicePixelRatio };
-    return { views, layout, active: active?.index ?? null, linked, wide, hidden: [...hidden], browser };
+    return { views, layout, active: active?.index ?? null, linked, wide, hidden: [...hidden], browser, ...(isPriorAway && { prior: "away" }) };
   }
 
   destroy() {
@@ -297,10 +297,10 @@ class Viewer {
     const pane = this.active;
     const scanner = Boolean(pane?.view) && scannerWindows(pane.view).length > 0;
     const { primary, tool, linked } = this;
-    const { wide, n, from, isPart, perPage } = this.arrangement;
+    const { wide, n, from, isPart, perPage, hasPrior, isPriorAway } = this.arrangement;
     const to = isPart ? from + perPage : n;
     const settings = !this.settings.hidden;
-    this.toolbar.update({ pane, primary, tool, linked, from, to, n, wide, scanner, settings });
+    this.toolbar.update({ pane, primary, tool, linked, from, to, n, wide, scanner, settings, hasPrior, isPriorAway });
   }
 
   // Acts: what keys and buttons do. ----------------------------------------------------------------
@@ -349,6 +349,7 @@ class Viewer {
       maximise: () => arrangement.toggleAlone(pane),
       layout: () => arrangement.step(),
       page: () => arrangement.turnPage(argument),
+      prior: () => arrangement.togglePrior(),
       wide: () => arrangement.toggleWide(!arrangement.wide),
       leave: () => this.leave(),
       move: () => arrangement.move(argument),
@@ -373,6 +374,7 @@ class Viewer {
     for (const pane of this.hung) pane.reset();
     this.link(false);
     if (this.tool) this.takeTool(this.tool);
+    if (this.arrangement.isPriorAway) this.arrangement.togglePrior();
     if (this.arrangement.isPart && !this.arrangement.wide) this.arrangement.set(0);
   }
 
@@ -444,7 +446,8 @@ class Viewer {
       page: !this.arrangement.isPart,
       remove: !this.active?.state?.measures?.length,
       ratio: !this.active?.view || !isFrontal(this.active.view),
-      view: !this.hung[argument],
+      view: !this.arrangement.list[argument],
+      prior: !this.arrangement.hasPrior,
     };
     return this.hung.length > 0 && this.can(toolOf(name)) && !idle[name];
   }
