@@ -22,7 +22,7 @@ BEST_GUESS = (
     "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"
 )
 FORMAT = "reader-study-analysis 1"
-RULE = "analysis-4"  # change the name when the same inputs would give other numbers
+RULE = "analysis-3"  # change the name when the same inputs would give other numbers
 
 
 def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:

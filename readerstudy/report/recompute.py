@@ -37,7 +37,7 @@ BEFORE, DECLARED = "before_unblinding", "declared_with_readings"  # left out; th
 # of a Ratings, what has no cases along it
 OF_RATERS = ("names", "readers", "post_hoc", "counted", "numbers", "repeats", "asks_guesses")
 OF_CASES = ("question", "case_id", "cluster", "task", "category", "difficulty", "key")
-RULE = "analysis-4"  # by which the program computed what is checked here
+RULE = "analysis-3"  # by which the program computed what is checked here
 STATES = ("answered", "declined", "timed_out", "late", "unconfirmed", "failed", "missing")
 ALL = "All tasks"
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about being right

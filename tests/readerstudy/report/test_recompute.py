@@ -424,7 +424,7 @@ def test_an_analysis_by_an_earlier_rule_is_refused(report: Path, capsys: pytest.
     result["software"]["rule"] = "analysis-1"
     path.write_text(json.dumps(result), encoding="utf-8")
     assert recompute.main(report) == 2
-    assert "by the rule analysis-1, not analysis-4" in capsys.readouterr().out
+    assert "by the rule analysis-1, not analysis-3" in capsys.readouterr().out
 
 
 def test_exams_that_do_not_differ(tmp_path: Path) -> None:
