@@ -172,6 +172,8 @@ urlpatterns: list[URLPattern] = [
     path("models/compare/<slug:slug>.csv", comparing.models_compare_file, name="models-compare-file"),
     path("models/submissions/<slug:slug>/open/", models.submissions_open, name="submissions-open"),
     path("models/submissions/<slug:slug>/close/", models.submissions_close, name="submissions-close"),
+    path("models/import/", predictions.predictions_import, name="predictions-import"),
+    path("models/import/store/", predictions.predictions_import_store, name="predictions-import-store"),
     path("models/imports/<str:public_id>/", predictions.prediction_import, name="prediction-import"),
     path("models/imports/<str:public_id>/store/", predictions.prediction_import_store, name="prediction-import-store"),
     path(

@@ -17,6 +17,8 @@ from readerstudy.predictions.matching import FIRST, LAST
 from readerstudy.predictions.reading import MOST_BYTES
 from readerstudy.predictions.targets import Target
 
+MOST_FILES = 30  # at once
+
 if TYPE_CHECKING:
     SentFile = UploadedFile[bytes]
 else:
@@ -98,7 +100,7 @@ class PredictionsForm(forms.Form):
             label=_("Predictions for"), choices=[group for group in grouped if group[1]]
         )
         words = [(word.value, gettext(word.label)) for word in PredictionForm]
-        self.fields["form"].choices = [("", gettext("find it")), *words]  # type: ignore[attr-defined]
+        self.fields["form"].choices = [("", gettext("detect automatically")), *words]  # type: ignore[attr-defined]
         self.fields["duplicates"].choices = [  # type: ignore[attr-defined]
             ("", gettext("refuse the file where they differ")),
             (FIRST, gettext("the first counts")),
@@ -119,6 +121,44 @@ class PredictionsForm(forms.Form):
 
     def clean_form(self) -> PredictionForm | None:
         return PredictionForm(self.cleaned_data["form"]) if self.cleaned_data["form"] else None
+
+
+class ChosenFiles(forms.ClearableFileInput):
+    allow_multiple_selected = True
+
+
+class FilesField(forms.FileField):
+    """Several files at once."""
+
+    widget = ChosenFiles
+
+    def clean(self, data: Any, initial: Any = None) -> Any:
+        sent = data if isinstance(data, list | tuple) else [data]
+        return [super(FilesField, self).clean(one, initial) for one in sent or [None]]
+
+
+class SeveralPredictionsForm(PredictionsForm):
+    """Files of several models for the same study or bank."""
+
+    predictions = FilesField(label=_("Files of predictions"), allow_empty_file=True)
+    field_order = ("predictions", "target", "form", "duplicates")
+
+    def __init__(self, targets: list[Target], *args: Any, **kwargs: Any) -> None:
+        super().__init__(targets, *args, **kwargs)
+        size = self.fields.pop("file").help_text
+        self.fields["predictions"].help_text = gettext(
+            "One file for each model, at most %(most)s: %(size)s A model is named by the column or field “model” of "
+            "its file, else by the name of the file (predictions_MedGemma.json: MedGemma). A name that is not listed "
+            "becomes a new model."
+        ) % {"most": MOST_FILES, "size": size}
+
+    def clean_predictions(self) -> list[SentFile]:
+        files: list[SentFile] = self.cleaned_data["predictions"]
+        if len(files) > MOST_FILES:
+            raise forms.ValidationError(_("These are too many files at once."))
+        if any((one.size or 0) > MOST_BYTES for one in files):
+            raise forms.ValidationError(_("The file is too large. Split it."))
+        return files
 
 
 def _value(target: Target) -> str:

@@ -14,7 +14,7 @@ from annotation.questionbank import strictjson
 from annotation.questionbank.sheets import SheetUnreadable, lines_of_sheet
 from readerstudy.enums import PredictionForm
 from readerstudy.predictions.forms import COUNTED, FORMS, Entry, find_form, read_record, share_problem
-from readerstudy.predictions.records import FileUnreadable, KeptRecords, Problem, ReadFile, _
+from readerstudy.predictions.records import FileUnreadable, KeptRecords, Problem, ReadFile, _, text_problem
 from readerstudy.predictions.strict import SPACE, Spoiled, StrictReader, values_of_list
 from readerstudy.predictions.tables import Row, named_rows, rows_of_text
 
@@ -22,6 +22,7 @@ MOST_BYTES = 256 * 1024 * 1024
 PART = 1 << 18
 LONGEST_FIRST_LINE = 2 * 1024 * 1024  # characters; an object in a longer line holds all records
 MOST_ROWS = 1_000_000
+MODEL_FIELDS, LONGEST_MODEL = ("model", "model_name"), 200
 ZIP = b"PK\x03\x04"
 
 
@@ -58,6 +59,19 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
     shares = share_problem(records)
     problems += [*unread, *([shares] if shares else [])]
     return ReadFile(form.value, records, tuple(sorted(problems)), n_read)
+
+
+def model_named_in(content: bytes | Path) -> str:
+    """What the first record calls its model, in a field or column "model" or "model_name"; empty where it does not."""
+    try:
+        entry = next(_entries(content, [])[0], None)
+    except FileUnreadable:
+        return ""
+    value = entry[2] if entry else None
+    if not isinstance(value, dict):
+        return ""
+    named = next((value[name] for name in MODEL_FIELDS if isinstance(value.get(name), str)), "").strip()
+    return "" if len(named) > LONGEST_MODEL or text_problem(named) else named
 
 
 def _form_of(content: bytes | Path, form: PredictionForm | None) -> PredictionForm:

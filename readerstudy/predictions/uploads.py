@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,12 +22,15 @@ from annotation.models import Job, QuestionBank, Upload, User
 from readerstudy.enums import PredictionForm
 from readerstudy.models import ModelEntry, ReaderStudy
 from readerstudy.predictions.eligibility import UPLOADS, check_may_send_file
-from readerstudy.predictions.entries import ModelRefused
+from readerstudy.predictions.entries import ModelRefused, find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
+from readerstudy.predictions.reading import LONGEST_MODEL, model_named_in
 from readerstudy.predictions.targets import Target
 
 CHECK, STORE = "check_predictions", "store_predictions"
 MOST_TOLD = 10_000  # of each list in the report
+WORDS = re.compile(r"(?:^|(?<=[_\-. ]))(?:predictions?|preds?|answers?|results?|outputs?)(?=[_\-. ]|$)", re.IGNORECASE)
+AROUND = "_-. "
 LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "other_wording", "errors")
 
 
@@ -41,7 +45,7 @@ class Asked:
 
     def as_params(self) -> Params:
         return {
-            "entry": self.entry.public_id,
+            "entry": "" if self.entry._state.adding else self.entry.public_id,  # empty: made when it is stored
             "model": str(self.entry),
             "study": self.target.study.slug if self.target.study else "",
             "bank": self.target.bank.slug,
@@ -49,6 +53,22 @@ class Asked:
             "form": self.form.value if self.form else "",
             "duplicates": self.duplicates,
         }
+
+
+def entry_of_file(name: str, path: Path) -> ModelEntry:
+    """The listed model that a file names, or a new one that is not stored yet.
+
+    A file names its model in its first record, else by its own name without words such as "predictions". Raises
+    ModelRefused where several versions of that name are listed.
+    """
+    named = model_named_in(path) or _model_in_name(name)
+    return find_entry(named, None) or ModelEntry(name=named)
+
+
+def _model_in_name(name: str) -> str:
+    """ "MedGemma" of "predictions_MedGemma.json"."""
+    stem = Path(name).stem[:LONGEST_MODEL]
+    return WORDS.sub("", stem).strip(AROUND) or stem
 
 
 def receive_file(content: Iterable[bytes], name: str, *, asked: Asked, actor: User, at: datetime) -> Upload:
@@ -72,7 +92,7 @@ def _begin(upload: Upload, name: str, asked: Asked, *, actor: User, at: datetime
     title = _("Check %(name)s of %(model)s for %(target)s") % params
     upload.job = enqueue(CHECK, title[:200], params, actor=actor, at=at)
     upload.save(force_insert=True)
-    facts = {"model": params["entry"], "on": params["target"], "bytes": upload.n_bytes}
+    facts = {"model": params["entry"] or params["model"], "on": params["target"], "bytes": upload.n_bytes}
     record("predictions.received", actor=actor, at=at, subject=upload, facts=facts)
     return upload
 
@@ -124,7 +144,7 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImp
     progress.report(0, n_bytes)
     form = PredictionForm(params["form"]) if params["form"] else None
     found = import_predictions(
-        ModelEntry.objects.get(public_id=params["entry"]),
+        _entry_of(params),
         target_of(params),
         SentFile(params["name"], path, form, params["duplicates"]),
         actor=upload.created_by,
@@ -133,6 +153,13 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImp
     )
     progress.report(n_bytes, n_bytes)
     return found
+
+
+def _entry_of(params: Params) -> ModelEntry:
+    """A model that another file of the same name has made meanwhile is that one."""
+    if params["entry"]:
+        return ModelEntry.objects.get(public_id=params["entry"])
+    return find_entry(params["model"], "") or ModelEntry(name=params["model"])
 
 
 def told(found: PredictionsImported) -> Result:

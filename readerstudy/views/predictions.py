@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from urllib.parse import urlencode
+
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpResponse, JsonResponse
+from django.http import Http404, HttpResponse, JsonResponse, QueryDict
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
@@ -16,7 +20,7 @@ from annotation.enums import JobState
 from annotation.models import Job, Upload, User
 from annotation.permissions import is_coordinator
 from readerstudy.enums import EntryState
-from readerstudy.forms.models import PredictionsForm
+from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
 from readerstudy.forms.watching import ReasonForm
 from readerstudy.models import PredictionRun
 from readerstudy.permissions import may_change_model
@@ -54,6 +58,89 @@ def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> Http
             return redirect("prediction-import", upload.public_id)
     context = {"entry": entry, "form": form, "has_targets": bool(targets)}
     return render(request, "readerstudy/models/import_new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def predictions_import(request: AuthenticatedRequest) -> HttpResponse:
+    """Files of several models: sent at once, then looked at side by side. The address names what was sent."""
+    _check_coordinates(request.user)
+    if request.method != "POST" and request.GET.getlist("file"):
+        return _several(request)
+    targets = targets_for(request.user)
+    given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+    form = SeveralPredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
+    if request.method == "POST" and form.is_valid() and (sent := _receive(form, request.user)):
+        return redirect(f"{reverse('predictions-import')}?{urlencode([('file', one.public_id) for one in sent])}")
+    context = {"form": form, "has_targets": bool(targets)}
+    return render(request, "readerstudy/models/imports_new.html", context, status=422 if form.errors else 200)
+
+
+def _receive(form: SeveralPredictionsForm, person: User) -> list[Upload]:
+    """The files with their checks begun; none of them where one belongs to no model, which the form then says."""
+    said, asked = form.cleaned_data, []
+    for file in said["predictions"]:
+        try:
+            entry = uploads.entry_of_file(file.name, Path(file.temporary_file_path()))
+        except ModelRefused as refusal:
+            form.add_error("predictions", f"{file.name}: {refusal}")
+        else:
+            asked.append((file, uploads.Asked(entry, said["target"], said["form"], said["duplicates"])))
+    if form.errors:
+        return []
+    now = timezone.now()
+    return [uploads.receive_file(file.chunks(), file.name, asked=one, actor=person, at=now) for file, one in asked]
+
+
+def _asked(said: QueryDict) -> list[str]:
+    return list(dict.fromkeys(said.getlist("file")))[:MOST_FILES]
+
+
+def _several(request: AuthenticatedRequest) -> HttpResponse:
+    found = [_import_of(request.user, one) for one in _asked(request.GET)]
+    rows = [
+        {
+            "upload": upload,
+            "job": job,
+            "result": job.result or {},
+            "is_store": job.kind == uploads.STORE,
+            "running": job.state in ACTIVE,
+            "may_store": job.kind == uploads.CHECK and bool((job.result or {}).get("acceptable")),
+        }
+        for upload, job in found
+    ]
+    context = {
+        "rows": rows,
+        "target": found[0][1].params["target"],
+        "running": any(one["running"] for one in rows),
+        "has_errors": any((job.result or {}).get("errors") for _upload, job in found),
+        "n_ready": sum(bool(one["may_store"]) for one in rows),
+        "query": urlencode([("file", upload.public_id) for upload, _job in found]),
+    }
+    template = "readerstudy/models/_imports.html" if asks_for_part(request) else "readerstudy/models/imports.html"
+    return render(request, template, context)
+
+
+@person_required
+@require_POST
+def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
+    """Store what was checked and found good; the others stay where they are."""
+    _check_coordinates(request.user)
+    sent = _asked(request.POST)
+    for one in sent:
+        upload, job = _import_of(request.user, one)
+        if job.kind == uploads.CHECK and (job.result or {}).get("acceptable"):
+            try:
+                uploads.store_checked(upload, actor=request.user, at=timezone.now())
+            except ModelRefused as refusal:
+                messages.error(request, f"{job.params['name']}: {refusal}")
+    return redirect(f"{reverse('predictions-import')}?{urlencode([('file', one) for one in sent])}")
+
+
+def _check_coordinates(person: User) -> None:
+    if not is_coordinator(person):
+        raise PermissionDenied(_("This page is for people who coordinate the site."))
 
 
 @person_required
@@ -169,7 +256,10 @@ def _import_of(person: User, public_id: str) -> tuple[Upload, Job]:
     job = uploads.store_job(upload) or upload.job
     if job is None:
         raise Http404
-    changeable_entry(person, job.params["entry"])
+    if job.params["entry"]:
+        changeable_entry(person, job.params["entry"])
+    elif not is_coordinator(person):  # a model that is made with its predictions
+        raise Http404
     if not _may_send(person, uploads.target_of(job.params)):
         raise Http404
     return upload, job

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 from django.urls import reverse
@@ -42,7 +43,8 @@ class Shown:
         return " ".join(filter(None, (self.name, self.person or "nobody", *self.keys, self.query, self.note)))
 
     def address(self, place: Place) -> str:
-        return reverse(self.name, args=[_part(place, key) for key in self.keys]) + self.query
+        query = re.sub(r"\{(.+?)\}", lambda found: str(_part(place, found[1])), self.query)  # "?file={sent good}"
+        return reverse(self.name, args=[_part(place, key) for key in self.keys]) + query
 
 
 def _part(place: Place, key: str) -> str | int:
@@ -68,7 +70,7 @@ EMPTY = [  # a site on which nothing has happened yet
         Shown(name, "omni")
         for name in ("readings", "review-rounds", "sample-new", "round-new", "upload-new", "question-import-new")
     ),
-    *(Shown(name, "omni") for name in ("studies", "study-new", "models", "model-new")),
+    *(Shown(name, "omni") for name in ("studies", "study-new", "models", "model-new", "predictions-import")),
 ]
 
 FULL = [
@@ -262,6 +264,10 @@ FULL = [
     Shown("model-withdraw", "cora", ("model listed",), act=submit_empty, note="refused"),
     Shown("prediction-import-new", "cora", ("model listed",)),
     Shown("prediction-import-new", "cora", ("model listed",), act=submit_empty, note="refused"),
+    Shown("predictions-import", "cora"),
+    Shown("predictions-import", "cora", act=submit_empty, note="refused"),
+    Shown("predictions-import", "cora", query="?file={sent good}&file={sent bad}&file={sent stored}"),
+    Shown("predictions-import", "cora", query="?file={sent good}&file={sent waiting}"),
     Shown("prediction-import-new", "mona", ("model new",), note="no bank is open"),
     *(Shown("prediction-import", "cora", (f"sent {state}",)) for state in ("waiting", "good", "bad", "stored")),
     *(Shown("prediction-run", "cora", (f"run {number}",), act=unfold) for number in (1, 2, 3)),

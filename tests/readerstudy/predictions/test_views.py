@@ -18,6 +18,7 @@ from readerstudy.models import ModelEntry, Prediction, PredictionRun, StudyRole
 from readerstudy.predictions.calls import close_submissions, open_submissions
 from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.targets import Target
+from readerstudy.predictions.uploads import entry_of_file
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank, lines
@@ -250,3 +251,104 @@ def test_queries_do_not_grow_with_models_and_runs(
     # session, person, roles; run, entry, failed answers
     with django_assert_num_queries(6):
         coordinator.get(f"/models/runs/{run.public_id}/")
+
+
+def several(client: Client, files: dict[str, bytes], target: str = "bank:bank") -> str:
+    """The address of the preview of files that were sent at once, checked."""
+    sent = [SimpleUploadedFile(name, content) for name, content in files.items()]
+    response = client.post("/models/import/", {"predictions": sent, "target": target})
+    assert response.status_code == 302, response.context["form"].errors
+    work()
+    return str(response["Location"])
+
+
+def test_files_of_several_models_are_looked_at_together_and_stored_by_one_confirmation(coordinator: Client) -> None:
+    keyed_bank(3)
+    known = entry_named("Known", version="2")
+    content = answers(Q1="B", Q2="A", Q3="C")
+    files = {
+        "predictions_MedGemma.jsonl": content,
+        "Known-preds.jsonl": answers(Q1="B"),
+        "some.csv": b"id,model,prediction\nQ1,Named in the file,B\nQ9,Named in the file,A\n",
+        "bad.jsonl": lines({"id": "Q1", "pred_answer": "B"}, {"id": "Q1", "pred_answer": "A"}),
+    }
+    address = several(coordinator, files)
+    page = coordinator.get(address).content.decode()
+    assert [row["job"].params["model"] for row in coordinator.get(address).context["rows"]] == [
+        *("MedGemma", "Known 2", "Named in the file", "bad")
+    ]
+    assert "Row 1 answers this question with B" in page  # which file is wrong, and where
+    assert "nothing has been saved" in page
+    assert "Save 3 files" in page
+    assert (PredictionRun.objects.count(), ModelEntry.objects.count()) == (0, 1)
+    ids = [row["upload"].public_id for row in coordinator.get(address).context["rows"]]
+    for _twice in range(2):
+        assert coordinator.post("/models/import/store/", {"file": ids})["Location"] == address
+    work()
+    runs = PredictionRun.objects.order_by("pk")
+    assert [str(run.entry) for run in runs] == ["MedGemma", "Known 2", "Named in the file"]
+    assert {run.entry.submitter.name for run in runs if run.entry != known and run.entry.submitter} == {"Cora"}
+    assert all(run.is_named for run in runs)
+    page = coordinator.get(address).content.decode()
+    assert page.count("saved as run 1") == 3
+    assert "Save 3 files" not in page
+    again = coordinator.get(several(coordinator, {"predictions_MedGemma.jsonl": content})).content.decode()
+    assert "saved before, as run 1" in again
+    detail = coordinator.get(f"/models/imports/{ids[0]}/").content.decode()  # of a model that had no entry yet
+    assert "MedGemma" in detail
+
+
+def test_two_files_of_one_new_model_are_two_runs_of_it(coordinator: Client) -> None:
+    keyed_bank(3)
+    files = {"a.csv": b"id,model,prediction\nQ1,New,B\n", "b.csv": b"id,model,prediction\nQ1,New,A\n"}
+    address = several(coordinator, files)
+    ids = [row["upload"].public_id for row in coordinator.get(address).context["rows"]]
+    coordinator.post("/models/import/store/", {"file": ids})
+    work()
+    assert [run.number for run in ModelEntry.objects.get().runs.order_by("number")] == [1, 2]
+
+
+def test_a_file_that_could_be_of_several_versions_stops_all_of_them(coordinator: Client) -> None:
+    keyed_bank(3)
+    entry_named("Known", version="1")
+    entry_named("Known", version="2")
+    sent = [SimpleUploadedFile(name, answers(Q1="B")) for name in ("Known.jsonl", "Other.jsonl")]
+    response = coordinator.post("/models/import/", {"predictions": sent, "target": "bank:bank"})
+    assert response.status_code == 422
+    assert "Known.jsonl: Several versions of Known are listed" in response.content.decode()
+    assert coordinator.post("/models/import/", {"target": "bank:bank"}).status_code == 422
+    too_many = [SimpleUploadedFile(f"{n}.jsonl", b"") for n in range(31)]
+    assert coordinator.post("/models/import/", {"predictions": too_many, "target": "bank:bank"}).status_code == 422
+    assert Job.objects.count() == 0
+
+
+def test_several_files_are_for_coordinators_of_the_site(client: Client, cora: User, mona: User, ada: User) -> None:
+    keyed_bank(3)
+    client.force_login(cora)
+    address = several(client, {"new.jsonl": answers(Q1="B")})
+    [upload] = [row["upload"].public_id for row in client.get(address).context["rows"]]
+    people = [cora, mona, ada, make_person("Rita", Role.REVIEWER)]
+    assert statuses(client, "/models/import/", people) == [200, 403, 403, 403]
+    assert statuses(client, address, people) == [200, 403, 403, 403]
+    assert statuses(client, f"/models/imports/{upload}/", people) == [200, 404, 404, 404]
+    client.force_login(mona)
+    assert client.post("/models/import/store/", {"file": [upload]}).status_code == 403
+    client.force_login(cora)
+    assert client.get("/models/import/?file=nonsense").status_code == 404
+    assert client.get("/models/import/store/").status_code == 405
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("predictions_MedGemma.json", "MedGemma"),
+        ("MedGemma-4b_results.csv", "MedGemma-4b"),
+        ("Qwen2.5-VL.predictions.jsonl", "Qwen2.5-VL"),
+        ("answers.json", "answers"),
+        ("Presto.json", "Presto"),
+    ],
+)
+def test_a_model_is_named_by_its_file(tmp_path: Path, name: str, model: str) -> None:
+    path = tmp_path / "sent"
+    path.write_bytes(answers(Q1="B"))
+    assert entry_of_file(name, path).name == model
