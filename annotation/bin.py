@@ -11,16 +11,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import models, transaction
+from django.utils.functional import Promise
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext_lazy as _
 
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
+from annotation.models.deleting import Deletable
 from annotation.slugs import free_slug
 
 KEPT_FOR = timedelta(days=30)
 
 
-Row = QuestionBank | SamplingPlan | ReviewRound | Upload
+Row = Deletable
 
 
 class BinRefused(Exception):
@@ -31,18 +34,33 @@ class BinRefused(Exception):
 class Kind:
     """A kind of row that goes into the bin. The dotted names are functions of its room."""
 
-    model: type[Row]
+    model: Any  # a Deletable with the managers ``objects`` and ``everywhere``, and a name and a slug or a public id
+    label: str | Promise
     hide: str  # (row): before it goes; raises BinRefused where something refers to it
     show: str  # (row): before it comes back; raises BinRefused where it hangs on something in the bin
     purge: str  # (row, at): deletes it for good; False where something still refers to it
+    consequences: str = ""  # (row): what follows from deleting it, as a list of sentences
+
+
+def _kind(model: Any, word: str, room: str, label: str | Promise) -> Kind:
+    return Kind(model, label, *(f"{room}.{act}_{word}" for act in ("hide", "show", "purge")))
 
 
 KINDS: dict[str, Kind] = {
-    "round": Kind(ReviewRound, *(f"annotation.review.rounds.{act}_round" for act in ("hide", "show", "purge"))),
-    "sample": Kind(SamplingPlan, *(f"annotation.sampling.planning.{act}_sample" for act in ("hide", "show", "purge"))),
-    "upload": Kind(Upload, *(f"annotation.ingest.uploading.{act}_upload" for act in ("hide", "show", "purge"))),
-    "bank": Kind(QuestionBank, *(f"annotation.questionbank.keeping.{act}_bank" for act in ("hide", "show", "purge"))),
+    "round": _kind(ReviewRound, "round", "annotation.review.rounds", _("review round")),
+    "sample": _kind(SamplingPlan, "sample", "annotation.sampling.planning", _("sample")),
+    "upload": _kind(Upload, "upload", "annotation.ingest.uploading", _("upload")),
+    "bank": _kind(QuestionBank, "bank", "annotation.questionbank.keeping", _("question bank")),
 }  # in the order in which the bin is emptied: rounds hang on samples, samples on banks
+
+
+def register(word: str, kind: Kind) -> None:
+    """Add a kind of another app, which hangs on those of this one: it is emptied first. Twice changes nothing."""
+    if KINDS.get(word, kind) != kind:
+        raise ValueError(f"{word} is another kind already")
+    others = {name: one for name, one in KINDS.items() if name != word}
+    KINDS.clear()
+    KINDS.update({word: kind, **others})
 
 
 @dataclass(frozen=True)
@@ -135,7 +153,7 @@ def _hold(row: Row) -> None:
     row.refresh_from_db(from_queryset=rows)
 
 
-def _find_free_name(row: QuestionBank | SamplingPlan | ReviewRound) -> None:
+def _find_free_name(row: Any) -> None:
     others = type(row).objects.all()
     stem, number = row.name, 1
     while others.filter(name=row.name).exists():

@@ -10,7 +10,9 @@ class ReaderstudyConfig(AppConfig):
 
     def ready(self) -> None:
         """Tell annotation, which does not know this app, what it must know."""
-        from annotation import archiving, showings, vetoes
+        from django.utils.translation import gettext_lazy as _
+
+        from annotation import archiving, bin, showings, vetoes
         from annotation.demonstration import accounts, parts
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
@@ -44,6 +46,9 @@ class ReaderstudyConfig(AppConfig):
         accounts.register(*ACCOUNTS)
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
+        studies = "readerstudy.design.studies"
+        acts = (f"{studies}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
+        bin.register("study", bin.Kind(ReaderStudy, _("draft of a reader study"), *acts))
         vetoes.rules.register("readers", readers_do_not_review)
         vetoes.rules.register("submitters", submitters_review_nothing)
         barring.rules.register("readers", readers_look_nothing_up)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import bin as acts
@@ -17,19 +20,12 @@ from annotation.enums import Role
 from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPlan, Upload
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
-LABELS = {
-    "bank": gettext_lazy("question bank"),
-    "sample": gettext_lazy("sample"),
-    "round": gettext_lazy("review round"),
-    "upload": gettext_lazy("upload"),
-}
-
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
 @require_safe
 def bin_page(request: AuthenticatedRequest) -> HttpResponse:
     """What was deleted in the last 30 days."""
-    rows = [(LABELS[one.kind], one) for one in acts.contents()]
+    rows = [(acts.KINDS[one.kind].label, one) for one in acts.contents()]
     return render(request, "annotation/bin.html", {"rows": rows, "n_days": acts.KEPT_FOR.days})
 
 
@@ -50,7 +46,8 @@ def bin_restore(request: AuthenticatedRequest, kind: str, pk: int) -> HttpRespon
 
 def address_of(row: acts.Row) -> tuple[str, str]:
     """The page of a row: the name of its route, and what stands in it."""
-    return acts.kind_of(row), row.public_id if isinstance(row, Upload) else row.slug
+    named: Any = row
+    return acts.kind_of(row), named.public_id if isinstance(row, Upload) else named.slug
 
 
 def delete_or_ask(request: AuthenticatedRequest, row: acts.Row, to: str) -> HttpResponse:
@@ -75,7 +72,7 @@ def _confirmation(row: acts.Row, back: str) -> Confirmation:
         "sample": _("Delete the sample"),
         "round": _("Delete the round"),
         "upload": _("Delete the upload"),
-    }[acts.kind_of(row)]
+    }.get(acts.kind_of(row)) or _("Delete: %(kind)s") % {"kind": acts.KINDS[acts.kind_of(row)].label}
     last = _("It goes into the bin, where coordinators can restore it for %(n)s days. Then it is deleted for good.")
     sentences = [*_consequences(row), last % {"n": acts.KEPT_FOR.days}]
     return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(row))
@@ -83,6 +80,9 @@ def _confirmation(row: acts.Row, back: str) -> Confirmation:
 
 def _consequences(row: acts.Row) -> list[str]:
     """What nobody sees any more, in numbers."""
+    if told := acts.KINDS[acts.kind_of(row)].consequences:
+        sentences: list[str] = import_string(told)(row)
+        return sentences
     if isinstance(row, QuestionBank):
         n = row.questions.count()
         said = ngettext("%(n)s question is hidden everywhere", "%(n)s questions are hidden everywhere", n)

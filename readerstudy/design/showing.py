@@ -16,7 +16,7 @@ def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
     and what is frozen with them.
     """
     its = Q(revision__question__exam=image.exam_id) | Q(shown_images__image=image)
-    mine = StudyCase.objects.filter(its, study__coordinators__user=person_id)
+    mine = StudyCase.objects.filter(its, study__coordinators__user=person_id, study__deleted_at=None)
     return mine.exclude(study__enrolments__reader=person_id).exists()
 
 

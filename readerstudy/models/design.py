@@ -4,15 +4,16 @@ from django.conf import settings
 from django.db import models
 from django.utils.translation import gettext_lazy as _
 
+from annotation.models.deleting import Deletable, KeptManager, named_once
 from annotation.models.fields import PublicIdField, WordField
 from readerstudy.enums import Aid, Block, Information, StudyState
 
 
-class ReaderStudy(models.Model):
+class ReaderStudy(Deletable):
     """A multi-reader multi-case experiment. Once frozen, nothing of its design changes: a change is a copy."""
 
-    name = models.CharField(_("name"), max_length=200, unique=True)
-    slug = models.SlugField(max_length=80, unique=True)
+    name = models.CharField(_("name"), max_length=200)
+    slug = models.SlugField(max_length=80)
     bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="+")
     state = WordField(StudyState, max_length=8, default=StudyState.DRAFT)
     copy_of = models.ForeignKey("self", on_delete=models.PROTECT, null=True, blank=True, related_name="copies")
@@ -42,9 +43,13 @@ class ReaderStudy(models.Model):
     unblinded_at = models.DateTimeField(null=True, blank=True)  # the first time that anybody sees a result
     archived_at = models.DateTimeField(null=True, blank=True)
 
+    objects: KeptManager[ReaderStudy] = KeptManager()
+    everywhere = models.Manager["ReaderStudy"]()
+
     class Meta:
         ordering = ("-created_at",)
         verbose_name_plural = "reader studies"
+        constraints = named_once("study")
 
     def __str__(self) -> str:
         return self.name

@@ -13,11 +13,11 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.bin import delete_or_ask
 from annotation.views.confirming import is_confirmed
 from readerstudy.design import studies as acts
 from readerstudy.design.copying import copy_study
 from readerstudy.design.studies import StudyNotComplete, StudyRefused
-from readerstudy.design.studies import delete as delete_study
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.views.access import coordinated_study
@@ -25,17 +25,14 @@ from readerstudy.views.asking import Question, ask
 from readerstudy.views.telling import do_and_tell
 
 
-def _done(
-    request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str, to: str = "study"
-) -> HttpResponse:
+def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str) -> HttpResponse:
     """Do it and go to the page of the study; a refusal is read there."""
 
     def do() -> str:
         act()
         return said
 
-    if do_and_tell(request, do) and to == "studies":
-        return redirect("studies")
+    do_and_tell(request, do)
     return redirect("study", study.slug)
 
 
@@ -136,15 +133,4 @@ def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def study_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Only a draft: whatever was frozen stays."""
-    study = coordinated_study(request.user, slug)
-    if not is_confirmed(request):
-        sentences = [_("The draft goes for good, with the choice of its cases. The question bank keeps its questions.")]
-        question = Question(_("Delete the draft"), sentences, _("Delete the draft"), is_danger=True)
-        return ask(request, study, question)
-    return _done(
-        request,
-        study,
-        lambda: delete_study(study, actor=request.user, at=timezone.now()),
-        _("The draft is deleted."),
-        to="studies",
-    )
+    return delete_or_ask(request, coordinated_study(request.user, slug), "studies")

@@ -20,8 +20,9 @@ from django.utils import timezone
 from playwright.sync_api import Browser, BrowserContext, Page, Playwright, Route, expect
 from pytest_django.live_server_helper import LiveServer
 
+from annotation.bin import BinRefused, move_to_bin
 from annotation.models import AuditEvent, User
-from readerstudy.design.studies import StudyRefused, close_study, delete
+from readerstudy.design.studies import close_study
 from readerstudy.design.voiding import void_case
 from readerstudy.models import ReaderStudy, Reading, ReadingSession, RefusedAnswer, Response, Voiding
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium
@@ -217,8 +218,8 @@ def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -
     device.enter(enrolment)
     device.sees(1)
     case = places_of(enrolment)[0].case
-    with pytest.raises(StudyRefused):
-        delete(study, actor=cora, at=timezone.now())
+    with pytest.raises(BinRefused):
+        move_to_bin(study, actor=cora, at=timezone.now())
     void_case(case, "the images are of another patient", actor=cora, at=timezone.now())
     device.answers("1", then=2)
     device.says("saved")

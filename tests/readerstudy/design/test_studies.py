@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from annotation.bin import BinRefused, move_to_bin
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.keeping import BankInUse, check_unused
@@ -22,7 +23,6 @@ from readerstudy.design.studies import (
     archive,
     bring_back,
     close_study,
-    delete,
     open_study,
 )
 from readerstudy.design.transitions import TRANSITIONS
@@ -145,9 +145,9 @@ def test_what_is_archived_is_neither_frozen_nor_opened(cora: User) -> None:
 def test_only_a_draft_is_deleted(cora: User) -> None:
     study = frozen()
     draft = copy_study(study, actor=cora, at=NOON)
-    with pytest.raises(StudyRefused, match="archive it instead"):
-        delete(study, actor=cora, at=NOON)
-    delete(draft, actor=cora, at=NOON)
+    with pytest.raises(BinRefused, match="archive it instead"):
+        move_to_bin(study, actor=cora, at=NOON)
+    move_to_bin(draft, actor=cora, at=NOON)
     assert list(ReaderStudy.objects.all()) == [study]
 
 

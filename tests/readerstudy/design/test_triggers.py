@@ -17,7 +17,7 @@ from annotation.models import AnswerKey, BankImport, Revision
 from readerstudy.design.copying import copy_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.studies import close_study, delete
+from readerstudy.design.studies import close_study, purge_study
 from readerstudy.models import *
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import make_questions, plan_for
@@ -72,14 +72,14 @@ enrolment.withdrawn_at = NOON
 enrolment.save()
 close_study(study, actor=None, at=NOON, confirmed_open=0)
 draft.cases.update(accepted_because="better")
-delete(draft, actor=None, at=NOON)
+purge_study(draft, NOON)
 print("what is needed went through")
 """
 
 ANALYSED = """
 from django.db import DatabaseError, transaction
 from readerstudy.design.copying import copy_study
-from readerstudy.design.studies import delete
+from readerstudy.design.studies import purge_study
 from readerstudy.models import Analysis
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.results.made import analysed_study
@@ -104,7 +104,7 @@ print("tried", len(ATTEMPTS))
 analysis.pk = analysis.public_id = None
 analysis.public_id, analysis.result_sha256 = "another", "1" * 64
 analysis.save(force_insert=True)
-delete(copy_study(analysis.study, actor=None, at=NOON), actor=None, at=NOON)
+purge_study(copy_study(analysis.study, actor=None, at=NOON), NOON)
 print("what is needed went through")
 """
 

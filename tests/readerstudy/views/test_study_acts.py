@@ -43,7 +43,7 @@ def test_acts_are_for_coordinators_and_ask_for_post(
     assert study.state == StudyState.FROZEN
 
 
-@pytest.mark.parametrize("act", ["open", "close", "copy", "archive", "delete"])
+@pytest.mark.parametrize("act", ["open", "close", "copy", "archive"])
 def test_nothing_happens_before_it_is_confirmed(coordinator: Client, act: str) -> None:
     make_study("Trial", n_cases=1, state=StudyState.FROZEN)
     answer = coordinator.post(f"/studies/trial/{act}/")

@@ -1,0 +1,141 @@
+"""The draft of a study is deleted as banks and rounds are: asked first, hidden everywhere, restorable for 30 days."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+from io import StringIO
+from itertools import product
+from typing import Any
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.urls import get_resolver, reverse
+
+from annotation import bin as acts
+from annotation.jobs.handlers import handler_for
+from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, User
+from readerstudy.design.copying import copy_study
+from readerstudy.enums import StudyState
+from readerstudy.models import Arm, ReaderStudy, StudyCase, StudyRole
+from tests.annotation.test_bin import Silent, patterns, shown
+from tests.conftest import NOON
+from tests.readerstudy.studies import make_study
+from tests.readerstudy.views.drafts import make_draft, study_coordinator
+
+HIDDEN = "Zanzibar"
+LATER = NOON + timedelta(days=31)
+
+
+@pytest.fixture
+def draft(cora: User) -> ReaderStudy:
+    made = make_draft(cora, name=HIDDEN)
+    study_coordinator(made)
+    return made
+
+
+def addresses(study: ReaderStudy) -> Iterator[str]:
+    meant: dict[str, list[Any]] = {
+        "slug": [study.slug, study.bank.slug],
+        "pk": [study.pk],
+        "public_id": [*Image.objects.values_list("public_id", flat=True)[:2]],
+        "name": [*Rendition.objects.values_list("name", flat=True)[:2]],
+    }
+    for pattern in patterns(get_resolver()):
+        parts = list(pattern.pattern.converters) or list(pattern.pattern.regex.groupindex)
+        for values in product(*(meant.get(part, ["x"]) for part in parts)):
+            try:
+                yield reverse(str(pattern.name), kwargs=dict(zip(parts, values, strict=True)))
+            except Exception:
+                continue
+
+
+def found_by(client: Client, study: ReaderStudy, people: list[User]) -> set[str]:
+    found = set()
+    for person in people:
+        client.force_login(person)
+        for address in addresses(study):
+            if address not in (reverse("bin"), reverse("logout")) and HIDDEN in shown(client, address):
+                found.add(address)
+    return found
+
+
+def test_a_draft_in_the_bin_stands_on_no_page(client: Client, draft: ReaderStudy, ada: User, cora: User) -> None:
+    people = [ada, cora, StudyRole.objects.get().user]
+    assert found_by(client, draft, people) >= {"/", "/studies/", "/studies/zanzibar/", "/studies/zanzibar/cases/"}
+    acts.move_to_bin(draft, actor=cora, at=NOON)
+    assert found_by(client, draft, people) == set()
+    client.force_login(cora)
+    assert HIDDEN in shown(client, reverse("bin"))
+
+
+def test_commands_do_not_find_it(draft: ReaderStudy, cora: User) -> None:
+    acts.move_to_bin(draft, actor=cora, at=NOON)
+    with pytest.raises((CommandError, SystemExit)):
+        call_command("export_protocol", HIDDEN, stdout=StringIO(), stderr=StringIO())
+
+
+def test_deleting_asks_first_and_is_undone_by_a_button(client: Client, draft: ReaderStudy, cora: User) -> None:
+    address = reverse("study-delete", args=[draft.slug])
+    client.force_login(StudyRole.objects.get().user)
+    asked = client.post(address)
+    assert asked.status_code == 409
+    assert "The choice of its" in asked.content.decode()
+    assert "for 30 days" in asked.content.decode()
+    assert client.post(address, {"confirmed": "yes"}, follow=True).redirect_chain[-1][0] == "/studies/"
+    assert not ReaderStudy.objects.exists()
+    n_cases = StudyCase.objects.count()
+    client.force_login(cora)
+    assert client.post(address, {"confirmed": "yes"}).status_code == 404
+    assert client.post(reverse("bin-restore", args=["study", draft.pk])).url == "/studies/zanzibar/"  # type: ignore[attr-defined]
+    assert ReaderStudy.objects.get().cases.count() == n_cases > 0
+    said = AuditEvent.objects.filter(act__in=["study.binned", "study.restored"]).order_by("pk")
+    assert list(said.values_list("act", flat=True)) == ["study.binned", "study.restored"]
+
+
+def test_its_name_is_free_and_it_comes_back_under_another(draft: ReaderStudy, cora: User) -> None:
+    acts.move_to_bin(draft, actor=cora, at=NOON)
+    make_study(HIDDEN, state=StudyState.DRAFT)
+    acts.restore(draft, actor=cora, at=NOON)
+    assert sorted(ReaderStudy.objects.values_list("name", "slug")) == [
+        (HIDDEN, "zanzibar"),
+        (f"{HIDDEN} (2)", "zanzibar-2"),
+    ]
+
+
+def test_it_goes_for_good_after_30_days_and_its_bank_after_it(draft: ReaderStudy, cora: User) -> None:
+    acts.move_to_bin(draft, actor=cora, at=NOON)
+    assert acts.empty_bin(NOON + timedelta(days=30) - timedelta(seconds=1)) == 0
+    assert acts.empty_bin(LATER) == 1
+    assert not ReaderStudy.everywhere.exists()
+    assert not StudyCase.objects.exists()
+    assert not Arm.objects.exists()
+    assert AuditEvent.objects.get(act="study.deleted").facts == {"name": HIDDEN, "deleted_by": cora.pk}
+
+
+def test_its_bank_waits_in_the_bin_for_it(draft: ReaderStudy, cora: User) -> None:
+    Image.objects.all().delete()
+    bank = draft.bank
+    with pytest.raises(acts.BinRefused, match="reader study"):
+        acts.move_to_bin(bank, actor=cora, at=NOON)
+    acts.move_to_bin(draft, actor=cora, at=LATER)
+    acts.move_to_bin(bank, actor=cora, at=NOON)
+    with pytest.raises(acts.BinRefused, match="Restore its question bank"):
+        acts.restore(draft, actor=cora, at=LATER)
+    acts.empty_bin(LATER)
+    for job in Job.objects.all():
+        handler_for(job.kind)(Silent(), job.params)
+    assert QuestionBank.everywhere.filter(pk=bank.pk).exists()
+
+
+def test_what_is_frozen_or_copied_stays(draft: ReaderStudy, cora: User) -> None:
+    with pytest.raises(acts.BinRefused, match="frozen and stays"):
+        acts.move_to_bin(make_study("Frozen", state=StudyState.FROZEN), actor=cora, at=NOON)
+    copied = copy_study(draft, name="Copy", actor=cora, at=NOON)
+    with pytest.raises(acts.BinRefused, match="Copies"):
+        acts.move_to_bin(draft, actor=cora, at=NOON)
+    acts.move_to_bin(copied, actor=cora, at=NOON + timedelta(days=1))
+    acts.move_to_bin(draft, actor=cora, at=NOON)
+    assert acts.empty_bin(NOON + timedelta(days=30, hours=1)) == 0  # the copy comes first
+    assert acts.empty_bin(LATER + timedelta(days=1)) >= 1
