@@ -3,9 +3,11 @@
 What is read never leaves this module: a finding carries a box, whether the words are allowed, how many characters were
 read and how sure the reader was. The models (PP-OCR, Apache-2.0) are inside the wheel of rapidocr; no network is used.
 
-An image is searched twice: as a whole at WHOLE_SIDE pixels, and its upper and lower STRIP_SHARE at twice that, where
-machines write. The network sees the grey image in two of its three colour channels and the same image with local
-contrast (CLAHE) in the third: on faint text this found twice as much as the grey image alone, at the same cost.
+An image is searched three times: as a whole at WHOLE_SIDE pixels; its upper and lower STRIP_SHARE at twice that, where
+machines write; and as a whole once more as it looks when every place has a window of its own, made from the stored
+values. In the first two the network sees the grey image in two of its three colour channels and the same image with
+local contrast (CLAHE) in the third; in the last each channel has windows of another size. What was found with each is
+in docs/decisions/0007-text-in-pixels.md.
 """
 
 from __future__ import annotations
@@ -24,16 +26,21 @@ from numpy.typing import NDArray
 from annotation.imaging.textwords import STROKES_AND_RINGS, VERSION, is_allowed, letters_of
 
 Grey = NDArray[np.uint8]
+Pixels = NDArray[np.uint8] | NDArray[np.uint16]
 Box = tuple[int, int, int, int]  # x, y, width, height in pixels of the image
 
-RULE = f"text-1 {VERSION}"
+RULE = f"text-2 {VERSION}"
 WHOLE_SIDE = 736
 STRIP_SIDE = 1280
 STRIP_SHARE = 0.11
 LARGEST_SCALE = 2.0
 SMALL_SCALE = 1.5
+WINDOW_SIDES = (96, 48, 24)  # of the places that get a window of their own, in pixels of the picture
+WINDOW_GAIN = 45.0  # grey levels for one standard deviation of the place
+LEAST_DEVIATION = 2.0  # of stored values; what is more even than this is not made louder
 MARGIN = 24  # black around the image, so that text cut by the edge is still found
 LARGEST_LETTER = 0.09  # a lone character that alarms; of the image's longer side
+TALLEST_WINDOWED = 0.08  # the same where every place has its own window: bones and heart show there like strokes
 TALLEST = 0.2  # of the picture's longer side: what is thicker both ways is a shadow, not a line of text
 LEAST_DETECTION = 0.4
 LEAST_SURE = {1: 0.94, 2: 0.85, 3: 0.8}  # by number of characters; noise reads as short words
@@ -71,6 +78,7 @@ class _Picture:
     scale: float
     top: int
     height: int  # of the part, as the network sees it
+    tallest: float = TALLEST
 
     def box_in_image(self, corners: NDArray[np.float32], shape: tuple[int, int]) -> Box:
         rows, columns = shape
@@ -81,20 +89,22 @@ class _Picture:
         return int(left), int(above), int(right - left), int(below - above)
 
 
-def find_text(pixels_8bit: Grey) -> list[TextFinding]:
-    """Text in an 8-bit grey image of shape (rows, columns), allowed words included.
+def find_text(pixels: Pixels, more: frozenset[str] = frozenset()) -> list[TextFinding]:
+    """Text in a grey image of shape (rows, columns), allowed words included; ``more``: allowed words of the site.
 
-    Give the whole range of the image (see whole_range), not a window: text may stand where a window is saturated.
+    Give all stored values, not a window of them: text may stand where a window is saturated, and differ from its
+    ground by less than one of 256 greys.
     """
-    image = np.ascontiguousarray(pixels_8bit)
-    if min(image.shape) < 8:
+    if min(pixels.shape) < 8:
         return []
+    greys: Any = pixels if pixels.dtype == np.uint8 else whole_range(pixels)
     with _lock:
-        found = [finding for picture in _pictures(image) for finding in _search(picture, image.shape)]
+        pictures = [*_pictures(np.ascontiguousarray(greys)), _windowed(pixels)]
+        found = [finding for picture in pictures for finding in _search(picture, pixels.shape, more)]
     return _without_repeats(found)
 
 
-def whole_range(pixels: NDArray[np.uint16]) -> Grey:
+def whole_range(pixels: Pixels) -> Grey:
     """All stored values as 8 bit, least to greatest but for one pixel in ten thousand at either end."""
     low, high = np.percentile(pixels[:: max(1, pixels.shape[0] // 1024)], (0.01, 99.99))
     scaled = (pixels.astype(np.float32) - low) * (255.0 / max(float(high - low), 1.0))
@@ -142,10 +152,42 @@ def _pictures(image: Grey) -> list[_Picture]:
     return pictures
 
 
-def _picture(part: Grey, scale: float, top: int) -> _Picture:
+def _windowed(image: Pixels) -> _Picture:
+    """The whole image with a window for each place: one mean and deviation of its neighbourhood, for three sizes."""
+    scale = min(LARGEST_SCALE, WHOLE_SIDE / max(image.shape))
+    small = _resized(image.astype(np.float32), scale)
+    wide, middle, narrow = (_framed(_locally_windowed(small, side)) for side in WINDOW_SIDES)
+    rows, columns = small.shape
+    return _Picture(
+        cv2.merge([wide, middle, narrow]),
+        cv2.merge([middle] * 3),
+        cv2.merge([narrow] * 3),
+        columns / image.shape[1],
+        0,
+        rows,
+        TALLEST_WINDOWED,
+    )
+
+
+def _locally_windowed(values: NDArray[np.float32], side: int) -> Grey:
+    exact = values.astype(np.float64)  # squares of 16-bit values are past what 32 bits tell apart
+    mean = cv2.blur(exact, (side, side))
+    variance = np.maximum(cv2.blur(exact * exact, (side, side)) - mean * mean, 0)
+    apart = (exact - mean) / np.maximum(np.sqrt(variance), LEAST_DEVIATION)
+    greys: Grey = np.clip(128 + WINDOW_GAIN * apart, 0, 255).astype(np.uint8)
+    return greys
+
+
+def _resized(part: NDArray[Any], scale: float) -> Any:
     rows, columns = part.shape
     size = max(8, round(columns * scale)), max(8, round(rows * scale))
-    small = cv2.resize(part, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+    return cv2.resize(part, size, interpolation=cv2.INTER_AREA if scale < 1 else cv2.INTER_CUBIC)
+
+
+def _picture(part: Grey, scale: float, top: int) -> _Picture:
+    columns = part.shape[1]
+    small = _resized(part, scale)
+    size = small.shape[1], small.shape[0]
     tiles = max(1, size[0] // 64), max(1, size[1] // 64)
     local = cv2.createCLAHE(6.0, tiles).apply(small)
     plain, local = _framed(small), _framed(local)
@@ -168,7 +210,7 @@ def _framed(grey: Any) -> Any:
     )
 
 
-def _search(picture: _Picture, shape: tuple[int, int]) -> list[TextFinding]:
+def _search(picture: _Picture, shape: tuple[int, int], more: frozenset[str]) -> list[TextFinding]:
     from rapidocr.main import RapidOCRError
 
     reader = _reader()
@@ -181,7 +223,7 @@ def _search(picture: _Picture, shape: tuple[int, int]) -> list[TextFinding]:
         if _is_a_shadow(corners, picture) or _is_cut(corners, picture, shape):
             continue
         crops = [reader.crop_text_regions(layer, [corners])[0] for layer in (picture.plain, picture.local)]
-        judged = _judge(crops)
+        judged = _judge(crops, more)
         if judged:
             finding = TextFinding(picture.box_in_image(np.asarray(corners), shape), *judged)
             if not _is_a_large_blot(finding, shape):
@@ -199,7 +241,7 @@ def _is_a_shadow(corners: NDArray[np.float32], picture: _Picture) -> bool:
     rows, columns = (side - 2 * MARGIN for side in picture.plain.shape[:2])
     width, height = corners.max(axis=0) - corners.min(axis=0)
     fills_strip = columns > 3 * rows and height > 0.85 * rows
-    return bool(fills_strip or min(width, height) > TALLEST * max(rows, columns))
+    return bool(fills_strip or min(width, height) > picture.tallest * max(rows, columns))
 
 
 def _is_cut(corners: NDArray[np.float32], picture: _Picture, shape: tuple[int, int]) -> bool:
@@ -209,10 +251,10 @@ def _is_cut(corners: NDArray[np.float32], picture: _Picture, shape: tuple[int, i
     return bool(cut_above or (goes_on and corners[:, 1].max() > MARGIN + picture.height))
 
 
-def _judge(crops: Sequence[Any]) -> tuple[bool, int, float] | None:
+def _judge(crops: Sequence[Any], more: frozenset[str]) -> tuple[bool, int, float] | None:
     """Allowed or not, number of characters and score of one piece of text; None when it is no text."""
     readings = _read(crops)
-    known = max((score for text, score in readings if is_allowed(text)), default=0.0)
+    known = max((score for text, score in readings if is_allowed(text, more)), default=0.0)
     text, score = max(readings, key=lambda reading: (_is_sure(*reading), reading[1]))
     if known >= LEAST_SURE_OF_MORE and (known >= score - 0.2 or not _is_sure(text, score)):
         return True, len(text), known
@@ -220,7 +262,7 @@ def _judge(crops: Sequence[Any]) -> tuple[bool, int, float] | None:
         return None
     turned = [turn for crop in crops for turn in (cv2.flip(crop, 1), cv2.rotate(crop, cv2.ROTATE_180))]
     turned += [cv2.rotate(crop, way) for crop in crops for way in (0, 2)]  # a quarter to either side
-    mirrored = max((s for t, s in _read(turned) if is_allowed(t)), default=0.0)
+    mirrored = max((s for t, s in _read(turned) if is_allowed(t, more)), default=0.0)
     if mirrored >= LEAST_SURE_OF_MIRRORED:
         return True, len(text), mirrored
     return False, len(text.replace(" ", "")), score

@@ -34,9 +34,9 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
         return _hold_unsearched(image, at=at)
     rendition = image.renditions.get(kind=RenditionKind.FULL)
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
-    from annotation.imaging.text import RULE, find_text, is_suspicious, whole_range  # loads OpenCV: not at every start
+    from annotation.imaging.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
 
-    findings = find_text(whole_range(pixels))
+    findings = find_text(pixels)
     with transaction.atomic():
         held = Image.objects.select_for_update().get(pk=image.pk)
         if held.state not in (ImageState.CHECKING, ImageState.QUARANTINED):

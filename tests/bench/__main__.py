@@ -25,7 +25,7 @@ SUBJECTS = (
     "study_load",
     "viewer",
 )
-ON_REQUEST = ("journey",)  # a film, not a measurement
+ON_REQUEST = ("journey", "text_search")  # a film; and a measurement that takes half an hour
 IN_CHROMIUM = {"journey", "reading", "review", "viewer"}
 
 

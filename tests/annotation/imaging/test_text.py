@@ -14,6 +14,9 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+pytest.importorskip("rapidocr", reason="the search for text is not installed (requirements-small.txt)")
+pytest.importorskip("cv2", reason="the search for text is not installed (requirements-small.txt)")
+
 from annotation.imaging import text, textwords
 from annotation.imaging.reading import read_image
 from annotation.imaging.text import TextFinding, find_text, is_suspicious, whole_range
@@ -102,6 +105,58 @@ def test_whole_range_keeps_text_that_a_window_would_hide() -> None:
     pixels[50:60, 120:160] = 3600
     greys = whole_range(pixels)
     assert int(greys[55, 130]) - int(greys[100, 130]) > 20
+
+
+def deep_film(seed: int = 3) -> NDArray[np.uint16]:
+    """Twelve bits, with a black border above and a white one below as collimators leave them, and detector noise."""
+    noise = np.random.default_rng(seed).integers(0, 16, (900, 800))
+    film = shadow().astype(np.uint16) * 16 + noise
+    film[:80] = 24 + noise[:80]
+    film[-80:] = 4031 + noise[-80:]
+    deep: NDArray[np.uint16] = film.astype(np.uint16)
+    return deep
+
+
+def written_deep(film: NDArray[np.uint16], words: str, at: tuple[int, int], *, turned: int, by: int) -> None:
+    """Words 25 pixels high into the film itself, ``turned`` quarters against the clock, differing ``by`` values."""
+    layer = Image.new("L", (len(words) * 26, 44), 0)
+    ImageDraw.Draw(layer).text((6, 6), words, fill=255, font=ImageFont.load_default(34))
+    letters = np.rot90(np.asarray(layer) / 255.0, turned)
+    part = film[at[1] : at[1] + letters.shape[0], at[0] : at[0] + letters.shape[1]]
+    part[:] = np.clip(np.rint(part + by * letters[: part.shape[0], : part.shape[1]]), 0, 4095)
+
+
+@pytest.mark.parametrize(
+    ("at", "by"),
+    [
+        pytest.param((300, 20), 8, id="dark-border"),
+        pytest.param((300, 840), -8, id="light-border-darker"),
+        pytest.param((300, 840), 8, id="light-border-lighter"),
+    ],
+)
+def test_text_that_shows_only_when_windowed_is_found(at: tuple[int, int], by: int) -> None:
+    """It differs from its ground by less than one of 256 greys of the whole range."""
+    film = deep_film()
+    written_deep(film, "ZORA QUILL", at, turned=0, by=by)
+    findings = [finding for finding in find_text(film) if not finding.is_allowed]
+    assert any(_covers(finding.box, at) for finding in findings)
+
+
+@pytest.mark.parametrize("turned", [1, 3])
+def test_windowed_text_turned_by_a_quarter_is_found(turned: int) -> None:
+    film = deep_film()
+    film[:, :80] = 24 + film[:, :80] % 16
+    written_deep(film, "ZORA QUILL", (18, 300), turned=turned, by=12)
+    assert any(not finding.is_allowed and finding.box[0] < 80 for finding in find_text(film))
+
+
+def test_a_deep_film_without_text_raises_no_alarm() -> None:
+    assert not is_suspicious(find_text(deep_film()))
+
+
+def _covers(box: text.Box, at: tuple[int, int]) -> bool:
+    x, y, width, height = box
+    return x <= at[0] + 100 <= x + width and y <= at[1] + 22 <= y + height
 
 
 @pytest.mark.parametrize(
