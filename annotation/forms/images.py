@@ -54,6 +54,10 @@ class ReasonForm(forms.Form):
     )
 
 
+class WordForm(forms.Form):
+    word = forms.CharField(max_length=100, label=_("Word"))
+
+
 class MaskForm(ReasonForm):
     """Boxes come as the repeated fields x, y, width, height; a row of four empty fields is left out."""
 

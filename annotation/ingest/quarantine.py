@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -117,6 +118,43 @@ def remove(image: Image, *, reason: str, actor: User, at: datetime) -> None:
     _move(held, ImageState.REMOVED, reason)
     record("image.removed", actor=actor, at=at, subject=held, facts={"reason": reason})
     transaction.on_commit(lambda: storage.remove(names))
+
+
+class Decision(Protocol):
+    """``release`` or ``remove``: what can be decided for many images at once."""
+
+    def __call__(self, image: Image, *, reason: str, actor: User, at: datetime) -> None: ...
+
+
+@dataclass
+class Decided:
+    """What became of one decision about many images."""
+
+    done: list[Image] = field(default_factory=list)
+    n_overtaken: int = 0  # somebody else decided in the meantime
+    refusals: list[str] = field(default_factory=list)  # why images stay in quarantine, each sentence once
+    n_refused: int = 0
+
+
+def decide_each(images: Iterable[Image], decide: Decision, *, reason: str, actor: User, at: datetime) -> Decided:
+    """One decision about many images, each in a transaction and with an audit event of its own.
+
+    An image that cannot be decided upon stops no other. Raises NoReasonGiven before anything is changed.
+    """
+    reason = _given(reason)
+    outcome = Decided()
+    for image in images:
+        try:
+            decide(image, reason=reason, actor=actor, at=at)
+        except NotInQuarantine:
+            outcome.n_overtaken += 1
+        except BeingRead as refusal:
+            outcome.n_refused += 1
+            if str(refusal) not in outcome.refusals:
+                outcome.refusals.append(str(refusal))
+        else:
+            outcome.done.append(image)
+    return outcome
 
 
 class _NewFiles:

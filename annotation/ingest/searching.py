@@ -12,12 +12,13 @@ from annotation.audit.recording import record
 from annotation.enums import ImageState, JobState, RenditionKind
 from annotation.extras import has_text_search
 from annotation.imaging.rendering import payload_of
-from annotation.ingest import storage
+from annotation.ingest import allowed_words, storage
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
-from annotation.models import Image, Job
+from annotation.models import AuditEvent, Image, Job, User
 
 JOB_KIND = "text_search"
+HELD_JOB_KIND = "text_search_again"
 PAGE = 100
 SECONDS_OF_PATIENCE = 30
 SECONDS_BETWEEN_FAILURES = 300
@@ -26,7 +27,7 @@ SECONDS_BETWEEN_FAILURES = 300
 def check_text(image: Image, *, at: datetime) -> ImageState:
     """Search the stored pixels for text; make the image available, or put it into quarantine.
 
-    An image that is in quarantine for another reason stays there and only gets its boxes. Safe to run twice: an
+    An image that is in quarantine already stays there and only gets its boxes. Safe to run twice: an
     image that is past being searched is not changed. What was read is not kept. Returns the state that it has now.
     Where the search is not installed every image waits in quarantine for a person.
     """
@@ -36,17 +37,19 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     from annotation.imaging.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
 
-    findings = find_text(pixels)
+    words = allowed_words.current()
+    findings = find_text(pixels, words.words)
     with transaction.atomic():
         held = Image.objects.select_for_update().get(pk=image.pk)
         if held.state not in (ImageState.CHECKING, ImageState.QUARANTINED):
             return ImageState(held.state)
         held.text_findings = [finding.as_json() for finding in findings]
-        if held.state == ImageState.CHECKING:
+        again = held.state == ImageState.QUARANTINED
+        if not again:
             held.state = ImageState.QUARANTINED if is_suspicious(findings) else ImageState.AVAILABLE
             held.state_reason = _("Text in the pixels.") if is_suspicious(findings) else ""
-            facts = {"rule": RULE, "state": held.state, "findings": len(findings)}
-            record("image.searched", actor=None, at=at, subject=held, facts=facts)
+        facts = {"rule": RULE, "words": words.number, "state": held.state, "findings": len(findings), "again": again}
+        record("image.searched", actor=None, at=at, subject=held, facts=facts)
         held.save(update_fields=["text_findings", "state", "state_reason"])
         return ImageState(held.state)
 
@@ -87,6 +90,56 @@ def _count(image: Image, counts: dict[str, int]) -> None:
         return
     counts["searched"] += 1
     counts["quarantined"] += state == ImageState.QUARANTINED
+
+
+def search_held(progress: Progress, params: Params) -> Result:
+    """The job: search images that text holds in quarantine again, with the list of words as it is now."""
+    counts = {"searched": 0, "quarantined": 0, "failed": 0}
+    held = [image for image in Image.objects.filter(state=ImageState.QUARANTINED) if image.text_findings]
+    for done, image in enumerate(held):
+        progress.report(done, len(held), _("searching for text in the pixels"))
+        _count(image, counts)
+    return {"searched": counts["searched"], "failed": counts["failed"], "held_for_words": len(held_for_words())}
+
+
+def begin_search_of_held(*, actor: User, at: datetime) -> Job | None:
+    """Start that job, unless nothing is held for text, one waits already, or the search is not installed."""
+    waiting = Job.objects.filter(kind=HELD_JOB_KIND, state=JobState.QUEUED)
+    if not has_text_search() or waiting.exists() or not _held_by_search(all_allowed=False):
+        return None
+    return enqueue(HELD_JOB_KIND, _("Search held images again with the list of words"), {}, actor=actor, at=at)
+
+
+def held_for_words() -> list[Image]:
+    """Images in quarantine that a search put there, and in which a search with a list of the site found nothing but
+    allowed words: nobody asked for them to be held, and nobody changed them since."""
+    return _held_by_search(all_allowed=True)
+
+
+def _held_by_search(*, all_allowed: bool) -> list[Image]:
+    held = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
+    images = [
+        image
+        for image in held.order_by("ingested_at", "pk")
+        if image.text_findings and (not all_allowed or all(finding["allowed"] for finding in image.text_findings))
+    ]
+    first: set[str] = set()
+    judged: dict[str, int] = {}
+    by_people: set[str] = set()
+    events = AuditEvent.objects.filter(
+        subject_type="image",
+        subject_id__in=[image.public_id for image in images],
+        act__in=["image.searched", "image.quarantined", "image.masked"],
+    )
+    for name, act, facts in events.order_by("id").values_list("subject_id", "act", "facts"):
+        if act != "image.searched":
+            by_people.add(name)
+        elif facts.get("rule") != "none":
+            judged[name] = facts.get("words", 0)
+            if not facts.get("again"):
+                first.add(name)
+    by_search = [image for image in images if image.public_id in first - by_people]
+    return [image for image in by_search if judged[image.public_id]] if all_allowed else by_search
 
 
 def begin_search(at: datetime) -> Job | None:

@@ -28,6 +28,7 @@ HANDLERS: dict[str, str] = {
     "store_questions": "annotation.questionbank.uploads.store_questions",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
     "text_search": "annotation.ingest.searching.search_waiting",
+    "text_search_again": "annotation.ingest.searching.search_held",
     "ingest_upload": "annotation.ingest.uploading.ingest_upload",
     "send_letter": "annotation.people.mailing.send_kept_letter",
     "send_password_link": "annotation.people.mailing.send_asked_password_link",

@@ -1,6 +1,6 @@
 from annotation.models.audit import AuditEvent
 from annotation.models.identifiers import SourceIdentifier
-from annotation.models.imaging import Exam, Image, Rendition, Upload
+from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, Upload
 from annotation.models.jobs import Job, WorkerBeat
 from annotation.models.people import Invitation, Membership, User
 from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision, SeenKey
@@ -9,6 +9,7 @@ from annotation.models.sampling import SampledQuestion, SamplingPlan
 from annotation.models.timing import ReviewEvent
 
 __all__ = [
+    "AllowedWords",
     "AnswerKey",
     "Assignment",
     "AuditEvent",

@@ -102,6 +102,21 @@ class Rendition(models.Model):
         return f"{self.kind} of {self.image_id}"
 
 
+class AllowedWords(models.Model):
+    """One version of a site's words that are never names, all of them; rows stay, and the highest number counts."""
+
+    number = models.PositiveIntegerField(unique=True)  # stands in the audit event of each image that it judged
+    words = models.JSONField(default=list)  # capitals
+    made_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("number",)
+
+    def __str__(self) -> str:
+        return f"version {self.number}"
+
+
 class Upload(Deletable):
     """Files that a person sent through the browser, kept until their job has read them."""
 

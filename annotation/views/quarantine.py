@@ -23,6 +23,7 @@ from annotation.ingest.serving import image_descriptors
 from annotation.models import AuditEvent, Image, Rendition
 
 IMAGES_PER_PAGE = 50
+RELEASED = "released_images"  # in the session: what the last decision released, and can be put back
 
 
 @role_required(Role.DEIDENTIFIER)
@@ -30,9 +31,12 @@ IMAGES_PER_PAGE = 50
 @require_safe
 def quarantine(request: AuthenticatedRequest) -> HttpResponse:
     """All images in quarantine, oldest first, with the reason."""
-    previews = Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
-    page = Paginator(_waiting().select_related("exam__bank").prefetch_related(previews), IMAGES_PER_PAGE)
-    return render(request, "annotation/images/quarantine.html", {"page": page.get_page(request.GET.get("page"))})
+    page = Paginator(waiting().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
+    context = {
+        "page": page.get_page(request.GET.get("page")),
+        "n_undo": len(request.session.get(RELEASED, [])),
+    }
+    return render(request, "annotation/images/quarantine.html", context)
 
 
 @role_required(Role.DEIDENTIFIER)
@@ -50,10 +54,15 @@ def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpRes
     if not form.is_valid():
         return _page(request, image, failed="release", form=form)
     reason = form.cleaned_data["reason"]
+
+    def release() -> None:
+        acts.release(image, reason=reason, actor=request.user, at=timezone.now())
+        request.session[RELEASED] = [image.public_id]
+
     return _decide(
         request,
         image,
-        lambda: acts.release(image, reason=reason, actor=request.user, at=timezone.now()),
+        release,
         _("The image is released: it can be seen where its questions are reviewed."),
     )
 
@@ -119,7 +128,7 @@ def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None]
     except acts.NotInQuarantine:
         return _already_decided(request)
     messages.success(request, done)
-    others = _waiting().exclude(pk=image.pk)
+    others = waiting().exclude(pk=image.pk)
     later = Q(ingested_at=image.ingested_at, pk__gt=image.pk)
     if image.ingested_at:
         later |= Q(ingested_at__gt=image.ingested_at)
@@ -127,8 +136,13 @@ def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None]
     return redirect("quarantined-image", following.public_id) if following else redirect("quarantine")
 
 
-def _waiting() -> QuerySet[Image]:
+def waiting() -> QuerySet[Image]:
+    """All images in quarantine, oldest first."""
     return Image.objects.filter(state=ImageState.QUARANTINED).order_by("ingested_at", "pk")
+
+
+def previews() -> Prefetch[str]:
+    return Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
 
 
 def _already_decided(request: AuthenticatedRequest) -> HttpResponse:

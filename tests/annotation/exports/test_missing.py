@@ -29,7 +29,7 @@ def home(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     settings.MEDIA_ROOT, settings.TEMP_ROOT = tmp_path / "media", tmp_path / "tmp"
     settings.TEMP_ROOT.mkdir()
     settings.FILE_UPLOAD_TEMP_DIR = str(settings.TEMP_ROOT)
-    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
     return tmp_path
 
 

@@ -53,7 +53,7 @@ def test_no_page_and_no_file_serves_a_planted_identifier(
     ]
     assert client.post(reverse("upload-new"), {"files": files}).status_code == 302
     upload = Upload.objects.get()
-    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
     result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
     assert (result["images"], result["quarantined"]) == (len(files), 1)
     Job.objects.update(state=JobState.SUCCEEDED, result=result)

@@ -47,7 +47,7 @@ def test_the_search_decides(
     state: ImageState,
 ) -> None:
     image = make_image(ImageState.CHECKING)
-    monkeypatch.setattr(text, "find_text", lambda _pixels: findings)
+    monkeypatch.setattr(text, "find_text", lambda *_given: findings)
     assert searching.check_text(image, at=noon) == state
     image.refresh_from_db()
     assert (image.state, len(image.text_findings)) == (state, len(findings))
@@ -57,9 +57,9 @@ def test_the_search_decides(
 
 def test_a_search_changes_no_decision(make_image: MakeImage, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
     released, held = make_image(), make_image(ImageState.QUARANTINED, state_reason="flag")
-    monkeypatch.setattr(text, "find_text", lambda _pixels: [WORD])
+    monkeypatch.setattr(text, "find_text", lambda *_given: [WORD])
     assert searching.check_text(released, at=noon) == ImageState.AVAILABLE
-    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
     assert searching.check_text(held, at=noon) == ImageState.QUARANTINED
 
 
@@ -73,7 +73,7 @@ def test_the_job_searches_all_and_passes_over_broken_files(
 ) -> None:
     broken, whole = make_image(ImageState.CHECKING), make_image(ImageState.CHECKING)
     storage.remove([rendition_of(broken).name])
-    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
     assert searching.search_waiting(Reports(), {}) == {"searched": 1, "quarantined": 0, "failed": 1}
     whole.refresh_from_db()
     broken.refresh_from_db()

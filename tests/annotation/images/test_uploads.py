@@ -65,7 +65,7 @@ def test_files_are_kept_under_their_paths_and_a_job_waits(upload: Upload, cora: 
 
 
 def test_the_job_takes_in_searches_credits_and_cleans_up(upload: Upload, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(text, "find_text", lambda _pixels: [])
+    monkeypatch.setattr(text, "find_text", lambda *_given: [])
     result = uploading.ingest_upload(Reports(), {"upload": upload.public_id})
     assert (result["files"], result["images"], result["quarantined"]) == (2, 1, 0)
     assert [(row["file"], row["code"]) for row in result["refused"]] == [("box/b.png", "format")]

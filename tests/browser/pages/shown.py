@@ -64,7 +64,17 @@ EMPTY = [  # a site on which nothing has happened yet
     *(Shown("home", person) for person in PEOPLE),
     *(
         Shown(name, "omni")
-        for name in ("banks", "samples", "rounds", "images", "uploads", "jobs", "quarantine", "people")
+        for name in (
+            "banks",
+            "samples",
+            "rounds",
+            "images",
+            "uploads",
+            "jobs",
+            "quarantine",
+            "quarantine-words",
+            "people",
+        )
     ),
     *(
         Shown(name, "omni")
@@ -114,6 +124,7 @@ FULL = [
     Shown("images", "cora"),
     Shown("image", "cora", ("image",), act=unfold),
     Shown("quarantine", "dina"),
+    Shown("quarantine-words", "dina", act=unfold),
     Shown("quarantined-image", "dina", ("held",), act=unfold),
     Shown("uploads", "cora"),
     Shown("upload-new", "cora"),

@@ -1,0 +1,163 @@
+"""One decision about many images in quarantine, and undoing a release."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+from pytest_django import DjangoAssertNumQueries
+
+from annotation import showings
+from annotation.enums import ImageState
+from annotation.ingest import quarantine
+from annotation.models import AuditEvent, Image, User
+
+from .conftest import MakeImage
+
+FINDING = {"box": [10, 10, 20, 8], "allowed": False, "length": 9, "score": 0.9}
+HELD = ImageState.QUARANTINED
+
+
+def states(images: list[Image]) -> list[str]:
+    return [Image.objects.get(pk=image.pk).state for image in images]
+
+
+def sent(images: list[Image], decision: str, **more: str) -> dict[str, object]:
+    return {"image": [image.public_id for image in images], "decision": decision, **more}
+
+
+@pytest.fixture
+def held(make_image: MakeImage) -> list[Image]:
+    return [make_image(HELD, state_reason="Text in the pixels."), make_image(HELD, text_findings=[FINDING])]
+
+
+def test_the_list_has_a_box_for_each_image_and_one_for_all(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    page = client.get(reverse("quarantine")).content.decode()
+    assert re.findall(r'name="image" value="(\w+)"', page) == [image.public_id for image in held]
+    assert "data-select-all" in page
+
+
+@pytest.mark.parametrize(
+    ("decision", "words"),
+    [("release", "In 1 of them text was found"), ("remove", "deleted for good. This cannot be undone")],
+)
+def test_what_follows_is_said_before_anything_changes(
+    client: Client, dina: User, held: list[Image], decision: str, words: str
+) -> None:
+    client.force_login(dina)
+    answer = client.post(reverse("quarantine-decide"), sent(held, decision))
+    page = answer.content.decode()
+    assert (answer.status_code, states(held)) == (409, [HELD, HELD])
+    assert words in page
+    assert "2 images" in page
+
+
+def test_release_of_many_writes_an_event_for_each(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    answer = client.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows only"))
+    assert answer["Location"] == reverse("quarantine")
+    assert states(held) == [ImageState.AVAILABLE] * 2
+    events = AuditEvent.objects.filter(act="image.released").order_by("id")
+    assert [event.subject_id for event in events] == [image.public_id for image in held]
+    assert {(event.actor, event.facts["reason"]) for event in events} == {(dina, "arrows only")}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_removal_of_many_deletes_their_pixels(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    client.post(reverse("quarantine-decide"), sent(held, "remove", confirmed="yes", reason="not ours"))
+    assert states(held) == [ImageState.REMOVED] * 2
+    assert AuditEvent.objects.filter(act="image.removed").count() == 2
+    page = client.get(reverse("quarantine")).content.decode()
+    assert "Your last decision released" not in page  # what is deleted cannot be put back
+
+
+def test_a_reason_is_asked_for_once(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    answer = client.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason=" "))
+    assert answer.status_code == 422
+    assert "Say in a few words why" in answer.content.decode()
+    assert states(held) == [HELD, HELD]
+
+
+@pytest.mark.parametrize("decision", ["release", "mask", ""])
+def test_nothing_selected_or_no_such_decision(client: Client, dina: User, held: list[Image], decision: str) -> None:
+    client.force_login(dina)
+    images = [] if decision == "release" else held
+    answer = client.post(reverse("quarantine-decide"), sent(images, decision, confirmed="yes", reason="x"), follow=True)
+    assert "Select at least one image" in answer.content.decode()
+    assert states(held) == [HELD, HELD]
+
+
+def test_only_what_is_in_quarantine_is_decided_upon(client: Client, dina: User, make_image: MakeImage) -> None:
+    seen, held = make_image(), make_image(HELD)
+    client.force_login(dina)
+    client.post(reverse("quarantine-decide"), sent([seen, held], "remove", confirmed="yes", reason="x"))
+    assert states([seen, held]) == [ImageState.AVAILABLE, ImageState.REMOVED]
+
+
+def test_one_that_is_being_read_stops_no_other(
+    dina: User, held: list[Image], noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(showings, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
+    outcome = quarantine.decide_each(held, quarantine.remove, reason="x", actor=dina, at=noon)
+    assert states(held) == [HELD, ImageState.REMOVED]
+    assert [image.pk for image in outcome.done] == [held[1].pk]
+    assert len(outcome.refusals) == 1
+    assert "Study 1" in outcome.refusals[0]
+
+
+def test_one_that_was_decided_meanwhile_is_counted(dina: User, held: list[Image], noon: datetime) -> None:
+    quarantine.release(held[0], reason="first", actor=dina, at=noon)
+    outcome = quarantine.decide_each(held, quarantine.release, reason="second", actor=dina, at=noon)
+    assert (outcome.n_overtaken, len(outcome.done)) == (1, 1)
+    assert AuditEvent.objects.filter(act="image.released").count() == 2
+
+
+def test_no_decision_without_a_reason(dina: User, held: list[Image], noon: datetime) -> None:
+    with pytest.raises(quarantine.NoReasonGiven):
+        quarantine.decide_each(held, quarantine.release, reason=" ", actor=dina, at=noon)
+    assert states(held) == [HELD, HELD]
+
+
+def test_a_release_of_many_can_be_undone_once(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    client.post(reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows"))
+    assert "Put them back into quarantine" in client.get(reverse("quarantine")).content.decode()
+    client.post(reverse("quarantine-undo"))
+    assert states(held) == [HELD, HELD]
+    assert AuditEvent.objects.filter(act="image.quarantined", actor=dina).count() == 2
+    assert "Put them back" not in client.get(reverse("quarantine")).content.decode()
+    assert client.post(reverse("quarantine-undo")).status_code == 302
+
+
+def test_a_single_release_can_be_undone_too(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    client.post(reverse("quarantine-release", args=[held[0].public_id]), {"reason": "an arrow"})
+    client.post(reverse("quarantine-undo"))
+    assert states(held) == [HELD, HELD]
+
+
+def test_the_list_asks_for_no_row_by_row(
+    client: Client, dina: User, make_image: MakeImage, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    images = [make_image(HELD) for _ in range(6)]
+    client.force_login(dina)
+    with django_assert_max_num_queries(9):
+        client.get(reverse("quarantine"))
+    with django_assert_max_num_queries(9):
+        client.post(reverse("quarantine-decide"), sent(images, "release"))
+
+
+@pytest.mark.parametrize("who", ["cora", "ada", "rita", "stan"])
+def test_other_roles_are_refused(client: Client, who: str, held: list[Image], request: pytest.FixtureRequest) -> None:
+    client.force_login(request.getfixturevalue(who))
+    for decision in ("release", "remove"):
+        answer = client.post(reverse("quarantine-decide"), sent(held, decision, confirmed="yes", reason="x"))
+        assert answer.status_code == 403
+    assert client.post(reverse("quarantine-undo")).status_code == 403
+    assert states(held) == [HELD, HELD]
