@@ -10,13 +10,22 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from django.core.cache import cache
+from django.core.paginator import Paginator
 from django.db.models import F, Max, Min, Prefetch, Q, QuerySet
+from django.db.models.functions import Lower
 
-from annotation.enums import ImageState, ImportState
+from annotation.enums import Difficulty, ImageState, ImportState
 from annotation.models import BankImport, Image, Question, QuestionBank, Revision
+from annotation.sorting import Columns, Sorting, by_rank
 
 PER_PAGE = 50
 WINDOW = 10_000
+SORTED_BY: Columns = {
+    "number": "question__number",
+    "task": "task",
+    "category": Lower("category"),
+    "difficulty": by_rank("difficulty", Difficulty.values()),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +62,7 @@ def questions_page(
     bank: QuestionBank, wanted: QuestionFilter, *, after: int = 0, before: int | None = None
 ) -> QuestionPage:
     """The page that follows the number ``after``, or the one that precedes ``before``."""
-    last_number = Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
+    last_number = _last_number(bank)
     backward = before is not None
     start = min(before, last_number + 1) if before is not None else min(max(after, 0), last_number)
     if wanted.is_empty() or wanted.needs_window():
@@ -73,6 +82,22 @@ def questions_page(
     if looked_to is not None and not more:
         page.looked_to = looked_to
         page.first, page.last = (looked_to, page.last) if backward else (page.first, looked_to)
+    return page
+
+
+def _last_number(bank: QuestionBank) -> int:
+    return Question.objects.filter(bank=bank).aggregate(last=Max("number"))["last"] or 0
+
+
+def sorted_page(bank: QuestionBank, wanted: QuestionFilter, sorting: Sorting, number: int) -> QuestionPage | None:
+    """The page of this number in the order of a column; None for a bank of more than WINDOW questions."""
+    last_number = _last_number(bank)
+    if last_number > WINDOW:
+        return None
+    rows = sorting.of_rows(_filtered(_rows(bank).filter(bank=bank), wanted).order_by("question_id"), SORTED_BY)
+    found = Paginator(rows, PER_PAGE).get_page(number)
+    page = QuestionPage(list(found), last_number, found.has_previous(), found.has_next())
+    page.first, page.last = found.start_index(), found.end_index()
     return page
 
 

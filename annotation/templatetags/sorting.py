@@ -20,10 +20,12 @@ def sort_head(context: Context, column: str, label: str, css: str = "") -> SafeS
     """
     sorting: Sorting | None = context.get("sorting")
     style = format_html(' class="{}"', css) if css else ""
-    if sorting is None or context["page"].paginator.count <= LEAST_ROWS:
+    n_rows = context["n_rows"] if "n_rows" in context else context["page"].paginator.count if sorting else 0
+    if sorting is None or n_rows <= LEAST_ROWS:
         return format_html('<th scope="col"{}>{}</th>', style, label)
     query = context["request"].GET.copy()
-    query.pop("page", None)
+    for place in ("page", "after", "before"):
+        query.pop(place, None)
     query["sort"] = sorting.next(column)
     aria = format_html(' aria-sort="{}"', sorting.aria(column)) if sorting.aria(column) else ""
     link = format_html('<a class="sort" href="?{}">{}</a>', query.urlencode(), label)

@@ -32,16 +32,20 @@ from annotation.permissions import is_administrator, is_coordinator
 from annotation.questionbank.answers import TruthHidden, read_truth
 from annotation.questionbank.keeping import BankInUse, check_unused
 from annotation.questionbank.listing import (
+    SORTED_BY,
+    WINDOW,
     categories_of,
     n_missing_images,
     n_questions,
     published_imports,
     questions_page,
+    sorted_page,
 )
-from annotation.sorting import asked_sorting
+from annotation.sorting import Sorting, asked_sorting
 from annotation.views.bin import delete_or_ask
 
 MISSING_PER_PAGE = 100
+PLACES = ("after", "before", "page")  # where in the list, as the address says it
 MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
     "path": lambda one: one.path,
     "view": lambda one: one.view_label,
@@ -79,16 +83,25 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     one = get_object_or_404(QuestionBank, slug=slug)
     form = SearchForm(request.GET, categories=categories_of(one))
     wanted = form.wanted()
-    before = _number(request, "before")
-    page = questions_page(one, wanted, after=_number(request, "after") or 0, before=before)
-    kept = {name: value for name, value in request.GET.items() if name not in ("after", "before") and value}
+    sorting = asked_sorting(request, SORTED_BY)
+    kept = {name: value for name, value in request.GET.items() if name not in PLACES and value}
+    number = _number(request, "page") or 1
+    page = sorted_page(one, wanted, sorting, number) if sorting.column else None
+    if page is not None:
+        beyond, before_it = {"page": number + 1}, {"page": number - 1}
+    else:
+        sorting = Sorting()
+        page = questions_page(one, wanted, after=_number(request, "after") or 0, before=_number(request, "before"))
+        beyond, before_it = {"after": page.last}, {"before": page.first}
     context = {
         "bank": one,
         "form": form,
         "page": page,
         "wanted": wanted,
-        "next_query": urlencode({**kept, "after": page.last}),
-        "previous_query": urlencode({**kept, "before": page.first}),
+        "sorting": sorting,
+        "n_rows": page.last_number if page.last_number <= WINDOW else 0,  # a larger bank stays in its order
+        "next_query": urlencode({**kept, **beyond}),
+        "previous_query": urlencode({**kept, **before_it}),
         "first_query": urlencode(kept),
     }
     if asks_for_part(request):

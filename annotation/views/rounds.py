@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
+from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -29,10 +30,19 @@ from annotation.review.rounds import create_round, has_work, missing_images
 from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, read_keys, standings
 from annotation.review.times import round_times
 from annotation.review.viewing import size_text, viewing_of
+from annotation.sorting import Columns, asked_sorting, by_rank
 from annotation.statistics.issues import CountingRule
 from annotation.timing.durations import PARTS, TimeFlag
 
 PER_PAGE = 25
+SORTED_BY: Columns = {
+    "round": Lower("name"),
+    "state": by_rank("state", RoundState.values()),
+    "bank": Lower("plan__bank__name"),
+    "reviewers": "n_reviewers",
+    "reviews": "n_submitted",
+    "made": "created_at",
+}
 
 
 def coordinated_round(person: User, slug: str) -> ReviewRound:
@@ -68,8 +78,11 @@ def rounds(request: AuthenticatedRequest) -> HttpResponse:
         n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
         n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
     )
+    sorting = asked_sorting(request, SORTED_BY)
+    rows = sorting.of_rows(rows.order_by("-created_at"), SORTED_BY)
     context = {
-        "page": Paginator(rows.order_by("-created_at"), PER_PAGE).get_page(request.GET.get("page")),
+        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+        "sorting": sorting,
         "archived": archived,
         "may_create": is_coordinator(request.user),
         "has_samples": SamplingPlan.objects.filter(archived_at__isnull=True).exists(),

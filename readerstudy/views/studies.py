@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count
+from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,6 +16,7 @@ from annotation.decorators import AuthenticatedRequest, person_required, role_re
 from annotation.enums import Role
 from annotation.models import QuestionBank
 from annotation.permissions import is_administrator, is_coordinator
+from annotation.sorting import Columns, asked_sorting, by_rank
 from readerstudy.design.creating import create_study
 from readerstudy.design.indications import statement_on
 from readerstudy.design.overview import lines_of, studies_known_to
@@ -32,6 +34,12 @@ from readerstudy.views.steps import next_of, steps_of
 from readerstudy.watching.unblinding import is_over, looks_before_closing
 
 PER_PAGE = 25
+SORTED_BY: Columns = {
+    "study": Lower("name"),
+    "state": by_rank("state", StudyState.values()),
+    "bank": Lower("bank__name"),
+    "made": "created_at",
+}
 
 
 @person_required
@@ -44,9 +52,11 @@ def studies(request: AuthenticatedRequest) -> HttpResponse:
         raise PermissionDenied(_("This page is for people who coordinate a reader study."))
     archived = "archived" in request.GET
     rows = known.filter(archived_at__isnull=not archived).order_by("-created_at")
-    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    sorting = asked_sorting(request, SORTED_BY)
+    page = Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,
+        "sorting": sorting,
         "lines": lines_of(page.object_list),
         "archived": archived,
         "may_create": is_coordinator(request.user),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import datetime, timedelta
+from html import unescape
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client, RequestFactory
@@ -12,6 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Job, QuestionBank, SamplingPlan, User
 from annotation.models.imaging import Upload
+from annotation.review.rounds import create_round
 from annotation.sampling.planning import draw_sample
 from annotation.sorting import Sorting, asked_sorting
 from readerstudy.enums import StudyState
@@ -143,3 +146,57 @@ def test_cases_of_a_study_by_difficulty(
         client.get(address)
     with django_assert_max_num_queries(len(plain)):
         client.get(address, {"sort": "task"})
+
+
+def test_the_questions_of_a_bank(
+    client: Client, cora: User, bank: QuestionBank, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    client.force_login(cora)
+    by_difficulty = bank_column(client, 4, sort="difficulty")
+    assert by_difficulty == ["easy"] * 15 + ["medium"] * 15 + ["hard"] * 15 + ["unknown"] * 15
+    assert bank_column(client, 0, sort="-number") == [str(n) for n in range(60, 0, -1)]
+    assert set(bank_column(client, 4, sort="-number", difficulty="hard")) == {"hard"}
+    page = client.get("/banks/bank/", {"sort": "-number"}).content.decode()
+    assert '<th scope="col" class="number" aria-sort="descending"><a class="sort" href="?sort=number">' in page
+    with django_assert_max_num_queries(40) as plain:
+        client.get("/banks/bank/")
+    with django_assert_max_num_queries(len(plain)):
+        client.get("/banks/bank/", {"sort": "task"})
+
+
+def bank_column(client: Client, place: int, **query: Any) -> list[str]:
+    """Over the pages to which "Next" leads."""
+    found: list[str] = []
+    address = "/banks/bank/?" + urlencode(query)
+    while address:
+        text = client.get(address).content.decode()
+        body = text[text.index("<tbody>", text.index(SORTED)) :]
+        for row in re.findall(r"<tr>(.*?)</tr>", body[: body.index("</tbody>")], re.DOTALL):
+            cell = re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row, re.DOTALL)[place]
+            found.append(" ".join(re.sub(r"<[^>]+>", " ", cell).split()))
+        further = re.search(r'rel="next" href="([^"]+)"', text)
+        address = "/banks/bank/" + unescape(further[1]) if further else ""
+    return found
+
+
+def test_a_large_bank_stays_in_its_order(
+    client: Client, cora: User, bank: QuestionBank, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Putting half a million questions into another order would take longer than a page may."""
+    monkeypatch.setattr("annotation.questionbank.listing.WINDOW", 50)
+    monkeypatch.setattr("annotation.views.bank.WINDOW", 50)
+    client.force_login(cora)
+    page = client.get("/banks/bank/", {"sort": "-number"})
+    assert page.context["page"].revisions[0].question.number == 1
+    assert SORTED not in page.content.decode()
+
+
+def test_rounds_and_studies(client: Client, cora: User, bank: QuestionBank, plan: SamplingPlan, noon: datetime) -> None:
+    for number in range(31):
+        create_round(plan, name=f"Round {number:02}", reviewers=[], actor=cora, at=noon)
+        make_study(f"Study{number:02}", n_cases=1)
+    client.force_login(cora)
+    names = cells(client, "/rounds/", 0, sort="-round")
+    assert (names, len(names)) == (sorted(names, reverse=True), 31)
+    names = cells(client, "/studies/", 0, sort="study")
+    assert names == [f"Study{number:02}" for number in range(31)]
