@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import logging
-import zoneinfo
 from collections.abc import Callable
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
@@ -10,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from annotation.views.errors import answer_to, bad_request, too_large
+from annotation.zones import zone_of
 
 log = logging.getLogger(__name__)
 
@@ -130,11 +130,3 @@ class OutageMiddleware:
         if answer is not None:
             log.error("%s %s: %s for %s", request.method, request.path, answer.status_code, type(exception).__name__)
         return answer
-
-
-def zone_of(name: str) -> zoneinfo.ZoneInfo:
-    """The zone of that name; the one of the site when the name is unknown here (it was stored by another machine)."""
-    try:
-        return zoneinfo.ZoneInfo(name)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError):
-        return zoneinfo.ZoneInfo(settings.TIME_ZONE)

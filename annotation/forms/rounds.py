@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import MAXYEAR, MINYEAR, datetime
 from typing import TYPE_CHECKING, Any
 
 from django import forms
@@ -92,6 +93,28 @@ class ViewingForm(forms.Form):
     @classmethod
     def of(cls, review_round: ReviewRound) -> ViewingForm:
         return cls(initial=viewing_of(review_round).as_columns())
+
+
+class DueForm(forms.Form):
+    """Until when the reviews are to be in, in the time zone of the person who says so; empty: no due date."""
+
+    due_at = forms.DateTimeField(
+        label=_("Due"),
+        required=False,
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+    )
+
+    def __init__(self, zone: str, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        words = gettext("In your time zone, %(zone)s. Reviewers see it in theirs. Empty: no due date.")
+        self.fields["due_at"].help_text = words % {"zone": zone}
+
+    def clean_due_at(self) -> datetime | None:
+        found: datetime | None = self.cleaned_data["due_at"]
+        if found is not None and not MINYEAR < found.year < MAXYEAR:  # no date in some zones
+            raise forms.ValidationError(gettext("Enter a valid date/time."))
+        return found
 
 
 class RoundTextForm(forms.Form):

@@ -41,6 +41,7 @@ class ReviewRound(Deletable):
     )
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True, blank=True)
+    due_at = models.DateTimeField(null=True, blank=True)  # reviews are to be in by then; nothing ends by itself
     closed_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
 

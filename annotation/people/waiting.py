@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
@@ -14,6 +14,7 @@ from annotation.hooks import Hooks
 from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
 from annotation.people.inviting import open_invitations
 from annotation.permissions import site_roles
+from annotation.zones import time_text
 
 SHOWN = 8  # rounds, banks and jobs named on the home page; the rest is on their own pages
 
@@ -27,6 +28,8 @@ class RoundWork:
     state: str
     n_done: int
     n_total: int
+    due: str = ""  # for the reviewer, in their time zone
+    is_overdue: bool = False
 
     @property
     def state_label(self) -> str:
@@ -116,7 +119,7 @@ def what_waits(person: User, at: datetime) -> Waiting:
     coordinates = Role.COORDINATOR in roles
     own_rounds = None if coordinates else _coordinated_rounds(person)
     return Waiting(
-        reviews=_own_reviews(person),
+        reviews=_own_reviews(person, at),
         coordination=_coordination(person, own_rounds) if coordinates or own_rounds else None,
         administration=_administration(at) if Role.ADMINISTRATOR in roles else None,
         n_quarantined=_n_quarantined() if coordinates or Role.DEIDENTIFIER in roles else None,
@@ -130,16 +133,27 @@ def _work(person: User, at: datetime) -> list[WorkSection]:
     return [section for section in found if section is not None and (section.items or section.empty)]
 
 
-def _own_reviews(person: User) -> list[RoundWork]:
-    """Open rounds of this reviewer: those with something left first, the longest open first."""
+def _own_reviews(person: User, at: datetime) -> list[RoundWork]:
+    """Open rounds of this reviewer: those with something left first; what is due first, then the longest open."""
     rows = (
         Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN, round__archived_at__isnull=True)
         .exclude(state__in=(AssignmentState.RETURNED, AssignmentState.WITHDRAWN))
-        .values("round__slug", "round__name", "round__opened_at")
+        .values("round__slug", "round__name", "round__opened_at", "round__due_at")
         .annotate(n_total=Count("pk"), n_done=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)))
-        .order_by("round__opened_at", "round__slug")
+        .order_by(F("round__due_at").asc(nulls_last=True), "round__opened_at", "round__slug")
     )
-    work = [RoundWork(r["round__slug"], r["round__name"], RoundState.OPEN, r["n_done"], r["n_total"]) for r in rows]
+    work = [
+        RoundWork(
+            r["round__slug"],
+            r["round__name"],
+            RoundState.OPEN,
+            r["n_done"],
+            r["n_total"],
+            due=time_text(due_at, person.time_zone) if (due_at := r["round__due_at"]) else "",
+            is_overdue=due_at is not None and due_at <= at and r["n_done"] < r["n_total"],
+        )
+        for r in rows
+    ]
     return sorted(work, key=lambda one: one.n_left == 0)
 
 

@@ -162,8 +162,8 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     """Reviewers see their questions from now on. Opening an open round changes nothing.
 
     ``without_images`` is why it opens although some questions wait for images. Raises RoundRefused for a closed round,
-    without assignments, when a reviewer can no longer log in, and while images are missing: of all questions whatever
-    the reason.
+    without assignments, when a reviewer can no longer log in, after its due date, and while images are missing: of all
+    questions whatever the reason.
     """
     hold_round(review_round)
     if review_round.state == RoundState.OPEN:
@@ -175,6 +175,8 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     gone = User.objects.filter(pk__in=active.values("reviewer"), is_active=False).values_list("name", flat=True)
     if gone:
         raise RoundRefused(_("%(names)s cannot log in any more: choose other reviewers.") % {"names": ", ".join(gone)})
+    if review_round.due_at is not None and review_round.due_at <= at:
+        raise RoundRefused(_("The due date is past: change it first."))
     missing = missing_images(review_round)
     if missing.sentence and (missing.is_all or not without_images.strip()):
         raise RoundRefused(missing.sentence)

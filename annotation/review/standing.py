@@ -18,6 +18,14 @@ State = AssignmentState
 
 
 @dataclass(frozen=True)
+class Lag:
+    """Fewer reviews are in than somebody who works evenly until the due date would have submitted."""
+
+    n_expected: int
+    is_overdue: bool
+
+
+@dataclass(frozen=True)
 class Standing:
     """One reviewer in one round. ``last_seen`` is when they last opened, answered, skipped or submitted a question."""
 
@@ -30,10 +38,16 @@ class Standing:
     n_returned: int
     last_seen: datetime | None
     has_left: bool
+    lag: Lag | None = None  # where the round has a due date; see annotation.review.due
+
+    @property
+    def n_to_do(self) -> int:
+        """What waits for the person; what was handed back waits for somebody else."""
+        return self.n_answered + self.n_skipped + self.n_waiting
 
     @property
     def n_open(self) -> int:
-        return self.n_answered + self.n_skipped + self.n_waiting + self.n_returned
+        return self.n_to_do + self.n_returned
 
 
 def standings(review_round: ReviewRound) -> list[Standing]:

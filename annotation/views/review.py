@@ -18,6 +18,7 @@ from annotation.decorators import AuthenticatedRequest, asks_for_part, person_re
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, ReviewDraft, ReviewRound, User
 from annotation.review.answering import mark_opened
+from annotation.review.due import due_text
 from annotation.review.form import Problem
 from annotation.review.showing import named_assignment, own_assignment, show_case
 from annotation.review.transitions import UNFINISHED
@@ -69,6 +70,8 @@ def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "n_submitted": n_submitted,
         "n_left": n_all - n_submitted,
         "least_window": size_text(viewing_of(review_round).least_window),
+        "due": due_text(review_round, request.user),
+        "is_overdue": bool(review_round.due_at and review_round.due_at <= timezone.now() and n_submitted < n_all),
     }
     return render(request, "annotation/review/worklist.html", context)
 

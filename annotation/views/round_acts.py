@@ -14,10 +14,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.archiving import bring_back
 from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role, RoundState
-from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundTextForm, ViewingForm
+from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
 from annotation.review.assigning import RoundRefused, assign_round, listed
+from annotation.review.due import due_text, remind_reviewers, set_due
 from annotation.review.reassigning import (
     Handover,
     HandoverChanged,
@@ -91,6 +92,45 @@ def round_viewing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("Stored: it counts for reviewers from their next page on."))
+    return redirect("round", slug)
+
+
+@person_required
+@require_POST
+def round_due(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Until when the reviews are to be in."""
+    review_round = coordinated_round(request.user, slug)
+    form = DueForm(request.user.time_zone, request.POST)
+    if not form.is_valid():
+        messages.error(request, " ".join(str(word) for words in form.errors.values() for word in words))
+        return redirect("round", slug)
+    try:
+        set_due(review_round, form.cleaned_data["due_at"], actor=request.user, at=timezone.now())
+    except RoundRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        due = due_text(review_round, request.user)
+        words = _("The reviews are due by %(due)s.") % {"due": due} if due else _("The round has no due date.")
+        messages.success(request, words)
+    return redirect("round", slug)
+
+
+@person_required
+@require_POST
+def round_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A letter to everybody who is not done."""
+    review_round = coordinated_round(request.user, slug)
+    try:
+        reminded = remind_reviewers(review_round, actor=request.user, at=timezone.now())
+    except RoundRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("round", slug)
+    n = len(reminded.sent)
+    sentences = [ngettext("%(n)s letter is being sent.", "%(n)s letters are being sent.", n) % {"n": n}]
+    if reminded.too_soon:
+        names = ", ".join(person.name for person in reminded.too_soon)
+        sentences.append(_("Reminded within a day already, and not again: %(names)s.") % {"names": names})
+    messages.success(request, " ".join(sentences))
     return redirect("round", slug)
 
 

@@ -19,12 +19,14 @@ from annotation.decorators import AuthenticatedRequest, asks_for_part, person_re
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.tables import formats_here
 from annotation.figures.forms import FigureForm
-from annotation.forms.rounds import PersonForm, RemoveForm, ReviewersForm, RoundForm, ViewingForm
+from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersForm, RoundForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.people.mailing import can_send
 from annotation.people.rosters import people_of
 from annotation.permissions import is_administrator, is_coordinator, knows_round, may_coordinate, may_invite_to_round
 from annotation.review.assigning import RoundRefused, ineligible_reviewers
 from annotation.review.drawing import outcomes_legend
+from annotation.review.due import due_text, not_done, with_lags
 from annotation.review.outcomes import round_outcomes
 from annotation.review.rounds import create_round, has_work, missing_images
 from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, read_keys, standings
@@ -155,7 +157,7 @@ def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[
 
 
 def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordinates: bool) -> dict[str, Any]:
-    progress = standings(review_round)
+    progress = with_lags(standings(review_round), review_round, timezone.now())
     n_all, n_submitted = sum(one.n_all for one in progress), sum(one.n_submitted for one in progress)
     context: dict[str, Any] = {
         "progress": progress,
@@ -169,16 +171,19 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
         "may_delete": is_administrator(request.user) and not has_work(review_round),
         "hidden_tools": viewing_of(review_round).hidden_tools,
         "least_window": size_text(viewing_of(review_round).least_window),
+        "due": due_text(review_round, request.user),
     }
     if may_invite_to_round(request.user, review_round):
         context["round_people"] = people_of(review_round, timezone.now())
     if coordinates and review_round.state != RoundState.CLOSED:
+        context["due_form"] = DueForm(request.user.time_zone, initial={"due_at": review_round.due_at})
         context["viewing_form"] = ViewingForm.of(review_round)
         context["ineligible"] = ineligible_reviewers(review_round, [one.person for one in progress if not one.has_left])
     if coordinates and review_round.state == RoundState.DRAFT:
         present = [one.person.pk for one in progress]
         context["reviewers_form"] = ReviewersForm(review_round, initial={"reviewers": present})
     if coordinates and review_round.state == RoundState.OPEN:
+        context |= {"not_done": not_done(progress), "can_send": can_send()}
         present_now = User.objects.filter(pk__in=[one.person.pk for one in progress if one.n_all and not one.has_left])
         context["add_form"] = PersonForm(review_round, but_not=present_now, prefix="add")
     return context

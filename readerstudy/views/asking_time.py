@@ -7,8 +7,9 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from annotation.zones import time_text
 from readerstudy.design.studies import unfinished
-from readerstudy.enrolling.deadlines import deadline_text, study_deadline_text, time_text
+from readerstudy.enrolling.deadlines import deadline_text, study_deadline_text
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.views.asking import Question
 

@@ -13,8 +13,8 @@ from django.views.decorators.http import require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.views.confirming import is_confirmed
+from annotation.zones import time_text
 from readerstudy.design.studies import StudyRefused
-from readerstudy.enrolling.deadlines import time_text
 from readerstudy.enrolling.leaving import withdraw
 from readerstudy.enrolling.replacing import replace_reader
 from readerstudy.forms.watching import DeadlineForm, ReasonForm, ReplaceForm

@@ -18,6 +18,8 @@ PAGES = ["", "export/csv/", "outcomes/two.svg", "codebook/", "reviewers/{rita}/"
 ACTS = [
     "assign/",
     "viewing/",
+    "due/",
+    "remind/",
     "open/",
     "close/",
     "archive/",

@@ -176,6 +176,8 @@ def _hold_rounds(place: Place) -> None:
     place.things["sample"] = _plan(place, place.things["bank"])
     for name, state in (("Draft", RoundState.DRAFT), ("Open", RoundState.OPEN), ("Closed", RoundState.CLOSED)):
         made = place.things[name.lower()] = _round(place, name, state)
+        if state == RoundState.OPEN:
+            ReviewRound.objects.filter(pk=made.pk).update(due_at=timezone.now() + timedelta(hours=9))
         _assign(place, made, "rita", "remo")
         Membership.objects.create(
             user=place.people["stan"], role=Role.COORDINATOR, round=made, granted_at=timezone.now()

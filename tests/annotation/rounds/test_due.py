@@ -1,0 +1,256 @@
+"""Due dates of rounds: who sets them, who sees them where, who is behind, and letters that remind."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from html import unescape
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django.fixtures import Settings
+
+from annotation.audit.recording import first_broken_link
+from annotation.enums import AssignmentState, Role
+from annotation.models import Assignment, AuditEvent, Membership, ReviewRound, User
+from annotation.review.assigning import RoundRefused
+from annotation.review.due import n_expected, not_done, remind_reviewers, set_due, with_lags
+from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.standing import Lag, standings
+from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.conftest import make_person
+from tests.letters import delivered
+
+DAY = timedelta(days=1)
+DUE = {"due_at": "2999-12-01T18:00"}
+
+
+@pytest.fixture
+def draft(db: None, cora: User, rita: User, remo: User, noon: datetime) -> ReviewRound:
+    return create_round(
+        make_sample(6), name="Round", reviewers=[rita, remo], reviewers_per_question=2, actor=cora, at=noon
+    )
+
+
+@pytest.fixture
+def opened(draft: ReviewRound, cora: User, noon: datetime) -> ReviewRound:
+    open_round(draft, actor=cora, at=noon)
+    return draft
+
+
+@pytest.fixture
+def mail_server(settings: Settings) -> None:
+    settings.EMAIL_HOST = "smtp.example.org"
+
+
+def finish(person: User) -> None:
+    for one in theirs(person):
+        say(one)
+    Assignment.objects.filter(reviewer=person).update(state=AssignmentState.SUBMITTED)
+
+
+def page_of(client: Client, person: User, address: str) -> str:
+    client.force_login(person)
+    return unescape(client.get(address).content.decode())
+
+
+# --- setting it ---
+
+
+def test_a_draft_and_an_open_round_get_a_due_date(draft: ReviewRound, cora: User, noon: datetime) -> None:
+    assert set_due(draft, noon + 9 * DAY, actor=cora, at=noon)
+    assert not set_due(draft, noon + 9 * DAY, actor=cora, at=noon)
+    open_round(draft, actor=cora, at=noon)
+    assert set_due(draft, noon + 5 * DAY, actor=cora, at=noon)
+    assert set_due(draft, None, actor=cora, at=noon)
+    events = AuditEvent.objects.filter(act="round.due_changed").order_by("pk")
+    assert [event.facts["after"] for event in events] == [
+        "2026-11-30T12:00:00+00:00",
+        "2026-11-26T12:00:00+00:00",
+        None,
+    ]
+    assert first_broken_link() is None
+
+
+def test_a_past_moment_and_a_closed_round_are_refused(opened: ReviewRound, cora: User, noon: datetime) -> None:
+    with pytest.raises(RoundRefused, match="past"):
+        set_due(opened, noon, actor=cora, at=noon)
+    close_round(opened, actor=cora, at=noon, confirmed_open=12)
+    with pytest.raises(RoundRefused, match="closed"):
+        set_due(opened, noon + DAY, actor=cora, at=noon)
+    assert not AuditEvent.objects.filter(act="round.due_changed").exists()
+
+
+def test_a_round_is_not_opened_after_its_due_date(draft: ReviewRound, cora: User, noon: datetime) -> None:
+    set_due(draft, noon + DAY, actor=cora, at=noon)
+    with pytest.raises(RoundRefused, match="due date is past"):
+        open_round(draft, actor=cora, at=noon + DAY)
+
+
+def test_the_form_is_read_in_the_zone_of_the_coordinator(client: Client, opened: ReviewRound, cora: User) -> None:
+    User.objects.filter(pk=cora.pk).update(time_zone="Asia/Tokyo")
+    client.force_login(cora)
+    assert "In your time zone, Asia/Tokyo." in client.get("/rounds/round/").content.decode()
+    assert client.post("/rounds/round/due/", DUE)["Location"] == "/rounds/round/"
+    opened.refresh_from_db()
+    assert opened.due_at == datetime(2999, 12, 1, 9, tzinfo=UTC)
+    page = client.get("/rounds/round/").content.decode()
+    assert "1 Dec 2999, 18:00 (Asia/Tokyo)" in page
+    assert 'value="2999-12-01T18:00"' in page
+    client.post("/rounds/round/due/", {"due_at": ""})
+    opened.refresh_from_db()
+    assert opened.due_at is None
+
+
+@pytest.mark.parametrize("said", ["soon", "0001-01-01T00:00", "2001-01-01T00:00"])
+def test_what_is_no_moment_to_come_changes_nothing(client: Client, opened: ReviewRound, cora: User, said: str) -> None:
+    client.force_login(cora)
+    page = client.post("/rounds/round/due/", {"due_at": said}, follow=True).content.decode()
+    assert 'class="notice error"' in page
+    opened.refresh_from_db()
+    assert opened.due_at is None
+
+
+@pytest.mark.parametrize("act", ["due", "remind"])
+def test_only_coordinators_of_the_round(
+    client: Client, opened: ReviewRound, rita: User, stan: User, ada: User, noon: datetime, act: str
+) -> None:
+    ruth = make_person("Ruth")
+    Membership.objects.create(user=ruth, role=Role.COORDINATOR, round=opened, granted_at=noon)
+    for person, status in ((stan, 404), (rita, 403), (ada, 403), (ruth, 302)):
+        client.force_login(person)
+        assert client.post(f"/rounds/round/{act}/", DUE).status_code == status, person
+    assert client.get(f"/rounds/round/{act}/").status_code == 405
+
+
+# --- who sees it ---
+
+
+def test_reviewers_see_it_in_their_own_zone(client: Client, opened: ReviewRound, rita: User) -> None:
+    User.objects.filter(pk=rita.pk).update(time_zone="Europe/Berlin")
+    ReviewRound.objects.update(due_at=datetime(2999, 12, 1, 17, tzinfo=UTC))
+    for address in ("/", "/review/rounds/round/"):
+        page = page_of(client, rita, address)
+        assert "1 Dec 2999, 18:00 (Europe/Berlin)" in page
+        assert "overdue" not in page
+    ReviewRound.objects.update(due_at=timezone.now() - DAY)
+    for address in ("/", "/review/rounds/round/"):
+        assert "overdue" in page_of(client, rita, address)
+    finish(rita)
+    for address in ("/", "/review/rounds/round/"):
+        assert "overdue" not in page_of(client, rita, address)
+
+
+def test_what_is_due_first_comes_first(
+    client: Client, opened: ReviewRound, cora: User, rita: User, noon: datetime
+) -> None:
+    other = create_round(make_sample(2, name="More"), name="Later", reviewers=[rita], actor=cora, at=noon)
+    open_round(other, actor=cora, at=noon + DAY)
+    assert page_of(client, rita, "/").index("Round") < page_of(client, rita, "/").index("Later")
+    ReviewRound.objects.filter(pk=other.pk).update(due_at=datetime(2999, 1, 1, tzinfo=UTC))
+    page = page_of(client, rita, "/")
+    assert "wait for you in “Later”" in page
+
+
+# --- who is behind ---
+
+
+@pytest.mark.parametrize(("hours", "expected"), [(-1, 0), (0, 0), (1, 0), (12, 5), (23, 9), (24, 10), (99, 10)])
+def test_an_even_pace(noon: datetime, hours: int, expected: int) -> None:
+    assert n_expected(10, noon, noon + DAY, noon + timedelta(hours=hours)) == expected
+
+
+def test_the_page_of_the_round_says_who_is_behind(
+    client: Client, opened: ReviewRound, cora: User, rita: User, remo: User, noon: datetime
+) -> None:
+    assert [one.lag for one in with_lags(standings(opened), opened, noon + 99 * DAY)] == [None, None]
+    set_due(opened, noon + 2 * DAY, actor=cora, at=noon)
+    finish(rita)
+    lags = {one.person: one.lag for one in with_lags(standings(opened), opened, noon + DAY)}
+    assert lags[rita] is None
+    assert lags[remo] == Lag(3, is_overdue=False)
+    assert [one.person for one in not_done(standings(opened))] == [remo]
+    ReviewRound.objects.update(opened_at=timezone.now() - 3 * DAY, due_at=timezone.now() + DAY)
+    page = page_of(client, cora, "/rounds/round/")
+    assert page.count(">behind<") == 1
+    assert 'title="4 would be in by now at an even pace"' in page
+    ReviewRound.objects.update(due_at=timezone.now())
+    assert page_of(client, cora, "/rounds/round/").count(">overdue<") == 1
+
+
+# --- reminding ---
+
+
+def test_letters_go_to_who_is_not_done_once_a_day(
+    opened: ReviewRound, cora: User, rita: User, remo: User, noon: datetime, mail_server: None
+) -> None:
+    set_due(opened, noon + 9 * DAY, actor=cora, at=noon)
+    User.objects.filter(pk=remo.pk).update(time_zone="Europe/Berlin")
+    finish(rita)
+    assert [person.name for person in remind_reviewers(opened, actor=cora, at=noon).sent] == ["Remo"]
+    [letter] = delivered()
+    assert letter.to == [remo.email]
+    assert letter.subject == "Reminder: “Round”"
+    assert "6 questions of the review round “Round” wait for you." in str(letter.body)
+    assert "due by 30 Nov 2026, 13:00 (Europe/Berlin)" in str(letter.body)
+    assert "/review/rounds/round/" in str(letter.body)
+    for later in (timedelta(), DAY - timedelta(seconds=1)):
+        again = remind_reviewers(opened, actor=cora, at=noon + later)
+        assert (again.sent, again.too_soon) == ([], [remo])
+    assert remind_reviewers(opened, actor=cora, at=noon + DAY).sent == [remo]
+    assert len(delivered()) == 2
+    events = AuditEvent.objects.filter(act="reviewer.reminded")
+    assert [(one.actor, one.subject_id, one.facts) for one in events] == [(cora, str(remo.pk), {"round": "round"})] * 2
+
+
+def test_a_reminder_of_another_round_does_not_count(
+    opened: ReviewRound, cora: User, rita: User, remo: User, noon: datetime, mail_server: None
+) -> None:
+    other = create_round(make_sample(2, name="More"), name="Other", reviewers=[rita], actor=cora, at=noon)
+    open_round(other, actor=cora, at=noon)
+    assert remind_reviewers(other, actor=cora, at=noon).sent == [rita]
+    assert remind_reviewers(opened, actor=cora, at=noon).too_soon == []
+
+
+def test_who_cannot_log_in_or_handed_everything_back_is_not_reminded(
+    opened: ReviewRound, cora: User, rita: User, remo: User, noon: datetime, mail_server: None
+) -> None:
+    User.objects.filter(pk=rita.pk).update(is_active=False)
+    Assignment.objects.filter(reviewer=remo).update(state=AssignmentState.RETURNED)
+    assert remind_reviewers(opened, actor=cora, at=noon).sent == []
+    assert not delivered()
+
+
+def test_the_button_sends_and_says_so(
+    client: Client, opened: ReviewRound, cora: User, rita: User, mail_server: None
+) -> None:
+    client.force_login(cora)
+    assert "Remind reviewers who are not done" in client.get("/rounds/round/").content.decode()
+    assert "2 letters are being sent." in client.post("/rounds/round/remind/", follow=True).content.decode()
+    page = client.post("/rounds/round/remind/", follow=True).content.decode()
+    assert "0 letters are being sent. Reminded within a day already, and not again: Remo, Rita." in page
+    assert len(delivered()) == 2
+
+
+def test_without_a_mail_server_the_addresses_are_listed(
+    client: Client, opened: ReviewRound, cora: User, rita: User, remo: User
+) -> None:
+    client.force_login(cora)
+    page = client.get("/rounds/round/").content.decode()
+    assert "Remind reviewers who are not done" not in page
+    assert "no mail server is configured" in page
+    assert "remo@example.org, rita@example.org" in page
+    told = client.post("/rounds/round/remind/", follow=True).content.decode()
+    assert "No e-mail was sent: no mail server is configured. Write to: remo@example.org, rita@example.org." in told
+    assert not AuditEvent.objects.filter(act="reviewer.reminded").exists()
+
+
+def test_reviewers_of_a_draft_or_closed_round_get_no_letter(
+    draft: ReviewRound, cora: User, noon: datetime, mail_server: None
+) -> None:
+    with pytest.raises(RoundRefused, match="open round"):
+        remind_reviewers(draft, actor=cora, at=noon)
+    open_round(draft, actor=cora, at=noon)
+    close_round(draft, actor=cora, at=noon, confirmed_open=12)
+    with pytest.raises(RoundRefused, match="open round"):
+        remind_reviewers(draft, actor=cora, at=noon)
