@@ -29,7 +29,7 @@ from readerstudy.design.rules import (
     read_rules,
     with_choices,
 )
-from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, shown_as_frozen
+from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState
 from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, ShownImage, StudyCase
 
@@ -194,7 +194,8 @@ def _is_missing(shown: Shown) -> bool:
     """Whether a frozen case has an image that cannot be seen, but for those that were gone when it was frozen."""
     gone = {ImageState.AVAILABLE, ImageState.REMOVED}
     missed = [one for one in shown.images if one.image.state not in gone or _was_removed(one)]
-    return bool(missed) or not any(one.image.state == ImageState.AVAILABLE for one in shown.images)
+    own = [one for one in shown.images if not is_of_prior(one.frozen)]
+    return bool(missed) or not any(one.image.state == ImageState.AVAILABLE for one in own)
 
 
 def _was_removed(one: ShownImage) -> bool:

@@ -13,9 +13,11 @@ from readerstudy.models import ReaderStudy, StudyCase
 
 def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
     """A rule of annotation.showings: a coordinator of a study, who does not read in it, sees the exams of its cases
-    and what is frozen with them.
+    with their priors, and what is frozen with them.
     """
-    its = Q(revision__question__exam=image.exam_id) | Q(shown_images__image=image)
+    exam = image.exam_id
+    of_exam = Q(revision__question__exam=exam) | Q(revision__question__exam__prior=exam)
+    its = of_exam | Q(shown_images__image=image)
     mine = StudyCase.objects.filter(its, study__coordinators__user=person_id, study__deleted_at=None)
     return mine.exclude(study__enrolments__reader=person_id).exists()
 

@@ -11,21 +11,24 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from annotation.enums import ImageState, ViewPosition
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import SERVED, image_descriptors
-from annotation.models import AnswerKey, Image, Rendition, Revision
+from annotation.models import AnswerKey, Exam, Image, Rendition, Revision
 from readerstudy.design.protocol import earlier_shown_sha256, shown_sha256
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase
 
 _DESCRIBED = ("public_id", "view_position", "laterality", "display", "simulated", "attribution", "licence")
+PRIOR = "prior"  # frozen of an image of the prior exam; the others say nothing of it
 _NAMES = ("public_id", "renditions")  # by chance: no part of the hash
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What one case shows: its images in their order, and what the arm tells beside them."""
+    """What one case shows: its images in their order, those of the prior exam last, and what the arm tells beside."""
 
     images: list[ShownImage]
     information: dict[str, Any] | None
@@ -43,14 +46,22 @@ def shown_now(study: ReaderStudy, cases: Iterable[StudyCase]) -> dict[int, Shown
     """Of each case by its id, as it would be frozen now. Nothing is stored."""
     cases = list(cases)
     told = information_of(study, [case.revision for case in cases])
+    exams = {case.revision.question.exam_id for case in cases}
+    priors = dict(Exam.objects.filter(pk__in=exams, prior__isnull=False).values_list("pk", "prior_id"))
     by_exam: dict[int, list[tuple[Image, dict[str, Any]]]] = defaultdict(list)
-    for image, frozen in _images_now({case.revision.question.exam_id for case in cases}):
+    for image, frozen in _images_now(exams | set(priors.values())):
         by_exam[image.exam_id].append((image, frozen))
+
+    def images(exam: int) -> list[tuple[Image, dict[str, Any]]]:
+        prior = priors.get(exam)
+        before = by_exam[prior] if prior is not None else []
+        return [*by_exam[exam], *((image, {**frozen, PRIOR: True}) for image, frozen in before)]
+
     return {
         case.pk: Shown(
             [
                 ShownImage(case=case, position=position, image=image, frozen=frozen)
-                for position, (image, frozen) in enumerate(by_exam[case.revision.question.exam_id], 1)
+                for position, (image, frozen) in enumerate(images(case.revision.question.exam_id), 1)
             ],
             told.get(case.revision_id),
         )
@@ -104,7 +115,12 @@ def views_of(images: Sequence[tuple[int, str, Mapping[str, Any]]]) -> Views:
         Image(pk=pk, state=ImageState.AVAILABLE, **{name: frozen[name] for name in _DESCRIBED}) for pk, frozen in seen
     ]
     withheld = [_withheld(state, frozen) for _pk, state, frozen in images if not is_seen(state, frozen)]
-    return Views(image_descriptors(as_frozen, names=names), withheld)
+    priors = {pk for pk, frozen in seen if is_of_prior(frozen)}
+    return Views(image_descriptors(as_frozen, names=names, priors=priors), withheld)
+
+
+def is_of_prior(frozen: Mapping[str, Any]) -> bool:
+    return PRIOR in frozen
 
 
 def is_seen(state: str, frozen: Mapping[str, Any]) -> bool:
@@ -113,7 +129,8 @@ def is_seen(state: str, frozen: Mapping[str, Any]) -> bool:
 
 def _withheld(state: str, frozen: Mapping[str, Any]) -> dict[str, str]:
     view = next((one for one in ViewPosition if one == frozen["view_position"]), ViewPosition.UNKNOWN)
-    return {"id": frozen["public_id"], "view": str(view.label), "why": why_unseen(state)}
+    named = _("Prior: %(view)s") % {"view": view.label} if is_of_prior(frozen) else str(view.label)
+    return {"id": frozen["public_id"], "view": named, "why": why_unseen(state)}
 
 
 def _images_now(exams: Iterable[int]) -> Iterator[tuple[Image, dict[str, Any]]]:

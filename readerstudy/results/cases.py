@@ -63,7 +63,11 @@ def cases_shown(
                 options=_options(case, names, one),
                 no_option=[(name, sign(said)) for name, said in _signs(names, one) if said not in LETTERS],
                 explanations=[(name, text) for name, text in told if text.strip()],
-                images=images.get(case.revision.question.exam_id, []),
+                images=[
+                    {**image, "prior": True} if exam != case.revision.question.exam_id else image
+                    for exam in case.revision.question.exam.shown_ids
+                    for image in images.get(exam, [])
+                ],
             )
         )
     return found
@@ -94,7 +98,7 @@ def _explanations(names: tuple[str, str], runs: Mapping[str, str], revisions: li
 
 def _images(cases: Iterable[StudyCase]) -> dict[int, list[dict[str, Any]]]:
     """What the viewer would be given of each exam, and a line in place of each image that nobody sees."""
-    exams = {case.revision.question.exam_id for case in cases}
+    exams = {exam for case in cases for exam in case.revision.question.exam.shown_ids}
     rows = Image.objects.filter(exam__in=exams).prefetch_related("renditions")
     found: dict[int, list[dict[str, Any]]] = {}
     for image in rows.order_by("exam", "position", "pk"):

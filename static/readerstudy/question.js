@@ -49,7 +49,7 @@ export class Question {
     const information = byId("room-information");
     information.textContent = this.textOf(one.information);
     information.hidden = !information.textContent;
-    this.showWithheld(one.withheld ?? [], one.views.length === 0);
+    this.showWithheld(one.withheld ?? [], one.views.every((view) => view.prior));
     this.list.replaceChildren(...one.options.map((option, at) => this.row(option, LETTERS[at])));
     if (mayDecline) this.list.append(this.row({ id: DECLINED, text: this.words.declined }, "0", "case-none"));
     this.form.querySelector(".case-scroll").scrollTop = 0;

@@ -54,6 +54,7 @@ from readerstudy.models import (
 )
 from tests.annotation.review.cases import NOON, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
+from tests.annotation.review.priors import give_prior
 from tests.conftest import make_person
 from tests.readerstudy.studies import places_of
 
@@ -61,6 +62,7 @@ PRACTICE_KEY = "C"
 PRACTICE_EXPLANATION = "The practice case shows a pneumothorax on the right."
 INDICATION = "Cough for three weeks."  # where the arm shows it
 FIRST_PRACTICE = 1001
+WITH_PRIOR = 4  # of every four cases one has a prior exam
 RULES = Rules(confidence=True, slips=True, cannot_tell=True, shuffle_options=True, break_every=5)
 
 
@@ -93,7 +95,7 @@ class Truth:
 PARTS = (
     *("explanation", "extra", "findings", "impression", "indication", "comparison", "content"),
     *("category", "subcategory", "class"),
-    *("question key", "exam key", "path"),
+    *("question key", "exam key", "path", "prior key"),
     *("remark", "source", "device", "other reader", "facts"),
     *("model", "prompt", "raw", "model explanation", "file"),
     *("analysis", "report", "link", "job", "skip", "comparison"),
@@ -180,6 +182,8 @@ def _bank(n_cases: int, n_practice: int) -> QuestionBank:
         revision = make_revision(bank, number, options=[f"{word} {number}" for word in ("Edema", "Mass", "Rib", "Gas")])
         for image in revision.question.exam.images.all():
             give_pixels(image, seed=number * 2 + image.position, shape=(24, 20))
+        if number % WITH_PRIOR == 0:
+            give_prior(revision.question.exam, seed=5_000 + number * 2)
     return bank
 
 
@@ -213,6 +217,7 @@ def _name_source(bank: QuestionBank, revision: Revision, truth: Truth) -> None:
         "question key": IdentifierKind.QUESTION_KEY,
         "exam key": IdentifierKind.EXAM_KEY,
         "path": IdentifierKind.IMAGE_PATH,
+        "prior key": IdentifierKind.PRIOR_EXAM,
     }
     for part, kind in kinds.items():
         SourceIdentifier.objects.create(

@@ -20,7 +20,7 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.enums import Role
-from annotation.models import Image, Report
+from annotation.models import Exam, Image, Report
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
@@ -29,6 +29,7 @@ from readerstudy.design.studies import open_study
 from readerstudy.enums import Information
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON
+from tests.annotation.review.priors import give_prior
 from tests.conftest import make_person
 from tests.readerstudy.design.made import make_questions, plan_for
 from tests.readerstudy.reading.desk import person
@@ -60,6 +61,8 @@ def open_study_page() -> ReadingPage:
     """A page that reads an open study, which shows everything that a study can show."""
     bank = make_questions(4)
     Report.objects.update(indication="Cough")
+    for exam in Exam.objects.all():
+        give_prior(exam, seed=200 + exam.pk % 50)
     Image.objects.update(attribution="A hospital", licence="CC BY", laterality="L", simulated=True)
     plan = plan_for(bank, 3, practice=(4,), arms=(PlannedArm(Information.INDICATION),), consent="Yes")
     study = create_study(plan, actor=None, at=NOON)
