@@ -5,7 +5,7 @@ Readers and reviewers never get them: an id may tell the task, the finding or th
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime
 from itertools import islice
 from typing import IO
@@ -41,6 +41,15 @@ def source_id_of(question: Question, *, person: User) -> str:
     """The id that the question has in the imported file. Raises SourceIdsHidden."""
     _check_may_see(person, Revision.objects.filter(question=question))
     return keys_of_questions(question.bank_id, [question.pk]).get(question.pk, "")
+
+
+def source_ids_shown_to(person: User, bank_id: int, question_ids: Collection[int]) -> dict[int, str]:
+    """The ids of these questions by their pk; none for who may not see them."""
+    try:
+        _check_may_see(person, Revision.objects.filter(question__in=question_ids))
+    except SourceIdsHidden:
+        return {}
+    return keys_of_questions(bank_id, question_ids)
 
 
 def export_source_ids(bank: QuestionBank, form: Format, to: IO[bytes], *, actor: User, at: datetime) -> Written:

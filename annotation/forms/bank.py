@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 from django import forms
 from django.conf import settings
 from django.core.files.uploadedfile import UploadedFile
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -17,6 +16,7 @@ from annotation.models import QuestionBank
 from annotation.questionbank.difficulties import DifficultiesUnreadable, read_difficulties
 from annotation.questionbank.listing import QuestionFilter
 from annotation.questionbank.uploads import PathNotAllowed, allowed_path
+from annotation.templatetags.sizes import file_size
 
 if TYPE_CHECKING:
     SentFile = UploadedFile[bytes]
@@ -76,7 +76,7 @@ class ImportForm(forms.Form):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        most = filesizeformat(settings.UPLOAD_MAX_BYTES)
+        most = file_size(settings.UPLOAD_MAX_BYTES)
         self.fields["file"].help_text = _("JSON, JSON Lines, CSV or XLSX, at most %(size)s.") % {"size": most}
         self.fields["bank"].widget.attrs["list"] = "banks"
         if not settings.SERVER_FOLDERS:
@@ -88,10 +88,10 @@ class ImportForm(forms.Form):
     def clean_file(self) -> SentFile | None:
         file: SentFile | None = self.cleaned_data["file"]
         if file is not None and (file.size or 0) > settings.UPLOAD_MAX_BYTES:
-            limit = filesizeformat(settings.UPLOAD_MAX_BYTES)
+            limit = file_size(settings.UPLOAD_MAX_BYTES)
             raise forms.ValidationError(
                 _("The file has %(size)s; the page takes %(limit)s. Use the command import_questions for it."),
-                params={"size": filesizeformat(file.size or 0), "limit": limit},
+                params={"size": file_size(file.size or 0), "limit": limit},
             )
         return file
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from django.http import HttpResponse
@@ -20,7 +20,13 @@ class Confirmation:
     label: str
     back: str  # the address to which "no" leads
     about: str = ""  # the name of what it is about, shown above the title
-    sent: Mapping[str, int | str] = field(default_factory=dict)  # goes back with the answer
+    sent: Mapping[str, int | str | Sequence[int]] = field(default_factory=dict)  # goes back with the answer
+
+    @property
+    def fields(self) -> list[tuple[str, int | str]]:
+        """What is sent, one field for each value of a list."""
+        listed = ((name, [value] if isinstance(value, int | str) else value) for name, value in self.sent.items())
+        return [(name, value) for name, values in listed for value in values]
 
 
 def is_confirmed(request: AuthenticatedRequest) -> bool:

@@ -9,18 +9,22 @@ from django.core.paginator import Paginator
 from django.db.models import Prefetch, Q, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation.decorators import AuthenticatedRequest, role_required
 from annotation.enums import ImageState, RenditionKind, Role
 from annotation.forms.images import MaskForm, ReasonForm
+from annotation.imaging.masking import boxes_within
 from annotation.ingest import quarantine as acts
 from annotation.ingest.searching import check_text
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AuditEvent, Image, Rendition
+from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
 IMAGES_PER_PAGE = 50
 RELEASED = "released_images"  # in the session: what the last decision released, and can be put back
@@ -90,6 +94,9 @@ def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpRespon
     image, form = _held(public_id), MaskForm(request.POST)
     if not form.is_valid():
         return _page(request, image, failed="mask", form=form)
+    is_on_image = bool(boxes_within(form.boxes, columns=image.columns or 0, rows=image.rows or 0))
+    if is_on_image and not is_confirmed(request):
+        return confirm(request, _confirm_mask(image, form))
     try:
         acts.mask(image, form.boxes, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
     except acts.NothingToBlackOut:
@@ -102,6 +109,24 @@ def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpRespon
         return _already_decided(request)
     messages.success(request, _("The boxes are black in the stored pixels. Look once more, then release the image."))
     return redirect("quarantined-image", public_id)
+
+
+def _confirm_mask(image: Image, form: MaskForm) -> Confirmation:
+    n = len(form.boxes)
+    label = ngettext("Black out %(n)s box", "Black out %(n)s boxes", n) % {"n": n}
+    x, y, width, height = ([box[place] for box in form.boxes] for place in range(4))
+    return Confirmation(
+        title=label,
+        sentences=[
+            _("The pixels below the boxes become black in the stored image, for everybody. This cannot be undone."),
+            _("The image stays in quarantine, so that it is looked at once more before it is released."),
+            _("Boxes, reason and your name are noted in the audit log."),
+        ],
+        label=label,
+        back=reverse("quarantined-image", args=[image.public_id]),
+        about=_("Image in quarantine"),
+        sent={"x": x, "y": y, "width": width, "height": height, "reason": form.cleaned_data["reason"]},
+    )
 
 
 @role_required(Role.DEIDENTIFIER)

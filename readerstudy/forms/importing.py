@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.templatetags.sizes import file_size
 from readerstudy.forms.drafts import DraftForm
 
 if TYPE_CHECKING:
@@ -67,5 +67,5 @@ class ReadingsForm(DraftForm):
         if (file.size or 0) > MOST_BYTES:
             raise forms.ValidationError(
                 gettext("The file has %(size)s; this page takes %(most)s. Use the command import_responses for it."),
-                params={"size": filesizeformat(file.size or 0), "most": filesizeformat(MOST_BYTES)},
+                params={"size": file_size(file.size or 0), "most": file_size(MOST_BYTES)},
             )

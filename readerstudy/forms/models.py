@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from django import forms
 from django.core.files.uploadedfile import UploadedFile
-from django.template.defaultfilters import filesizeformat
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.templatetags.sizes import file_size
 from readerstudy.enums import PredictionForm
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
@@ -107,7 +107,7 @@ class PredictionsForm(forms.Form):
             (LAST, gettext("the last counts")),
         ]
         self.fields["file"].help_text = gettext("JSON, JSON lines, CSV, TSV or XLSX, at most %(size)s.") % {
-            "size": filesizeformat(MOST_BYTES)
+            "size": file_size(MOST_BYTES)
         }
 
     def clean_file(self) -> SentFile:

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.models import User
 from annotation.people.mailing import can_send
 from readerstudy.design.studies import unfinished
 from readerstudy.enrolling.deadlines import study_deadline_text
@@ -48,10 +49,12 @@ def study_watch(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     }
     if asks_for_part(request):
         return render(request, "readerstudy/watching/_readers.html", context)
-    return render(request, "readerstudy/watching/watch.html", context | _around(study, context["coordinates"]))
+    return render(
+        request, "readerstudy/watching/watch.html", context | _around(study, request.user, context["coordinates"])
+    )
 
 
-def _around(study: ReaderStudy, coordinates: bool) -> dict[str, Any]:
+def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, Any]:
     """What stands around the table; what readers said about cases is for coordinators."""
     is_open = study.state == StudyState.OPEN
     context: dict[str, Any] = {
@@ -68,7 +71,7 @@ def _around(study: ReaderStudy, coordinates: bool) -> dict[str, Any]:
             "flagged": flagged_cases(study),
             "with_keys": readers_with_keys_at_hand(study),
             "invited": list(open_invitations(study, timezone.now())),
-            "voidings": voidings_of(study),
+            "voidings": voidings_of(study, person=person),
             "void_form": VoidForm(auto_id="void_%s"),
             "deadline_form": DeadlineForm(study) if is_open and study.deadline_at else None,
             "glass_form": GlassForm(auto_id="glass_%s") if is_open else None,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from annotation.exports.source_ids import source_ids_shown_to
+from annotation.models import User
 from readerstudy.enums import RemarkKind
 from readerstudy.models import ReaderStudy, Remark, StudyCase, Voiding
 
@@ -41,6 +43,10 @@ def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
     return sorted(found.values(), key=lambda one: (one.voiding is not None, -len(one.said), one.case.number))
 
 
-def voidings_of(study: ReaderStudy) -> list[Voiding]:
+def voidings_of(study: ReaderStudy, *, person: User) -> list[tuple[Voiding, str]]:
+    """Each with the own id of its question, for coordinators who may see own ids; else with an empty word."""
     rows = Voiding.objects.filter(case__study=study).select_related("case__revision__question", "actor")
-    return list(rows.order_by("at", "pk"))
+    voidings = list(rows.order_by("at", "pk"))
+    questions = {one.case.revision.question_id for one in voidings}
+    ids = source_ids_shown_to(person, study.bank_id, questions) if questions else {}
+    return [(one, ids.get(one.case.revision.question_id, "")) for one in voidings]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 import numpy as np
@@ -220,8 +221,20 @@ def test_acts_by_page(client: Client, dina: User, make_image: MakeImage) -> None
     image = make_image(ImageState.QUARANTINED)
     client.force_login(dina)
     boxes = {"x": ["1", ""], "y": ["1", ""], "width": ["5", ""], "height": ["5", ""]}
-    answer = client.post(reverse("quarantine-mask", args=[image.public_id]), {**boxes, "reason": "name"})
+    address = reverse("quarantine-mask", args=[image.public_id])
+    before = image.object_name
+    asked = client.post(address, {**boxes, "reason": "name"})
+    assert asked.status_code == 409
+    assert "This cannot be undone." in asked.content.decode()
+    image.refresh_from_db()
+    assert image.object_name == before  # nothing is black yet
+    sent = dict(re.findall(r'<input type="hidden" name="(\w+)" value="([^"]*)">', asked.content.decode()))
+    sent.pop("csrfmiddlewaretoken", None)
+    assert sent == {"confirmed": "yes", "x": "1", "y": "1", "width": "5", "height": "5", "reason": "name"}
+    answer = client.post(address, sent)
     assert answer.status_code == 302
+    image.refresh_from_db()
+    assert image.object_name != before
     assert client.get(reverse("quarantine-release", args=[image.public_id])).status_code == 405
     answer = client.post(reverse("quarantine-release", args=[image.public_id]), {"reason": "clean now"})
     assert answer["Location"] == reverse("quarantine")

@@ -7,13 +7,14 @@ from django.test import Client
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import Role
-from annotation.models import AuditEvent, Membership, User
+from annotation.enums import IdentifierKind, Role
+from annotation.models import AuditEvent, Membership, SourceIdentifier, User
 from readerstudy.enums import StudyState
-from readerstudy.models import Enrolment, ReaderStudy, StudyRole
+from readerstudy.models import Enrolment, ReaderStudy, StudyRole, Voiding
 from tests.annotation.review.cases import OPTIONS
 from tests.conftest import NOON, make_person
 from tests.readerstudy.studies import enrol, make_study
+from tests.readerstudy.views.drafts import study_coordinator
 from tests.readerstudy.watching.conftest import WATCH, said
 
 READER_ACTS = ["extend/", "remind/", "pass/", "withdraw/", "replace/"]
@@ -173,3 +174,21 @@ def test_nobody_is_invited_once_the_study_is_closed(client: Client, cora: User, 
     assert "/studies/trial/invite/" in client.get(WATCH).content.decode()
     ReaderStudy.objects.update(state=StudyState.CLOSED)
     assert "/studies/trial/invite/" not in client.get(WATCH).content.decode()
+
+
+def test_a_voided_case_is_named_by_its_own_id_for_coordinators(
+    coordinator: Client, client: Client, study: ReaderStudy
+) -> None:
+    case = study.cases.select_related("revision__question").filter(block="main").first()
+    assert case is not None
+    question = case.revision.question
+    SourceIdentifier.objects.filter(question_id=question.pk).delete()
+    SourceIdentifier.objects.create(
+        bank_id=study.bank_id, question_id=question.pk, kind=IdentifierKind.QUESTION_KEY, value="Torax-0815", digest=1
+    )
+    Voiding.objects.create(case=case, reason="turned", before_unblinding=True, at=NOON)
+    page = coordinator.get(WATCH).content.decode()
+    assert "Torax-0815" in page
+    client.force_login(study_coordinator(study))
+    assert "Torax-0815" not in client.get(WATCH).content.decode()
+    assert f'href="/banks/{study.bank.slug}/{question.number}/"' in page

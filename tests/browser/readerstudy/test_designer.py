@@ -1,0 +1,31 @@
+"""The page on which cases are chosen shows its lists as soon as they are wanted."""
+
+from __future__ import annotations
+
+import pytest
+from django.test import Client
+from playwright.sync_api import Browser, expect
+from pytest_django.live_server_helper import LiveServer
+
+from annotation.models import User
+from tests.browser.server import leave
+from tests.readerstudy.views.drafts import make_draft
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+def test_a_list_of_questions_shows_when_it_is_chosen(browser: Browser, live_server: LiveServer, cora: User) -> None:
+    study = make_draft(cora)
+    client = Client()
+    client.force_login(cora)
+    context = browser.new_context(viewport={"width": 1366, "height": 768}, base_url=live_server.url)
+    context.add_cookies([{"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}])
+    page = context.new_page()
+    try:
+        page.goto(f"/studies/{study.slug}/cases/")
+        page.get_by_role("radio", name="draw them by chance, with a seed").check()
+        expect(page.locator("[name=numbers]")).to_be_hidden()
+        page.get_by_role("radio", name="use a list of questions").check()
+        expect(page.locator("[name=numbers]")).to_be_visible()
+    finally:
+        leave(context, live_server)
