@@ -54,7 +54,7 @@ def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
 
 def may_see(person: User, image: Image, *, at: datetime) -> bool:
     """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam,
-    and by whom another app shows it (annotation.showings).
+    also as a prior, and by whom another app shows it (annotation.showings).
 
     A reviewer sees it while the round is open, and afterwards what they themselves reviewed. A withdrawn assignment
     and a round that has not opened show nothing. Those who fetch most are asked about first.
@@ -65,20 +65,28 @@ def may_see(person: User, image: Image, *, at: datetime) -> bool:
     return (
         bool(_REVIEWED(person.pk, exam))
         or showings.is_shown(person.pk, image, at)
+        or bool(_REVIEWED_BESIDE(person.pk, exam))
         or is_coordinator(person)
         or _coordinates_exam(person, exam)
     )
 
 
 def _reviewed(person: int, exam: int) -> QuerySet[Assignment, tuple[int]]:
-    of_case = Q(revision__question__exam_id=exam) | Q(revision__question__exam__prior_id=exam)
-    mine = Assignment.objects.filter(of_case, reviewer=person)
+    return _shown_to_reviewer(Assignment.objects.filter(reviewer=person, revision__question__exam_id=exam))
+
+
+def _reviewed_beside(person: int, prior: int) -> QuerySet[Assignment, tuple[int]]:
+    return _shown_to_reviewer(Assignment.objects.filter(reviewer=person, revision__question__exam__prior_id=prior))
+
+
+def _shown_to_reviewer(mine: QuerySet[Assignment]) -> QuerySet[Assignment, tuple[int]]:
     shown = Q(round__state=RoundState.OPEN) | Q(round__state=RoundState.CLOSED, state=AssignmentState.SUBMITTED)
     gone = (AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
     return mine.exclude(state__in=gone).filter(shown).order_by().values_list("pk")[:1]
 
 
 _REVIEWED = KeptQuery(_reviewed, int, int)
+_REVIEWED_BESIDE = KeptQuery(_reviewed_beside, int, int)  # one query for both would ask every case of the reviewer
 
 
 def _coordinates_exam(person: User, exam_id: int) -> bool:
