@@ -208,6 +208,7 @@ export class Answers {
     const { current: one } = sitting;
     sitting.step = "over";
     sitting.line.pass(one.id);
+    this.isFaultKept = sitting.remarks.keepFault();
     await sitting.covers.show("over", { counts: this.whatCounts() });
     if (sitting.current === one) sitting.advance();
   }
@@ -217,9 +218,9 @@ export class Answers {
     const { words } = this;
     const { current: one, question, outbox } = this.sitting;
     const { choice } = question;
-    if (!choice || choice === DECLINED) return words.overNone;
-    const said = outbox.has("choice", one.id) ? words.overOnItsWay : words.overKept;
-    return said.replace("{letter}", question.letterOf(choice));
+    const told = outbox.has("choice", one.id) ? words.overOnItsWay : words.overKept;
+    const said = !choice || choice === DECLINED ? words.overNone : told.replace("{letter}", question.letterOf(choice));
+    return this.isFaultKept ? `${said} ${words.faultKept}` : said;
   }
 
   /** While that is on screen the choice may get there. */

@@ -129,11 +129,18 @@ export class Remarks {
     this.fault.querySelector("textarea").focus();
   }
 
-  reportFault() {
+  /** The time of the case has ended: what was written so far goes as it stands. Whether there was anything. */
+  keepFault() {
+    const isWritten = this.fault.open && Boolean(this.fault.querySelector("textarea").value.trim());
+    if (isWritten) this.reportFault("");
+    return isWritten;
+  }
+
+  reportFault(said = this.words.faultNoted) {
     const text = this.fault.querySelector("textarea").value.trim();
     this.remark(this.faulty, "fault", "", text);
     this.fault.close();
-    this.onSaid(this.words.faultNoted);
+    this.onSaid(said);
   }
 
   onSaid() {}

@@ -12,7 +12,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.timing.durations import is_counted
-from readerstudy.models import Reading, Response
+from readerstudy.models import Reading, Remark, Response
 from readerstudy.reading.expiring import close_reading
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of, lose
@@ -78,6 +78,22 @@ def test_timer_ends_without_submit(device: Device, reads: MakeStudy) -> None:
     assert (answer.option, answer.state, answer.is_confirmed) == ("B", "unconfirmed", False)
     assert sent == []
     assert answers_of(enrolment) == []
+
+
+def test_timer_ends_over_an_unfinished_report(device: Device, reads: MakeStudy) -> None:
+    """What was written so far reaches the coordinator, and the page says so."""
+    enrolment = reads(time_limit_s=60)
+    device.page.clock.install()
+    device.enter(enrolment)
+    device.sees(1)
+    device.press("g")
+    device.page.keyboard.type("The side mark is mirr")
+    device.page.clock.run_for(61_000)
+    device.is_covered("over")
+    expect(device.page.locator("[data-cover=over]")).to_contain_text("sent as far as you had written it")
+    device.says("saved")
+    remark = Remark.objects.get()
+    assert (remark.kind, remark.text) == ("fault", "The side mark is mirr")
 
 
 def test_timer_ends_without_submit_and_without_a_connection(device: Device, reads: MakeStudy) -> None:
