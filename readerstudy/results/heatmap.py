@@ -55,9 +55,12 @@ class Cell:
 
     @property
     def css(self) -> str:
-        """Classes of static/readerstudy/results.css: the step of the scale, hatched, or dotted: little is behind it."""
-        colour = "undefined" if self.shown["value"] is None else f"k{step_of(self.shown['value'])}"
-        return f"{colour} dotted" if is_dotted(self.shown) else colour
+        """Classes of static/readerstudy/results.css: the step of the scale, hatched, or dotted: little is behind it;
+        and whether a minus makes it longer."""
+        value = self.shown["value"]
+        colour = "undefined" if value is None else f"k{step_of(value)}"
+        more = [" dotted" if is_dotted(self.shown) else "", " minus" if value is not None and value < 0 else ""]
+        return colour + "".join(more)
 
     @property
     def is_told(self) -> bool:

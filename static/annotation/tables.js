@@ -30,7 +30,7 @@ function sort(table, column, isDown) {
 /** A second press turns the order round. */
 function offerSorting(table, heads) {
   heads.forEach((head, column) => {
-    if (!head.textContent.trim()) return;
+    if (!head.textContent.trim() || head.querySelector("a.sort")) return;
     const button = document.createElement("button");
     button.type = "button";
     button.className = "sort";
@@ -46,7 +46,7 @@ function offerSorting(table, heads) {
 }
 
 function isPlain(table) {
-  return table.tHead?.rows.length === 1 && !table.querySelector("a.sort, tbody [rowspan], thead [colspan], tbody [colspan]");
+  return table.tHead?.rows.length === 1 && !table.querySelector("tbody [rowspan], thead [colspan], tbody [colspan]");
 }
 
 /** Only a table that fits can leave its head to the window; a wider one scrolls in a box of its own. */
