@@ -64,6 +64,7 @@ class Refusal(Word):
     STUDY_CLOSED = "study_closed", _("the study is closed")
     DEADLINE_PASSED = "deadline_passed", _("the time for reading has passed")
     WITHDRAWN = "withdrawn", _("the reader has left the study")
+    KEYS_AT_HAND = "keys_at_hand", _("the reader holds a role with which the answers can be looked up")
 
 
 class SessionEnd(Word):

@@ -62,6 +62,13 @@ def readers_with_keys_at_hand(study: ReaderStudy) -> list[User]:
     return list(User.objects.filter(can_look, pk__in=there.values("reader")))
 
 
+def has_keys_at_hand(person: User, study: ReaderStudy) -> bool:
+    """Whether this reader is one of them: no case opens for them until one of the two is given up."""
+    if is_coordinator(person) or is_administrator(person):
+        return True
+    return StudyRole.objects.filter(study=study, user=person).exists()
+
+
 def _by_role(person: User, study: ReaderStudy) -> list[str]:
     """Whoever made the study, and whoever can look up its keys or see what its reviewers said of them."""
     reasons = []

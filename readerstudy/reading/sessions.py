@@ -10,11 +10,12 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.enums import Block, SessionEnd
+from readerstudy.enrolling.refusals import has_keys_at_hand
+from readerstudy.enums import Block, Refusal, SessionEnd
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.armed import counts_of
 from readerstudy.reading.expiring import close_run_out
-from readerstudy.reading.holding import check_may_read, hold_enrolment, live_session
+from readerstudy.reading.holding import ReadingRefused, check_may_read, hold_enrolment, live_session
 
 LEASE = timedelta(seconds=45)  # a page that was not heard of for longer does not stand in the way of another
 MOST_DEVICE = 2_000  # characters of what a page says about its device
@@ -40,7 +41,8 @@ def take_pen(
 ) -> Lease:
     """A new session for this page, or its own again; with ``take_over`` also from a page that is alive.
 
-    A session that was not heard of for LEASE ends by itself. Raises ReadingRefused, NotArmed, NotTheReader.
+    A session that was not heard of for LEASE ends by itself. None begins for who could look the answers up. Raises
+    ReadingRefused, NotArmed, NotTheReader.
     """
     held = hold_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
@@ -52,6 +54,8 @@ def take_pen(
     else:
         if live is not None:
             _end(live, taken_over=at - live.seen_at <= LEASE, actor=actor, at=at)
+        if has_keys_at_hand(actor, held.study):
+            raise ReadingRefused(Refusal.KEYS_AT_HAND)
         live = ReadingSession.objects.create(enrolment=held, started_at=at, seen_at=at, device=device or {})
         record("reading.session_started", actor=actor, at=at, subject=live)
     close_run_out(held, actor=actor, at=at)

@@ -12,6 +12,7 @@ from django.views.decorators.http import require_GET
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.rules import CHANCES, Rules
+from readerstudy.enrolling.refusals import has_keys_at_hand
 from readerstudy.models import Enrolment
 from readerstudy.reading.armed import last_place, reading_of, standing_of
 from readerstudy.reading.holding import may_read, rules_of
@@ -44,6 +45,8 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             },
         },
     }
+    if has_keys_at_hand(request.user, enrolment.study):
+        return render(request, "readerstudy/reading/keys_at_hand.html", context, status=403)
     if standing.is_undecided:
         return render(request, "readerstudy/reading/practice_not_passed.html", context)
     return render(request, "readerstudy/reading/room.html", context)

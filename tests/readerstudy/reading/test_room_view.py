@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from django.test import Client
 
-from annotation.models import User
+from annotation.enums import Role
+from annotation.models import Membership, User
 from readerstudy.design.rules import Rules
-from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyRole
 from tests.annotation.review.cases import NOON, OPTIONS, SECRETS
 from tests.readerstudy.reading.page import ReadingPage, new_key
 from tests.readerstudy.studies import enrol, make_study
@@ -90,3 +91,23 @@ def test_strangers_and_people_who_are_not_logged_in(page: ReadingPage, stan: Use
 
 def test_the_page_is_only_looked_at(page: ReadingPage) -> None:
     assert page.client.post(ROOM).status_code == 405
+
+
+@pytest.mark.parametrize("role", [Role.COORDINATOR, Role.ADMINISTRATOR, None])
+def test_no_case_opens_for_who_could_look_the_answers_up(page: ReadingPage, rita: User, role: Role | None) -> None:
+    """They got both roles before either was refused; giving one up is enough."""
+    study = ReaderStudy.objects.get()
+    given: Membership | StudyRole = (
+        Membership.objects.create(user=rita, role=role, granted_at=NOON)
+        if role
+        else StudyRole.objects.create(user=rita, study=study, granted_at=NOON)
+    )
+    answer = page.client.get(ROOM)
+    assert answer.status_code == 403
+    assert "no case opens until one of the two is given up" in answer.content.decode()
+    refused = page.post("session")
+    assert (refused.status_code, refused.json()["reason"]) == (409, "keys_at_hand")
+    assert not Reading.objects.exists()
+    given.delete()
+    assert page.client.get(ROOM).status_code == 200
+    assert page.begin()["writer"]
