@@ -69,7 +69,7 @@ def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
 ) -> None:
     """The chosen one and another on a laptop, all six on a wide screen, with numbers of twelve pixels."""
     client.force_login(make_person("Cora", Role.COORDINATOR))
-    analysis = stored(analysed_study(unblinded_at=NOON).study, of_eleven("MedGemma "))
+    analysis = stored(analysed_study(unblinded_at=NOON).study, of_eleven("Simulated model "))
     context = browser.new_context(base_url=live_server.url, viewport={"width": width, "height": height})
     cookie = {"name": "sessionid", "value": client.cookies["sessionid"].value, "url": live_server.url}
     context.add_cookies([cookie])  # type: ignore[list-item]
@@ -84,6 +84,8 @@ def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
     assert chosen in seen
     assert page.evaluate(NOT_IN_CELL) == []
     assert page.evaluate("() => parseFloat(getComputedStyle(document.querySelector('.heatmap td a')).fontSize)") >= 12
+    cut = "() => [...document.querySelectorAll('.heatmap th')].some((one) => one.scrollWidth > one.clientWidth)"
+    assert not page.evaluate(cut)  # by the style sheet, at their ends, in which names of one family differ
     fits = "() => [...document.querySelectorAll('html, .maps')].every((one) => one.scrollWidth <= one.clientWidth)"
     assert page.evaluate(fits)
     leave(context, live_server)
