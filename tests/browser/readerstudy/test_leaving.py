@@ -7,9 +7,13 @@ from pathlib import Path
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.models import User
+from readerstudy.design.studies import close_study
+from readerstudy.enums import Refusal
+from readerstudy.models import RefusedAnswer
 from tests.browser.readerstudy.conftest import MakeStudy
 from tests.browser.readerstudy.reading import Device, answers_of, lose
 
@@ -50,3 +54,23 @@ def test_an_answer_that_was_not_sent_survives_logging_out(device: Device, reads:
     device.page.get_by_role("button", name="Log out", exact=True).click()
     expect(device.page).to_have_url("/login/")
     assert device.page.evaluate(DATABASES) == 0
+
+
+def test_what_the_device_holds_is_sent_when_the_study_has_closed(device: Device, reads: MakeStudy, cora: User) -> None:
+    """The page of the cases is not there any more: the entry sends it, and says what became of it."""
+    enrolment = reads()
+    device.page.route("**/commit/", lose)
+    device.enter(enrolment)
+    device.sees(1)
+    device.answers("2", then=2)
+    device.has_kept(enrolment, "commit")
+    device.page.goto("/")
+    close_study(enrolment.study, actor=cora, at=timezone.now(), confirmed_open=1)
+    device.page.unroute("**/commit/")
+    device.enter(enrolment)
+    expect(device.page.get_by_role("status")).to_contain_text("Answers that only this device had: 1.")
+    late = RefusedAnswer.objects.get()
+    assert (late.option, late.reason) == ("B", Refusal.STUDY_CLOSED)
+    assert answers_of(enrolment) == []
+    if folder := os.environ.get("REXVQA_SCREENSHOTS"):
+        device.page.screenshot(path=Path(folder) / "answers-after-the-end.png")
