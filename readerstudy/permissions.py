@@ -28,7 +28,9 @@ def may_enter_models(person: Person) -> bool:
     """Coordinators of the site or of a study, and model submitters."""
     if site_roles(person) & {Role.COORDINATOR, Role.MODEL_SUBMITTER}:
         return True
-    return isinstance(person, User) and person.is_active and StudyRole.objects.filter(user=person).exists()
+    if not isinstance(person, User) or not person.is_active:
+        return False
+    return StudyRole.objects.filter(user=person, study__deleted_at=None).exists()
 
 
 def may_change_model(person: Person, entry: ModelEntry) -> bool:

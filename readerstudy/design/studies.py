@@ -41,8 +41,11 @@ class StudyNotComplete(StudyRefused):
 
 
 def hold_study(study: ReaderStudy) -> None:
-    """Bring the row up to date and lock it until the transaction ends."""
-    study.refresh_from_db(from_queryset=ReaderStudy.objects.select_for_update())
+    """Bring the row up to date and lock it until the transaction ends. Raises StudyRefused once it is in the bin."""
+    try:
+        study.refresh_from_db(from_queryset=ReaderStudy.objects.select_for_update())
+    except ReaderStudy.DoesNotExist:
+        raise StudyRefused(_("“%(name)s” was deleted in the meantime.") % {"name": study.name}) from None
 
 
 @contextmanager

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.db.models import Count, Q
-from django.http import HttpResponse, QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -61,13 +61,17 @@ def form_of_step(
 ) -> tuple[Form, bool]:
     """The form of a step, and whether what was sent with it is stored.
 
-    Nobody else stores between its looking at what stands and its replacing that.
+    Nobody else stores between its looking at what stands and its replacing that. Raises Http404 for a study that was
+    deleted in the meantime.
     """
     if request.method != "POST":
         return form_of(None), False
-    with held(study):
-        form = form_of(request.POST)
-        is_stored = _is_stored(form, study, store)
+    try:
+        with held(study):
+            form = form_of(request.POST)
+            is_stored = _is_stored(form, study, store)
+    except StudyRefused as refusal:
+        raise Http404(str(refusal)) from None
     if is_stored:
         messages.success(request, said or _("Stored."))
     return form, is_stored

@@ -19,6 +19,8 @@ from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, U
 from readerstudy.design.copying import copy_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, ReaderStudy, StudyCase, StudyRole
+from readerstudy.permissions import may_coordinate_study
+from readerstudy.views import access
 from tests.annotation.test_bin import Silent, patterns, shown
 from tests.conftest import NOON
 from tests.readerstudy.studies import make_study
@@ -139,3 +141,45 @@ def test_what_is_frozen_or_copied_stays(draft: ReaderStudy, cora: User) -> None:
     acts.move_to_bin(draft, actor=cora, at=NOON)
     assert acts.empty_bin(NOON + timedelta(days=30, hours=1)) == 0  # the copy comes first
     assert acts.empty_bin(LATER + timedelta(days=1)) >= 1
+
+
+@pytest.mark.parametrize(
+    ("step", "sent"),
+    [
+        ("open", {"confirmed": "yes"}),
+        ("close", {"confirmed": "yes"}),
+        ("archive", {"confirmed": "yes"}),
+        ("bring-back", {}),
+        ("freeze", {"confirmed": "yes", "do": "freeze"}),
+        ("delete", {"confirmed": "yes"}),
+        ("arms", {"information": "age_sex", "aid": "none"}),
+        ("rules", {}),
+        ("readers", {"n_readers": "4"}),
+        ("forecast", {}),
+        ("cases", {"do": "store", "seed": "7"}),
+        ("invite", {"emails": "ruth@example.org"}),
+        ("copy", {"confirmed": "yes", "name": "Copy"}),
+    ],
+)
+def test_an_act_that_meets_the_move_to_the_bin_is_refused(
+    client: Client, draft: ReaderStudy, cora: User, step: str, sent: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def may_until_it_is_deleted(person: User, study: ReaderStudy) -> bool:
+        acts.move_to_bin(ReaderStudy.everywhere.get(pk=study.pk), actor=cora, at=NOON)
+        return may_coordinate_study(person, study)
+
+    monkeypatch.setattr(access, "may_coordinate_study", may_until_it_is_deleted)
+    client.force_login(cora)
+    assert client.post(f"/studies/{draft.slug}/{step}/", sent).status_code in (302, 404, 409, 422)
+    assert ReaderStudy.everywhere.get(pk=draft.pk).state == StudyState.DRAFT
+
+
+def test_who_coordinates_only_a_study_in_the_bin_enters_no_models(
+    client: Client, draft: ReaderStudy, cora: User
+) -> None:
+    client.force_login(StudyRole.objects.get().user)
+    for route in ("models", "model-new"):
+        assert client.get(reverse(route)).status_code == 200
+    acts.move_to_bin(draft, actor=cora, at=NOON)
+    for route in ("models", "model-new"):
+        assert client.get(reverse(route)).status_code == 403
