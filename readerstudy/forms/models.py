@@ -15,6 +15,7 @@ from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
 from readerstudy.predictions.matching import FIRST, LAST
 from readerstudy.predictions.reading import MOST_BYTES
+from readerstudy.predictions.records import without_hidden
 from readerstudy.predictions.targets import Target
 
 MOST_FILES = 30  # at once
@@ -66,6 +67,12 @@ class ModelForm(forms.Form):
     @classmethod
     def of(cls, entry: ModelEntry) -> ModelForm:
         return cls(initial={name: getattr(entry, name) for name in FIELDS})
+
+    def clean_name(self) -> str:
+        return _shown(self.cleaned_data["name"])
+
+    def clean_version(self) -> str:
+        return _shown(self.cleaned_data["version"])
 
     def clean_link(self) -> str:
         link: str = self.cleaned_data["link"]
@@ -148,8 +155,8 @@ class SeveralPredictionsForm(PredictionsForm):
         size = self.fields.pop("file").help_text
         self.fields["predictions"].help_text = gettext(
             "One file for each model, at most %(most)s: %(size)s A model is named by the column or field “model” of "
-            "its file, else by the name of the file (predictions_MedGemma.json: MedGemma). A name that is not listed "
-            "becomes a new model."
+            "the first record, else, and for XLSX, by the name of the file (predictions_MedGemma.json: MedGemma). A "
+            "name that is not listed becomes a new model."
         ) % {"most": MOST_FILES, "size": size}
 
     def clean_predictions(self) -> list[SentFile]:
@@ -159,6 +166,14 @@ class SeveralPredictionsForm(PredictionsForm):
         if any((one.size or 0) > MOST_BYTES for one in files):
             raise forms.ValidationError(_("The file is too large. Split it."))
         return files
+
+
+def _shown(name: str) -> str:
+    """White space in one piece. Raises ValidationError for what figures and tables would not show, or turn around."""
+    spaced = " ".join(name.split())
+    if without_hidden(spaced) != spaced:
+        raise forms.ValidationError(_("This holds characters that are not shown. Type it instead of pasting it."))
+    return spaced
 
 
 def _value(target: Target) -> str:

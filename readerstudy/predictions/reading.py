@@ -14,7 +14,15 @@ from annotation.questionbank import strictjson
 from annotation.questionbank.sheets import SheetUnreadable, lines_of_sheet
 from readerstudy.enums import PredictionForm
 from readerstudy.predictions.forms import COUNTED, FORMS, Entry, find_form, read_record, share_problem
-from readerstudy.predictions.records import FileUnreadable, KeptRecords, Problem, ReadFile, _, text_problem
+from readerstudy.predictions.records import (
+    FileUnreadable,
+    KeptRecords,
+    Problem,
+    ReadFile,
+    _,
+    text_problem,
+    without_hidden,
+)
 from readerstudy.predictions.strict import SPACE, Spoiled, StrictReader, values_of_list
 from readerstudy.predictions.tables import Row, named_rows, rows_of_text
 
@@ -22,6 +30,7 @@ MOST_BYTES = 256 * 1024 * 1024
 PART = 1 << 18
 LONGEST_FIRST_LINE = 2 * 1024 * 1024  # characters; an object in a longer line holds all records
 MOST_ROWS = 1_000_000
+NAMED_WITHIN = 1 << 16  # bytes of a file, in which its first record names its model
 MODEL_FIELDS, LONGEST_MODEL = ("model", "model_name"), 200
 ZIP = b"PK\x03\x04"
 
@@ -62,16 +71,37 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
 
 
 def model_named_in(content: bytes | Path) -> str:
-    """What the first record calls its model, in a field or column "model" or "model_name"; empty where it does not."""
+    """What the first record calls its model, in a field or column "model" or "model_name"; empty where it does not.
+
+    Somebody waits for this: only the beginning of the file is read, and a spreadsheet is not unpacked. A first record
+    that is longer names no model.
+    """
     try:
-        entry = next(_entries(content, [])[0], None)
+        entry = next(_entries(_beginning(content), [])[0], None)
     except FileUnreadable:
         return ""
     value = entry[2] if entry else None
     if not isinstance(value, dict):
         return ""
-    named = next((value[name] for name in MODEL_FIELDS if isinstance(value.get(name), str)), "").strip()
-    return "" if len(named) > LONGEST_MODEL or text_problem(named) else named
+    named = next((value[name] for name in MODEL_FIELDS if isinstance(value.get(name), str)), "")
+    named = "" if text_problem(named) else without_hidden(named)
+    return "" if len(named) > LONGEST_MODEL else named
+
+
+def _beginning(content: bytes | Path) -> bytes:
+    """The first bytes of a text, up to a whole character; nothing of a spreadsheet and of what is no text."""
+    with opened(content) as file:
+        head = file.read(NAMED_WITHIN)
+        is_whole = not file.read(1)
+    if head.startswith(ZIP):
+        return b""
+    try:
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
+    except UnicodeDecodeError:
+        return b""
+    if not is_whole and text.lstrip("\ufeff" + SPACE)[:1] not in ("[", "{"):
+        text = text[: text.rfind("\n") + 1]  # a row that is cut off could end within the name
+    return text.encode()
 
 
 def _form_of(content: bytes | Path, form: PredictionForm | None) -> PredictionForm:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+import unicodedata
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,6 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 LONGEST_ID = 255
+HIDDEN = ("Cc", "Cf", "Zl", "Zp")  # categories of Unicode: control, formatting such as U+202E, and ends of lines
 IN_MEMORY = 8 * 1024 * 1024  # bytes of the records of one file
 
 
@@ -83,3 +85,9 @@ def text_problem(text: str) -> str:
         except UnicodeEncodeError:
             return _("The text holds half a surrogate pair, which is no character.")
     return ""
+
+
+def without_hidden(name: str) -> str:
+    """One line without characters that are not shown: white space in one piece, no control or formatting character."""
+    spaced = " ".join(name.split())
+    return " ".join("".join(one for one in spaced if unicodedata.category(one) not in HIDDEN).split())

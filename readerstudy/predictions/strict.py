@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -70,8 +71,8 @@ class StrictReader:
             bad = [(name, value.text) for name, value in pairs if isinstance(value, _Number)]
             self._spoilt[:0] = [f"The number in {name!r} is {text}, which is not JSON." for name, text in bad]
         if len(members) != len(pairs):
-            names = [name for name, _value in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
+            counts = Counter(name for name, _value in pairs)
+            twice = next(name for name, n in counts.items() if n > 1)
             self._spoilt.append(f"The field {twice!r} is there twice.")
         return members
 

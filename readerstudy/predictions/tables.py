@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
@@ -52,9 +53,9 @@ def named_rows(lines: Iterable[tuple[int, list[str]]], problems: list[Problem]) 
 
 def _header(cells: Sequence[str]) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
-    twice = [name for name in names if name and names.count(name) > 1]
+    twice = next((name for name, n in Counter(names).items() if name and n > 1), "")
     if twice:
-        raise FileUnreadable(f"Row 1: the column {twice[0]!r} is there twice.")
+        raise FileUnreadable(f"Row 1: the column {twice!r} is there twice.")
     return names
 
 

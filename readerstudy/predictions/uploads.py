@@ -25,6 +25,7 @@ from readerstudy.predictions.eligibility import UPLOADS, check_may_send_file
 from readerstudy.predictions.entries import ModelRefused, find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.reading import LONGEST_MODEL, model_named_in
+from readerstudy.predictions.records import without_hidden
 from readerstudy.predictions.targets import Target
 
 CHECK, STORE = "check_predictions", "store_predictions"
@@ -58,10 +59,12 @@ class Asked:
 def entry_of_file(name: str, path: Path) -> ModelEntry:
     """The listed model that a file names, or a new one that is not stored yet.
 
-    A file names its model in its first record, else by its own name without words such as "predictions". Raises
-    ModelRefused where several versions of that name are listed.
+    A text names its model in its first record; else, and for a spreadsheet, the name of the file without words such as
+    "predictions" does. Raises ModelRefused where several versions of that name are listed, and where none is named.
     """
-    named = model_named_in(path) or _model_in_name(name)
+    named = model_named_in(path) or without_hidden(_model_in_name(name))
+    if not named:
+        raise ModelRefused(_("The name of the file names no model: give the file another name."))
     return find_entry(named, None) or ModelEntry(name=named)
 
 
@@ -113,6 +116,12 @@ def store_checked(upload: Upload, *, actor: User, at: datetime) -> Job:
 def store_job(upload: Upload) -> Job | None:
     """The newest job that stores this file."""
     return Job.objects.filter(kind=STORE, params__upload=upload.public_id).order_by("-pk").first()
+
+
+def store_jobs(uploads: Iterable[str]) -> dict[str, Job]:
+    """The newest job that stores each of these files, by the public id of the file: one query."""
+    jobs = Job.objects.filter(kind=STORE, params__upload__in=list(uploads)).order_by("pk")
+    return {job.params["upload"]: job for job in jobs}
 
 
 def target_of(params: Params) -> Target:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -17,6 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import JobState
+from annotation.jobs.handlers import Params
 from annotation.models import Job, Upload, User
 from annotation.permissions import is_coordinator
 from readerstudy.enums import EntryState
@@ -29,8 +31,7 @@ from readerstudy.predictions.eligibility import UPLOADS
 from readerstudy.predictions.entries import ModelRefused
 from readerstudy.predictions.listing import failed_of, runs_known_to, targets_for
 from readerstudy.predictions.runs import name_run, withdraw_run
-from readerstudy.predictions.targets import Target
-from readerstudy.views.models import changeable_entry, check_works_with_models, known_entry
+from readerstudy.views.models import changeable_entry, check_changeable, check_works_with_models, known_entry
 
 ACTIVE = (JobState.QUEUED, JobState.RUNNING)
 SHOWN = 200
@@ -98,7 +99,7 @@ def _asked(said: QueryDict) -> list[str]:
 
 
 def _several(request: AuthenticatedRequest) -> HttpResponse:
-    found = [_import_of(request.user, one) for one in _asked(request.GET)]
+    found = _imports_of(request.user, _asked(request.GET))
     rows = [
         {
             "upload": upload,
@@ -250,20 +251,30 @@ def _changeable_run(person: User, public_id: str) -> PredictionRun:
 
 def _import_of(person: User, public_id: str) -> tuple[Upload, Job]:
     """A sent file with the job that stores or checks it; only for who may still send it."""
+    [found] = _imports_of(person, [public_id])
+    return found
+
+
+def _imports_of(person: User, public_ids: Sequence[str]) -> list[tuple[Upload, Job]]:
+    """Several of them, in this order, with as many queries as for one. Raises Http404 where any is not theirs."""
     check_works_with_models(person)
-    rows = Upload.objects.select_related("job", "created_by")
-    upload = get_object_or_404(rows, public_id=public_id, purpose=UPLOADS)
-    job = uploads.store_job(upload) or upload.job
-    if job is None:
-        raise Http404
-    if job.params["entry"]:
-        changeable_entry(person, job.params["entry"])
-    elif not is_coordinator(person):  # a model that is made with its predictions
-        raise Http404
-    if not _may_send(person, uploads.target_of(job.params)):
-        raise Http404
-    return upload, job
+    rows = Upload.objects.select_related("job", "created_by").filter(public_id__in=public_ids, purpose=UPLOADS)
+    sent, stored = {row.public_id: row for row in rows}, uploads.store_jobs(public_ids)
+    found = []
+    for public_id in public_ids:
+        job = stored.get(public_id) or (sent[public_id].job if public_id in sent else None)
+        if job is None:
+            raise Http404
+        found.append((sent[public_id], job))
+    _check_may_send(person, [job.params for _upload, job in found])
+    return found
 
 
-def _may_send(person: User, target: Target) -> bool:
-    return target in targets_for(person)
+def _check_may_send(person: User, asked: Sequence[Params]) -> None:
+    """Raises Http404 for a model or a target that the person does not know, PermissionDenied for another's model."""
+    if not is_coordinator(person) and not all(params["entry"] for params in asked):
+        raise Http404  # a model that is made with its predictions
+    check_changeable(person, {params["entry"] for params in asked if params["entry"]})
+    targets = {(one.study.slug if one.study else "", one.bank.slug) for one in targets_for(person)}
+    if not targets.issuperset((params["study"], params["bank"]) for params in asked):
+        raise Http404

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import io
+import json
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -15,8 +18,10 @@ from annotation.enums import JobState, Role
 from annotation.jobs import queueing, running
 from annotation.models import Job, User
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, StudyRole
+from readerstudy.predictions import reading, strict, tables
 from readerstudy.predictions.calls import close_submissions, open_submissions
-from readerstudy.predictions.entries import enter_model
+from readerstudy.predictions.entries import ModelRefused, enter_model
+from readerstudy.predictions.records import FileUnreadable
 from readerstudy.predictions.targets import Target
 from readerstudy.predictions.uploads import entry_of_file
 from tests.annotation.review.cases import NOON
@@ -352,3 +357,110 @@ def test_a_model_is_named_by_its_file(tmp_path: Path, name: str, model: str) -> 
     path = tmp_path / "sent"
     path.write_bytes(answers(Q1="B"))
     assert entry_of_file(name, path).name == model
+
+
+def named_by(tmp_path: Path, content: bytes, name: str = "sent.json") -> str:
+    path = tmp_path / "sent"
+    path.write_bytes(content)
+    return entry_of_file(name, path).name
+
+
+def test_only_the_beginning_of_a_file_is_read_for_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    n_read = 0
+
+    class Counting(io.BytesIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            nonlocal n_read
+            found = super().read(size)
+            n_read += len(found)
+            return found
+
+    def counted(content: bytes | Path) -> io.BytesIO:
+        return Counting(content.read_bytes()) if isinstance(content, Path) else io.BytesIO(content)
+
+    rest = [{"id": f"Q{n}", "model": "Other", "pred_answer": "ä" * 90} for n in range(2_000)]
+    first = {"id": "Q1", "model": "First", "pred_answer": "A"}
+    monkeypatch.setattr(reading, "opened", counted)
+    contents = [
+        json.dumps([first, *rest], ensure_ascii=False).encode(),
+        json.dumps({"first": first, **{one["id"]: one for one in rest}}, ensure_ascii=False).encode(),
+        lines(first, *rest),
+        b"id,model,prediction\nQ1,First,A\n" + b"Q2,Other,B\n" * 20_000,
+    ]
+    for content in contents:
+        n_read = 0
+        assert named_by(tmp_path, content) == "First"
+        assert n_read <= reading.NAMED_WITHIN + 1 < len(content)
+    assert named_by(tmp_path, b"[" + b" " * reading.NAMED_WITHIN + json.dumps(first).encode() + b"]") == "sent"
+
+
+def test_a_spreadsheet_is_not_unpacked_for_its_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def unpack(_content: bytes) -> NoReturn:
+        raise AssertionError("unpacked while somebody waits for the page")
+
+    monkeypatch.setattr(reading, "lines_of_sheet", unpack)
+    assert named_by(tmp_path, reading.ZIP + b"anything", "predictions_MedGemma.xlsx") == "MedGemma"
+
+
+class Counted(str):
+    """A name that counts how often it is compared."""
+
+    n = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.n += 1
+        return str.__eq__(self, other)
+
+    __hash__ = str.__hash__
+
+    def strip(self, chars: str | None = None, /) -> Counted:
+        return self
+
+    def lower(self) -> Counted:
+        return self
+
+
+def test_names_that_are_there_twice_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [Counted(f"column {number}") for number in range(1_000)] + [Counted("column 999")]
+    monkeypatch.setattr(Counted, "n", 0)
+    with pytest.raises(FileUnreadable, match="'column 999' is there twice"):
+        list(tables.named_rows([(1, [*names])], []))
+    reader = strict.StrictReader()
+    reader._members([(name, 1) for name in names])
+    assert reader._spoilt == ["The field 'column 999' is there twice."]
+    assert Counted.n < 20_000
+
+
+@pytest.mark.parametrize(
+    ("said", "model"),
+    [
+        ("Med\u202eGemma", "MedGemma"),
+        (" Med\n Gemma\t4b ", "Med Gemma 4b"),
+        ("\u200b\u202e", "sent"),
+        ("x" * 201, "sent"),
+    ],
+)
+def test_the_name_of_a_model_holds_no_hidden_characters(tmp_path: Path, said: str, model: str) -> None:
+    assert named_by(tmp_path, lines({"id": "Q1", "model": said, "pred_answer": "A"})) == model
+    with pytest.raises(ModelRefused, match="another name"):
+        named_by(tmp_path, answers(Q1="A"), "\u202e.json")
+
+
+def test_the_form_refuses_hidden_characters_in_a_name(coordinator: Client) -> None:
+    for sent in ({"name": "Med\u202eGemma"}, {"name": "Med\x07Gemma"}, {"name": "M", "version": "1\u2066"}):
+        page = coordinator.post("/models/new/", sent)
+        assert page.status_code == 422
+        assert "characters that are not shown" in page.content.decode()
+    assert not ModelEntry.objects.exists()
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_queries_do_not_grow_with_files(
+    coordinator: Client, n: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    keyed_bank(3)
+    entry_named("M0")
+    address = several(coordinator, {f"M{number}.jsonl": answers(Q1="B") for number in range(n)})
+    # session, person, roles; files, jobs that store, models, studies, banks
+    with django_assert_num_queries(8):
+        coordinator.get(address)
