@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import KeySource, ReturnReason, RoundSteps
 from annotation.models import Assignment, BankImport, Review, ReviewRound, Revision, SeenKey, User
-from annotation.vetoes import Veto
+from annotation.vetoes import SHARING_IMAGES, Veto
 
 AT_ONCE = 500  # ids in one query
 QUESTION = "revision__question"
@@ -68,7 +68,9 @@ def _reviewed(names: Names, review_round: ReviewRound | None) -> Iterator[Veto]:
 
 
 def _acquainted(names: Names) -> Iterator[Veto]:
-    """All questions on the exams of patients whom they know."""
+    """All questions on the exams of patients whom they know, and on exams that share a prior with these."""
     known = Assignment.objects.filter(reviewer__in=names, returned_because=ReturnReason.KNOWS_PATIENT)
-    for person, question in known.values_list("reviewer", f"{QUESTION}__exam__questions"):
-        yield Veto(person, question, _("%(name)s knows the patient.") % {"name": names[person]})
+    reasons = {person: _("%(name)s knows the patient.") % {"name": names[person]} for person in names}
+    for path in SHARING_IMAGES:
+        for person, question in known.values_list("reviewer", f"{QUESTION}__{path}"):
+            yield Veto(person, question, reasons[person])

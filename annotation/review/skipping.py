@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
 
 from annotation.audit.recording import record
 from annotation.enums import ReturnReason
@@ -51,7 +52,8 @@ def hand_back(
 ) -> Assignment:
     """Give a question up for good; a coordinator gives it to somebody else. What was answered stays with its times.
 
-    Whoever knows the patient gives up all that is unfinished on the same exam in the round. Raises NothingToHandBack,
+    Whoever knows the patient gives up all that is unfinished in the round on the same exam, its prior, or one that
+    shows either as prior. Raises NothingToHandBack,
     NotTheReviewer, RoundNotOpen, and TransitionRefused for a question that is submitted.
     """
     held = hold_assignment(assignment, actor=actor)
@@ -61,7 +63,10 @@ def hand_back(
     _give_up(held, reason, at=at)
     if reason == ReturnReason.KNOWS_PATIENT:
         mine = Assignment.objects.filter(round=held.round_id, reviewer=actor, state__in=UNFINISHED)
-        others = mine.filter(revision__question__exam=held.revision.question.exam_id).select_related("round")
+        shown = held.revision.question.exam.shown_ids
+        others = mine.filter(
+            Q(revision__question__exam__in=shown) | Q(revision__question__exam__prior__in=shown)
+        ).select_related("round")
         for other in others.select_for_update(of=("self",)):
             _give_up(other, reason, at=at)
     record("review.returned", actor=actor, at=at, subject=held, facts={"reason": reason.value})

@@ -1,6 +1,7 @@
 """Who must not meet which question: reviewers of a question do not read it, and its readers do not review it.
 
-The same holds for two questions on one exam while the study goes on: a review opens the report of the exam.
+The same holds for two questions that show one exam, be it as prior, while the study goes on: a review opens the report
+of the exam.
 """
 
 from __future__ import annotations
@@ -17,12 +18,12 @@ from annotation.enums import AssignmentState, KeySource
 from annotation.models import Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.slugs import listed
-from annotation.vetoes import Veto
+from annotation.vetoes import SHARING_IMAGES, Veto
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 
 QUESTION = "revision__question"
-ON_ITS_EXAM = f"{QUESTION}__exam__questions"
+SHOWN = (f"{QUESTION}__exam", f"{QUESTION}__exam__prior")
 OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
@@ -54,8 +55,9 @@ def _will_read(people: Collection[int], questions: Collection[int]) -> Iterable[
 
 
 def _read_its_images(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
-    """Questions on the exams of a study that is not over."""
-    yield from _cases_of(_there(people).exclude(study__state__in=OVER), ON_ITS_EXAM, questions)
+    """Questions that show an exam of a study that is not over, or a prior of one, or an exam with it as prior."""
+    for path in SHARING_IMAGES:
+        yield from _cases_of(_there(people).exclude(study__state__in=OVER), f"{QUESTION}__{path}", questions)
 
 
 def _there(people: Collection[int]) -> QuerySet[Enrolment]:
@@ -82,35 +84,37 @@ def may_not_read(reader: User, study: ReaderStudy, case_set: CaseSet | None = No
     """Why this person must not read in the study: sentences that a coordinator reads, none when they may.
 
     Nobody reads a question that they reviewed, adjudicated, revised or imported, nor one of which they have seen the
-    key, nor one that is assigned to them for review, nor one on the images of such a question, whose report its review
-    opens, nor one whose key the practice block of another study shows them. ``case_set``: only the cases of this set
-    and the practice block.
+    key, nor one that is assigned to them for review, nor one on the images of such a question, also as a prior, whose
+    report its review opens, nor one whose key the practice block of another study shows them. ``case_set``: only the
+    cases of this set and the practice block.
     """
     cases = StudyCase.objects.filter(study=study)
     if case_set is not None:
         cases = cases.filter(Q(block=Block.PRACTICE) | Q(sets=case_set))
-    rows = list(cases.values_list(QUESTION, f"{QUESTION}__number", f"{QUESTION}__exam", "block"))
-    number_of = {question: number for question, number, _exam, _block in rows}
+    rows = list(cases.values_list(QUESTION, f"{QUESTION}__number", *SHOWN, "block"))
+    number_of = {question: number for question, number, *_rest in rows}
+    showing: dict[int, set[int]] = defaultdict(set)  # by exam: the questions of the study that show it
+    for _question, number, exam, prior, _block in rows:
+        for shown in {exam, prior} - {None}:
+            showing[shown].add(number)
     reviewed = (
-        Assignment.objects.filter(
-            reviewer=reader, revision__question__exam__in={exam for _question, _number, exam, _block in rows}
-        )
+        Assignment.objects.filter(reviewer=reader)
         .exclude(state=AssignmentState.WITHDRAWN, opened_at=None)
-        .values_list(QUESTION, f"{QUESTION}__exam")
+        .values_list(QUESTION, *SHOWN)
     )
     brought = Revision.objects.filter(question__in=number_of, bank_import__actor=reader)
     found: dict[str, set[int]] = defaultdict(set)
-    for question, exam in reviewed:
+    for question, exam, prior in reviewed:
         if question in number_of:
             found["reviewed"].add(number_of[question])
         else:
-            found["beside"].update(number for _question, number, its_exam, _block in rows if its_exam == exam)
+            found["beside"] |= showing.get(exam, set()) | showing.get(prior, set())
     for question in SeenKey.objects.filter(person=reader, question__in=number_of).values_list("question", flat=True):
         found["seen"].add(number_of[question])
     for question in brought.values_list("question", flat=True):
         found["imported"].add(number_of[question])
     for why, block, questions in _keys_elsewhere(reader, study):
-        found[why].update(number for question, number, _exam, its in rows if its == block and question in questions)
+        found[why].update(number for question, number, *_shown, its in rows if its == block and question in questions)
     sentences = {
         "reviewed": ngettext(
             "%(name)s reviews, or has reviewed, a question of this study: %(numbers)s.",

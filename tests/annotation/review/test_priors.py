@@ -12,12 +12,14 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.enums import ImageState, Role
+from annotation.enums import ImageState, ReturnReason, Role
 from annotation.ingest.completeness import lost_exams
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, Membership, ReviewRound, User
 from annotation.review.answering import answer_blind
+from annotation.review.eligibility import who_knows_keys
 from annotation.review.rounds import missing_images
+from annotation.review.skipping import hand_back
 from annotation.review.submitting import hide_identifying_images
 from annotation.review.witnessing import NoImages
 from annotation.timing.parsing import Trace, readable_trace
@@ -166,3 +168,16 @@ def test_identifying_text_on_a_prior_hides_that_image(rita: User, mine: list[Ass
     [_first, second] = ids(exam.prior)
     assert hide_identifying_images(mine[0], [second], actor=rita, at=noon) == 1
     assert Image.objects.get(state=ImageState.QUARANTINED).public_id == second
+
+
+def test_who_knows_a_patient_is_given_no_question_that_shows_a_prior_of_the_exam(
+    rita: User, mine: list[Assignment]
+) -> None:
+    """The second and the third show the first; the second is handed back."""
+    first, second, third = (row.revision.question for row in mine)
+    Exam.objects.filter(pk__in=(second.exam_id, third.exam_id)).update(prior=first.exam)
+    hand_back(Assignment.objects.get(pk=mine[1].pk), ReturnReason.KNOWS_PATIENT, actor=rita, at=NOON)
+    assert set(Assignment.objects.values_list("returned_because", flat=True)) == {ReturnReason.KNOWS_PATIENT}
+    Assignment.objects.exclude(pk=mine[1].pk).delete()
+    found = who_knows_keys([rita.pk], [first.pk, second.pk, third.pk])
+    assert {veto.question_id for veto in found} == {first.pk, second.pk, third.pk}

@@ -11,14 +11,16 @@ from django.urls import reverse
 from annotation.enums import ImageState
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
-from annotation.models import Exam, Image, User
+from annotation.models import Assignment, Exam, Image, User
+from annotation.vetoes import vetoes
 from readerstudy.design.checking import hindrances_of, problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.design.studies import StudyRefused
+from readerstudy.design.vetoing import may_not_read
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
-from tests.annotation.review.cases import NOON
+from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior
 from tests.conftest import make_person
@@ -176,3 +178,35 @@ def test_the_dry_run_shows_it(cora: User, client: Client) -> None:
     state = client.post(address, {"session": "", "device": "{}"}).json()["state"]
     told = {len(case["views"]): [view.get("prior") for view in case["views"]] for case in state["cases"]}
     assert told == {4: [None, None, True, True], 2: [None, None]}
+
+
+def link(later: int, earlier: int) -> None:
+    """The exam of one question is the prior of that of another."""
+    Exam.objects.filter(questions__number=later).update(prior=exam_of(earlier))
+
+
+LINKS = (
+    pytest.param(((1, 50),), id="it is about the prior of a case"),
+    pytest.param(((50, 1),), id="it shows the exam of a case as prior"),
+    pytest.param(((1, 51), (50, 51)), id="it shows the same prior as a case"),
+)
+
+
+@pytest.mark.parametrize("links", LINKS)
+def test_who_reviews_a_question_that_shows_an_exam_of_the_study_does_not_read_it(
+    links: tuple[tuple[int, int], ...], rita: User, remo: User
+) -> None:
+    bank = make_bank()
+    study = make_study(n_cases=2, bank=bank)
+    other = make_revision(bank, 50)
+    make_revision(bank, 51)
+    review_round = make_round(name="Beside", bank=bank, n_questions=0)
+    Assignment.objects.create(round=review_round, reviewer=rita, revision=other, position=1)
+    enrol(study, remo)
+    assert may_not_read(rita, study) == []
+    assert vetoes([remo.pk], [other.question_id]) == []
+    for later, earlier in links:
+        link(later, earlier)
+    assert may_not_read(rita, study) == ["Rita reviews, or has reviewed, another question on images of this study: 1."]
+    [veto] = vetoes([remo.pk], [other.question_id])
+    assert veto.reason == "Remo reads another question on these images in the study “Trial”."
