@@ -89,7 +89,6 @@ class ImportResult:
             message = f"{self.n_errors - len(errors):,} more errors are not listed."
             errors.append(Problem("", "", "more_errors", message)._asdict())
         counts = self.counts
-        priors = {"priors_missing": self.priors.missing, "priors_of_other_patients": self.priors.other_patient}
         return {
             "bank": self.bank,
             "read": self.read,
@@ -100,7 +99,7 @@ class ImportResult:
             "exams": counts.exams,
             "images": counts.images,
             "errors": errors,
-            **{name: n for name, n in priors.items() if n},
+            **self.priors.as_json(),
         }
 
     def add_problems(self, problems: list[Problem]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef
@@ -15,49 +16,85 @@ AT_ONCE = 1_000
 
 @dataclass(slots=True)
 class PriorCounts:
-    """Of the exams of a bank that name a prior: those whose prior is not in the bank, or is of another patient."""
+    """Of the exams of a bank that name a prior: those that have none, by the reason."""
 
-    missing: int = 0
+    missing: int = 0  # it is not in the bank
     other_patient: int = 0
+    unknown_patient: int = 0  # of one of the two the patient is not known
+    in_circle: int = 0  # each of several names the next as earlier, and the last the first
+
+    def as_json(self) -> dict[str, int]:
+        """By the names in the report of an import; nothing of what did not happen."""
+        told = {
+            "priors_missing": self.missing,
+            "priors_of_other_patients": self.other_patient,
+            "priors_of_unknown_patients": self.unknown_patient,
+            "priors_in_a_circle": self.in_circle,
+        }
+        return {name: n for name, n in told.items() if n}
 
 
 def link_priors(bank_id: int) -> PriorCounts:
     """Give every exam of the bank the prior that was named last for it. Safe to run twice.
 
-    A name that the bank does not hold waits for a later import. An exam of another patient is never a prior.
+    A name that the bank does not hold waits for a later import. An exam of another patient is never a prior, nor one
+    of which it cannot be said, nor one that comes later by its own prior.
     """
     counts = PriorCounts()
     every = SourceIdentifier.objects.filter(bank=bank_id, kind=IdentifierKind.PRIOR_EXAM)
     later = every.filter(exam_id=OuterRef("exam_id"), pk__gt=OuterRef("pk"))
     rows = every.exclude(Exists(later)).order_by("pk")
+    changed: list[Exam] = []
+    prior_of: dict[int, int] = {}
     last = 0
     while page := list(rows.filter(pk__gt=last).values_list("pk", "exam_id", "digest", "value")[:AT_ONCE]):
         last = page[-1][0]
         named = {exam: (digest, key) for _pk, exam, digest, key in page if exam is not None}
-        _link(bank_id, named, counts)
+        for exam, prior in _named(bank_id, named, counts):
+            if prior is not None:
+                prior_of[exam.pk] = prior
+            if exam.prior_id != prior:
+                exam.prior_id = prior
+                changed.append(exam)
+    circling = in_circles(prior_of)
+    counts.in_circle = len(circling)
+    straight = [exam for exam in changed if exam.pk not in circling]
+    Exam.objects.bulk_update(straight, ["prior"], batch_size=AT_ONCE)
+    Exam.objects.filter(pk__in=circling, prior__isnull=False).update(prior=None)
     return counts
 
 
-def _link(bank_id: int, named: dict[int, tuple[int, str]], counts: PriorCounts) -> None:
+def _named(bank_id: int, named: dict[int, tuple[int, str]], counts: PriorCounts) -> Iterator[tuple[Exam, int | None]]:
+    """Each of these exams with its prior; None, and counted, where it is refused."""
     found = exams_with_keys(bank_id, list(named.values()))
     exams = Exam.objects.only("prior", "patient_pseudonym").in_bulk([*named, *found.values()])
-    changed: list[Exam] = []
     for pk, (_digest, key) in named.items():
         exam, prior = exams.get(pk), exams.get(found.get(key, 0))
         if exam is None:
             continue
         if prior is None:
             counts.missing += 1
-        elif not _are_of_one_patient(exam, prior):
+        elif exam.patient_pseudonym == prior.patient_pseudonym:  # of neither known, or of both
+            yield exam, prior.pk
+            continue
+        elif exam.patient_pseudonym and prior.patient_pseudonym:
             counts.other_patient += 1
-            prior = None
-        if exam.prior_id != (prior.pk if prior is not None else None):
-            exam.prior = prior
-            changed.append(exam)
-    Exam.objects.bulk_update(changed, ["prior"], batch_size=AT_ONCE)
+        else:
+            counts.unknown_patient += 1
+        yield exam, None
 
 
-def _are_of_one_patient(exam: Exam, prior: Exam) -> bool:
-    """As far as the file says."""
-    known = {exam.patient_pseudonym, prior.patient_pseudonym} - {""}
-    return len(known) <= 1
+def in_circles(prior_of: Mapping[int, int]) -> set[int]:
+    """The exams to which one comes back from prior to prior. What only leads to such exams is not among them."""
+    found: set[int] = set()
+    done: set[int] = set()
+    for exam in prior_of:
+        path: dict[int, None] = {}  # in the order of going
+        while exam in prior_of and exam not in done:
+            if exam in path:
+                found.update(list(path)[list(path).index(exam) :])
+                break
+            path[exam] = None
+            exam = prior_of[exam]
+        done.update(path)
+    return found

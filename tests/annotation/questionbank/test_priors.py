@@ -81,6 +81,32 @@ def test_an_exam_of_another_patient_or_bank_is_never_a_prior(tmp_path: Path) -> 
     assert links() == {}
 
 
+def test_a_prior_is_linked_only_where_both_patients_are_known_or_neither_is(tmp_path: Path) -> None:
+    """An exam keeps the patient that it was first stored with: none here, whatever a later file says."""
+    bring(tmp_path, {"q1": record(1, 1), "q2": record(2, 2, patient="")})
+    told = bring(tmp_path, {"q2": record(2, 2, patient="somebody else", prior_study="study-1")}).as_json()
+    assert told["priors_of_unknown_patients"] == 1
+    assert "priors_of_other_patients" not in told
+    assert links() == {}
+    told = bring(tmp_path, {"q3": record(3, 3, patient="", prior_study="study-2")}).as_json()
+    assert told["priors_of_unknown_patients"] == 1  # still the one from before
+    assert links() == {"3": "2"}
+
+
+def test_exams_that_come_before_each_other_are_no_priors(tmp_path: Path) -> None:
+    """Two that name each other, and three in a circle; what leads into a circle has its prior."""
+    named = {1: 2, 2: 1, 3: 4, 4: 5, 5: 3, 6: 1}
+    records = {f"q{exam}": record(exam, exam, prior_study=f"study-{prior}") for exam, prior in named.items()}
+    bring(tmp_path, {name: records[name] for name in ("q1", "q3", "q4")} | {"q2": record(2, 2)})
+    assert links() == {"1": "2", "3": "4"}  # nothing comes back yet
+    told = bring(tmp_path, records).as_json()
+    assert told["priors_in_a_circle"] == 5
+    assert links() == {"6": "1"}
+    told = bring(tmp_path, {"q2": record(2, 2, prior_study="study-7"), "q7": record(7, 7)}).as_json()
+    assert told["priors_in_a_circle"] == 3
+    assert links() == {"1": "2", "2": "7", "6": "1"}
+
+
 def test_the_prior_that_is_named_last_counts_and_no_name_changes_nothing(tmp_path: Path) -> None:
     exams = {"q1": record(1, 1), "q2": record(2, 2)}
     bring(tmp_path, {**exams, "q3": record(3, 3, prior_study="study-1")})
@@ -145,7 +171,10 @@ def test_the_page_of_a_question_shows_the_prior_apart(tmp_path: Path, client: Cl
 def test_the_report_of_an_import_says_what_to_do(tmp_path: Path) -> None:
     from django.template.loader import render_to_string
 
-    context = {"job": {"state": "succeeded"}, "stored": True, "result": {"read": 1, "priors_missing": 1}}
+    counted = {"priors_missing": 1, "priors_of_unknown_patients": 1, "priors_in_a_circle": 2}
+    context = {"job": {"state": "succeeded"}, "stored": True, "result": {"read": 1, **counted}}
     upload = {"public_id": "a" * 16}
     text = render_to_string("annotation/bank/_import.html", {**context, "upload": upload})
     assert "names a prior exam (prior_study) that is not in the bank" in text
+    assert "1 exam names a prior, and of only one of the two the patient (PatientID) is known" in text
+    assert "2 exams name each other as their prior" in text
