@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
+from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -65,7 +66,9 @@ def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: 
         "decision": word,
         "images": marked,
         "n_marked": sum(n > 0 for _image, n in marked),
-        "n_questions": Question.objects.filter(exam__images__in=selected).distinct().count(),
+        "n_questions": Question.objects.filter(Q(exam__images__in=selected) | Q(exam__prior__images__in=selected))
+        .distinct()
+        .count(),
         "form": form,
     }
     template = "annotation/images/quarantine_decide.html"

@@ -11,9 +11,11 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from annotation.enums import ImageState, ReturnReason, Role
 from annotation.ingest.completeness import lost_exams
+from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, Membership, ReviewRound, User
 from annotation.review.answering import answer_blind
@@ -181,3 +183,15 @@ def test_who_knows_a_patient_is_given_no_question_that_shows_a_prior_of_the_exam
     Assignment.objects.exclude(pk=mine[1].pk).delete()
     found = who_knows_keys([rita.pk], [first.pk, second.pk, third.pk])
     assert {veto.question_id for veto in found} == {first.pk, second.pk, third.pk}
+
+
+def test_a_decision_in_quarantine_counts_the_questions_beside_which_the_image_stands(
+    client: Client, dina: User, mine: list[Assignment]
+) -> None:
+    exam = exam_of(mine[0])
+    assert exam.prior is not None
+    image = exam.prior.images.all()[0]
+    quarantine_image(image, reason="a name", actor=dina, at=NOON)
+    client.force_login(dina)
+    page = client.post(reverse("quarantine-decide"), {"decision": "remove", "image": [image.public_id]})
+    assert page.context["n_questions"] == 1
