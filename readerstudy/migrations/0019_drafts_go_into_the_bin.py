@@ -72,5 +72,12 @@ class Migration(migrations.Migration):
                 condition=models.Q(("deleted_at__isnull", True)), fields=("slug",), name="study_slug_once"
             ),
         ),
+        migrations.AddConstraint(
+            model_name="readerstudy",
+            constraint=models.CheckConstraint(
+                condition=models.Q(("deleted_at__isnull", True), ("state", "draft"), _connector="OR"),
+                name="study_in_bin_is_draft",
+            ),
+        ),
         migrations.RunPython(add_triggers, remove_triggers, elidable=False),
     ]

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.db import models
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.deleting import Deletable, KeptManager, named_once
+from annotation.models.deleting import KEPT, Deletable, KeptManager, named_once
 from annotation.models.fields import PublicIdField, WordField
 from readerstudy.enums import Aid, Block, Information, StudyState
 
@@ -49,7 +50,10 @@ class ReaderStudy(Deletable):
     class Meta:
         ordering = ("-created_at",)
         verbose_name_plural = "reader studies"
-        constraints = named_once("study")
+        constraints = (
+            *named_once("study"),
+            models.CheckConstraint(condition=KEPT | Q(state=StudyState.DRAFT), name="study_in_bin_is_draft"),
+        )
 
     def __str__(self) -> str:
         return self.name

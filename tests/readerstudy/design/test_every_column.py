@@ -52,6 +52,7 @@ NEEDED = {
     *("annotation_revision.stem", "annotation_revision.options", "annotation_answerkey.key"),
     *("annotation_rendition.name", "readerstudy_shownimage.frozen", "readerstudy_studycase.information"),
 }  # without these the recording would be none
+REFUSED = ("frozen", "insert-only", "study_in_bin_is_draft")  # triggers, and the rule of what the bin takes
 KEY = "11111111-1111-4111-8111-111111111111"
 QUOTED = re.compile(r'"(\w+)"\."(\w+)"')
 TOKEN = re.compile(rb"\b[A-Za-z0-9]{64}\b")  # of a form, another one each time
@@ -132,7 +133,7 @@ def _outcome(page: ReadingPage, field: models.Field[Any, Any], before: list[byte
             for pk, value in rows.values_list("pk", field.attname):
                 rows.filter(pk=pk).update(**{field.attname: other(field, value)})
     except DatabaseError as error:
-        return "refused" if "frozen" in str(error) or "insert-only" in str(error) else f"failed: {error}"
+        return "refused" if any(word in str(error) for word in REFUSED) else f"failed: {error}"
     after = look(page)
     return "stays" if after == before else f"CHANGED {[n for n, one in enumerate(after) if one != before[n]]}"
 
