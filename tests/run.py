@@ -16,7 +16,8 @@ from tests.processes import ROOT, postgres_url
 # Folders of which once is enough: they hold no test of the database, or one that asks nothing more of another one.
 WITHOUT_DATABASE = (
     *("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics", "readerstudy/statistics"),
-    *("readerstudy/blinding", "readerstudy/figures", "browser", "torture"),
+    *("readerstudy/blinding", "readerstudy/figures", "annotation/figures", "readerstudy/report", "browser", "torture"),
+    *("annotation/demonstration", "readerstudy/demonstration"),  # it is built on the embedded database
 )
 FEWER_RUNS = {"PROOF_RUNS": "5"}  # of the invariants of reading; the full number has run on SQLite
 TESTS_FAILED = 1  # pytest's status
