@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
 from annotation import showings
@@ -18,7 +19,7 @@ from annotation.imaging.masking import Box, blackened, boxes_within, is_covered
 from annotation.imaging.reading import read_image
 from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
-from annotation.models import Image, Rendition, User
+from annotation.models import AuditEvent, Image, Rendition, User
 
 SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)
 
@@ -66,6 +67,23 @@ def release(image: Image, *, reason: str, actor: User, at: datetime) -> None:
     held = _hold(image)
     _move(held, ImageState.AVAILABLE, "")
     record("image.released", actor=actor, at=at, subject=held, facts={"reason": reason})
+
+
+def released_by(actor: User, since: datetime) -> QuerySet[Image]:
+    """Images that people may see because this person released them then or later: nobody decided after that."""
+    releases = AuditEvent.objects.filter(subject_type="image", act="image.released")
+    newest = releases.filter(subject_id=OuterRef("public_id")).order_by("-id").values("id")[:1]
+    images = Image.objects.filter(state=ImageState.AVAILABLE).annotate(released=Subquery(newest))
+    return images.filter(Exists(releases.filter(id=OuterRef("released"), actor=actor, at__gte=since)))
+
+
+@transaction.atomic
+def undo_release(image: Image, *, since: datetime, actor: User, at: datetime) -> None:
+    """Back into quarantine, unless somebody decided later. Raises NotToBeQuarantined."""
+    Image.objects.select_for_update().get(pk=image.pk)
+    if not released_by(actor, since).filter(pk=image.pk).exists():
+        raise NotToBeQuarantined("somebody else decided in the meantime")
+    quarantine_image(image, reason=_("Release undone."), actor=actor, at=at)
 
 
 def mask(image: Image, boxes: Sequence[Box], *, reason: str, actor: User, at: datetime) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery, TextField
+from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -20,6 +22,8 @@ from annotation.models import AuditEvent, Image, Job, User
 JOB_KIND = "text_search"
 HELD_JOB_KIND = "text_search_again"
 PAGE = 100
+_SEARCHES = AuditEvent.objects.filter(subject_type="image", act="image.searched").exclude(facts__rule="none")
+_NOT_ALLOWED = '"allowed": false'  # of a finding, as both databases write JSON
 SECONDS_OF_PATIENCE = 30
 SECONDS_BETWEEN_FAILURES = 300
 
@@ -99,47 +103,33 @@ def search_held(progress: Progress, params: Params) -> Result:
     for done, image in enumerate(held):
         progress.report(done, len(held), _("searching for text in the pixels"))
         _count(image, counts)
-    return {"searched": counts["searched"], "failed": counts["failed"], "held_for_words": len(held_for_words())}
+    return {"searched": counts["searched"], "failed": counts["failed"], "held_for_words": held_for_words().count()}
 
 
 def begin_search_of_held(*, actor: User, at: datetime) -> Job | None:
     """Start that job, unless nothing is held for text, one waits already, or the search is not installed."""
     waiting = Job.objects.filter(kind=HELD_JOB_KIND, state=JobState.QUEUED)
-    if not has_text_search() or waiting.exists() or not _held_by_search(all_allowed=False):
+    if not has_text_search() or waiting.exists() or not _held_by_search().exists():
         return None
     return enqueue(HELD_JOB_KIND, _("Search held images again with the list of words"), {}, actor=actor, at=at)
 
 
-def held_for_words() -> list[Image]:
+def held_for_words() -> QuerySet[Image]:
     """Images in quarantine that a search put there, and in which a search with a list of the site found nothing but
-    allowed words: nobody asked for them to be held, and nobody changed them since."""
-    return _held_by_search(all_allowed=True)
+    allowed words: nobody asked for them to be held, and nobody changed them since. Oldest first."""
+    with_list = _SEARCHES.filter(id=OuterRef("judged"), facts__words__gt=0)
+    newest = _SEARCHES.filter(subject_id=OuterRef("public_id")).order_by("-id").values("id")[:1]
+    images = _held_by_search().annotate(judged=Subquery(newest), said=Cast("text_findings", TextField()))
+    return images.exclude(said__contains=_NOT_ALLOWED).filter(Exists(with_list))
 
 
-def _held_by_search(*, all_allowed: bool) -> list[Image]:
-    held = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
-    images = [
-        image
-        for image in held.order_by("ingested_at", "pk")
-        if image.text_findings and (not all_allowed or all(finding["allowed"] for finding in image.text_findings))
-    ]
-    first: set[str] = set()
-    judged: dict[str, int] = {}
-    by_people: set[str] = set()
-    events = AuditEvent.objects.filter(
-        subject_type="image",
-        subject_id__in=[image.public_id for image in images],
-        act__in=["image.searched", "image.quarantined", "image.masked"],
-    )
-    for name, act, facts in events.order_by("id").values_list("subject_id", "act", "facts"):
-        if act != "image.searched":
-            by_people.add(name)
-        elif facts.get("rule") != "none":
-            judged[name] = facts.get("words", 0)
-            if not facts.get("again"):
-                first.add(name)
-    by_search = [image for image in images if image.public_id in first - by_people]
-    return [image for image in by_search if judged[image.public_id]] if all_allowed else by_search
+def _held_by_search() -> QuerySet[Image]:
+    first = Q(facts__again=False) | Q(facts__again__isnull=True)
+    of_it = {"subject_type": "image", "subject_id": OuterRef("public_id")}
+    by_people = AuditEvent.objects.filter(**of_it, act__in=["image.quarantined", "image.masked"])
+    held = Image.objects.filter(state=ImageState.QUARANTINED).exclude(text_findings=[])
+    held = held.filter(Exists(_SEARCHES.filter(first, subject_id=OuterRef("public_id"))), ~Exists(by_people))
+    return held.order_by("ingested_at", "pk")
 
 
 def begin_search(at: datetime) -> Job | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 
 from django.contrib import messages
 from django.core.paginator import Paginator
@@ -27,7 +29,7 @@ from annotation.models import AuditEvent, Image, Rendition
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
 IMAGES_PER_PAGE = 50
-RELEASED = "released_images"  # in the session: what the last decision released, and can be put back
+UNDOABLE = "undoable_release"  # in the session: what the last decision released, and when
 
 
 @role_required(Role.DEIDENTIFIER)
@@ -38,7 +40,7 @@ def quarantine(request: AuthenticatedRequest) -> HttpResponse:
     page = Paginator(waiting().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
     context = {
         "page": page.get_page(request.GET.get("page")),
-        "n_undo": len(request.session.get(RELEASED, [])),
+        "n_undo": undoable(request).images.count(),
     }
     return render(request, "annotation/images/quarantine.html", context)
 
@@ -60,8 +62,9 @@ def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpRes
     reason = form.cleaned_data["reason"]
 
     def release() -> None:
-        acts.release(image, reason=reason, actor=request.user, at=timezone.now())
-        request.session[RELEASED] = [image.public_id]
+        at = timezone.now()
+        acts.release(image, reason=reason, actor=request.user, at=at)
+        offer_to_undo(request, [image], at)
 
     return _decide(
         request,
@@ -97,6 +100,7 @@ def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpRespon
     is_on_image = bool(boxes_within(form.boxes, columns=image.columns or 0, rows=image.rows or 0))
     if is_on_image and not is_confirmed(request):
         return confirm(request, _confirm_mask(image, form))
+    withdraw_offer(request)
     try:
         acts.mask(image, form.boxes, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
     except acts.NothingToBlackOut:
@@ -145,6 +149,7 @@ def _held(public_id: str) -> Image:
 
 def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None], done: str) -> HttpResponse:
     """And on to the next image that waits, or to the list where this was the last one."""
+    withdraw_offer(request)
     try:
         act()
     except acts.BeingRead as refusal:
@@ -164,6 +169,33 @@ def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None]
 def waiting() -> QuerySet[Image]:
     """All images in quarantine, oldest first."""
     return Image.objects.filter(state=ImageState.QUARANTINED).order_by("ingested_at", "pk")
+
+
+@dataclass(frozen=True)
+class Undoable:
+    """The last release of a person that can be put back as a whole, and the images of it that still can."""
+
+    n_released: int
+    since: datetime
+    images: QuerySet[Image]
+
+
+def offer_to_undo(request: AuthenticatedRequest, images: Sequence[Image], at: datetime) -> None:
+    request.session[UNDOABLE] = {"at": at.isoformat(), "images": [image.public_id for image in images]}
+
+
+def withdraw_offer(request: AuthenticatedRequest) -> None:
+    """Any other decision is the last one now."""
+    request.session.pop(UNDOABLE, None)
+
+
+def undoable(request: AuthenticatedRequest) -> Undoable:
+    noted = request.session.get(UNDOABLE)
+    if not noted:
+        return Undoable(0, timezone.now(), Image.objects.none())
+    since = datetime.fromisoformat(noted["at"])
+    images = acts.released_by(request.user, since).filter(public_id__in=noted["images"])
+    return Undoable(len(noted["images"]), since, images.order_by("ingested_at", "pk"))
 
 
 def previews() -> Prefetch[str]:

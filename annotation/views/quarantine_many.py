@@ -6,18 +6,20 @@ from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from annotation import showings
 from annotation.decorators import AuthenticatedRequest, role_required
-from annotation.enums import ImageState, Role
+from annotation.enums import Role
 from annotation.forms.images import ReasonForm
 from annotation.ingest import quarantine as acts
 from annotation.models import Image, Question
-from annotation.views.confirming import is_confirmed
-from annotation.views.quarantine import RELEASED, previews, waiting
+from annotation.views.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.quarantine import offer_to_undo, previews, undoable, waiting, withdraw_offer
 
 DECISIONS: dict[str, acts.Decision] = {"release": acts.release, "remove": acts.remove}
 
@@ -35,11 +37,11 @@ def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
     form = ReasonForm(request.POST if is_confirmed(request) else None)
     if not form.is_valid():
         return _ask(request, word, selected, form)
-    outcome = acts.decide_each(
-        selected, DECISIONS[word], reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now()
-    )
-    if word == "release":
-        request.session[RELEASED] = [image.public_id for image in outcome.done]
+    at = timezone.now()
+    outcome = acts.decide_each(selected, DECISIONS[word], reason=form.cleaned_data["reason"], actor=request.user, at=at)
+    withdraw_offer(request)
+    if word == "release" and outcome.done:
+        offer_to_undo(request, outcome.done, at)
     _tell(request, word, outcome)
     return redirect("quarantine")
 
@@ -47,17 +49,39 @@ def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
 @role_required(Role.DEIDENTIFIER)
 @require_POST
 def quarantine_undo(request: AuthenticatedRequest) -> HttpResponse:
-    """Put back what the last decision of this person released."""
+    """Put back what the last decision of this person released, where nobody decided later."""
+    last = undoable(request)
+    images = list(last.images)
+    studies = sorted({name for image in images for name in showings.read_in(image.pk)})
+    if studies and not is_confirmed(request):
+        return confirm(request, _confirm_undo(len(images), studies))
     n_back = 0
-    for image in Image.objects.filter(public_id__in=request.session.pop(RELEASED, []), state=ImageState.AVAILABLE):
+    for image in images:
         try:
-            acts.quarantine_image(image, reason=_("Release undone."), actor=request.user, at=timezone.now())
-        except acts.NotToBeQuarantined:  # removed in this very moment
+            acts.undo_release(image, since=last.since, actor=request.user, at=timezone.now())
+        except acts.NotToBeQuarantined:  # in this very moment
             continue
         n_back += 1
-    said = ngettext("%(n)s image is back in quarantine.", "%(n)s images are back in quarantine.", n_back)
-    messages.success(request, said % {"n": n_back})
+    withdraw_offer(request)
+    if n_back:
+        said = ngettext("%(n)s image is back in quarantine.", "%(n)s images are back in quarantine.", n_back)
+        messages.success(request, said % {"n": n_back})
+    _tell_overtaken(request, last.n_released - n_back)
     return redirect("quarantine")
+
+
+def _confirm_undo(n: int, studies: list[str]) -> Confirmation:
+    label = ngettext("Put %(n)s image back into quarantine", "Put %(n)s images back into quarantine", n) % {"n": n}
+    return Confirmation(
+        title=label,
+        sentences=[
+            _("Some of these images are shown to the readers of “%(names)s”. In quarantine nobody sees them.")
+            % {"names": "”, “".join(studies)},
+            _("They can be released again."),
+        ],
+        label=label,
+        back=reverse("quarantine"),
+    )
 
 
 def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: ReasonForm) -> HttpResponse:
@@ -82,12 +106,16 @@ def _tell(request: AuthenticatedRequest, word: str, outcome: acts.Decided) -> No
     elif n:
         said = ngettext("%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed.", n)
         messages.success(request, said % {"n": n})
-    if outcome.n_overtaken:
+    _tell_overtaken(request, outcome.n_overtaken)
+    for sentence in outcome.refusals:
+        messages.error(request, sentence)
+
+
+def _tell_overtaken(request: AuthenticatedRequest, n: int) -> None:
+    if n:
         said = ngettext(
             "Somebody else decided about %(n)s image in the meantime; it stays as it is.",
             "Somebody else decided about %(n)s images in the meantime; they stay as they are.",
-            outcome.n_overtaken,
+            n,
         )
-        messages.warning(request, said % {"n": outcome.n_overtaken})
-    for sentence in outcome.refusals:
-        messages.error(request, sentence)
+        messages.warning(request, said % {"n": n})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.contrib import messages
-from django.db.models import prefetch_related_objects
+from django.core.paginator import Paginator
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -18,8 +18,8 @@ from annotation.forms.images import WordForm
 from annotation.imaging.textwords import ALLOWED
 from annotation.ingest import allowed_words as acts
 from annotation.ingest.searching import HELD_JOB_KIND, begin_search_of_held, held_for_words
-from annotation.models import Job
-from annotation.views.quarantine import previews
+from annotation.models import Image, Job
+from annotation.views.quarantine import IMAGES_PER_PAGE, previews
 
 
 @role_required(Role.DEIDENTIFIER)
@@ -56,15 +56,15 @@ def quarantine_word_remove(request: AuthenticatedRequest) -> HttpResponse:
 
 def _page(request: AuthenticatedRequest, form: WordForm) -> HttpResponse:
     now = acts.current()
-    held = held_for_words() if now.words else []
-    prefetch_related_objects(held, previews())
+    held = held_for_words() if now.words else Image.objects.none()
+    pages = Paginator(held.select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
     unfinished = Job.objects.filter(kind=HELD_JOB_KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
     context = {
         "form": form,
         "number": now.number,
         "words": sorted(now.words),
         "built_in": sorted(ALLOWED),
-        "images": held,
+        "page": pages.get_page(request.GET.get("page")),
         "job": unfinished.order_by("-id").first(),
         "is_searchable": has_text_search(),
     }

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from annotation import showings
-from annotation.enums import ImageState
+from annotation.enums import ImageState, Role
 from annotation.ingest import quarantine
 from annotation.models import AuditEvent, Image, User
+from tests.conftest import make_person
 
 from .conftest import MakeImage
 
@@ -140,6 +142,80 @@ def test_a_single_release_can_be_undone_too(client: Client, dina: User, held: li
     client.post(reverse("quarantine-release", args=[held[0].public_id]), {"reason": "an arrow"})
     client.post(reverse("quarantine-undo"))
     assert states(held) == [HELD, HELD]
+
+
+def released(client: Client, images: list[Image]) -> None:
+    client.post(reverse("quarantine-decide"), sent(images, "release", confirmed="yes", reason="arrows"))
+
+
+def test_undo_leaves_what_a_colleague_decided_later(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    released(client, held)
+    colleague = make_person("Dora", Role.DEIDENTIFIER)
+    quarantine.quarantine_image(held[0], reason="a wristband", actor=colleague, at=timezone.now())
+    quarantine.release(held[0], reason="no name on it", actor=colleague, at=timezone.now())
+    assert "released 1 image" in client.get(reverse("quarantine")).content.decode()
+    page = client.post(reverse("quarantine-undo"), follow=True).content.decode()
+    assert states(held) == [ImageState.AVAILABLE, HELD]
+    assert "Somebody else decided about 1 image" in page
+
+
+def test_undo_leaves_an_older_release_of_the_same_person(client: Client, dina: User, held: list[Image]) -> None:
+    client.force_login(dina)
+    released(client, held)
+    AuditEvent.objects.bulk_create(
+        AuditEvent(
+            at=timezone.now() - timedelta(days=1), actor=dina, act="image.released", subject_type="image",
+            subject_id=image.public_id, previous_sha256="0" * 64, sha256=f"{image.pk:064d}",
+        )
+        for image in held[:1]
+    )  # fmt: skip
+    client.post(reverse("quarantine-undo"))
+    assert states(held) == [ImageState.AVAILABLE, HELD]
+
+
+def test_the_check_and_the_undoing_are_one_step(dina: User, held: list[Image], noon: datetime) -> None:
+    colleague = make_person("Dora", Role.DEIDENTIFIER)
+    quarantine.release(held[0], reason="arrows", actor=colleague, at=noon)
+    with pytest.raises(quarantine.NotToBeQuarantined):
+        quarantine.undo_release(held[0], since=noon, actor=dina, at=noon)
+    with pytest.raises(quarantine.NotToBeQuarantined):
+        quarantine.undo_release(held[0], since=noon + timedelta(seconds=1), actor=colleague, at=noon)
+    quarantine.undo_release(held[0], since=noon, actor=colleague, at=noon)
+    assert states(held) == [HELD, HELD]
+
+
+def test_undo_asks_first_where_readers_see_an_image(
+    client: Client, dina: User, held: list[Image], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client.force_login(dina)
+    released(client, held)
+    monkeypatch.setattr(showings, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
+    asked = client.post(reverse("quarantine-undo"))
+    assert (asked.status_code, states(held)) == (409, [ImageState.AVAILABLE] * 2)
+    assert "“Study 1”" in asked.content.decode()
+    client.post(reverse("quarantine-undo"), {"confirmed": "yes"})
+    assert states(held) == [HELD, HELD]
+
+
+@pytest.mark.parametrize("decision", ["remove", "remove one", "mask"])
+def test_a_later_decision_ends_the_offer_to_undo(
+    client: Client, dina: User, held: list[Image], make_image: MakeImage, decision: str
+) -> None:
+    other = make_image(HELD)
+    client.force_login(dina)
+    released(client, held)
+    if decision == "remove":
+        client.post(reverse("quarantine-decide"), sent([other], "remove", confirmed="yes", reason="not ours"))
+    elif decision == "remove one":
+        client.post(reverse("quarantine-remove", args=[other.public_id]), {"reason": "not ours"})
+    else:
+        box = {"x": [1], "y": [1], "width": [9], "height": [9], "reason": "a name", "confirmed": "yes"}
+        client.post(reverse("quarantine-mask", args=[other.public_id]), box)
+    assert AuditEvent.objects.filter(subject_id=other.public_id, actor=dina).exists()
+    assert "Your last decision released" not in client.get(reverse("quarantine")).content.decode()
+    client.post(reverse("quarantine-undo"))
+    assert states(held) == [ImageState.AVAILABLE] * 2
 
 
 def test_the_list_asks_for_no_row_by_row(

@@ -15,6 +15,7 @@ from annotation.imaging import text, textwords
 from annotation.imaging.text import TextFinding
 from annotation.ingest import allowed_words, quarantine, searching
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
+from annotation.views import quarantine_words
 
 from .conftest import MakeImage
 
@@ -126,7 +127,7 @@ def test_what_only_the_word_held_is_offered_and_nothing_else(
     make_image(ImageState.QUARANTINED, text_findings=[{"box": list(BOX), "allowed": False, "length": 7, "score": 0.9}])
     reads("LIEGEND", "MEIER")
     searched(make_image, noon)
-    assert searching.held_for_words() == []
+    assert list(searching.held_for_words()) == []
     allowed_words.add_word("liegend", actor=dina, at=noon)
     reads("LIEGEND")
     Image.objects.filter(pk=only_word.pk).update(state_reason="Text in the pixels.")
@@ -134,7 +135,7 @@ def test_what_only_the_word_held_is_offered_and_nothing_else(
         searching.check_text(image, at=noon)
     reads("LIEGEND", "MEIER")
     searching.check_text(Image.objects.latest("pk"), at=noon)
-    assert searching.held_for_words() == [only_word]
+    assert list(searching.held_for_words()) == [only_word]
 
 
 def test_the_job_searches_what_is_held_again(make_image: MakeImage, dina: User, noon: datetime, reads: Reads) -> None:
@@ -145,7 +146,7 @@ def test_the_job_searches_what_is_held_again(make_image: MakeImage, dina: User, 
     reports = Reports()
     assert searching.search_held(reports, {}) == {"searched": 2, "failed": 0, "held_for_words": 2}
     assert reports.last == (1, 2)
-    assert searching.held_for_words() == images
+    assert list(searching.held_for_words()) == images
     assert {image.state for image in Image.objects.all()} == {ImageState.QUARANTINED}  # a person releases them
 
 
@@ -205,6 +206,38 @@ def test_the_page_asks_for_no_row_by_row(
     with django_assert_max_num_queries(10):
         page = client.get(reverse("quarantine-words")).content.decode()
     assert page.count('name="image"') == len(held)
+
+
+def test_the_page_lists_a_page_of_them_and_loads_no_other(
+    client: Client,
+    dina: User,
+    make_image: MakeImage,
+    noon: datetime,
+    reads: Reads,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    allowed_words.add_word("liegend", actor=dina, at=noon)
+    reads("MEIER")
+    for _ in range(5):
+        searched(make_image, noon)
+    make_image(ImageState.QUARANTINED)
+    reads("LIEGEND")
+    searching.search_held(Reports(), {})
+    monkeypatch.setattr(quarantine_words, "IMAGES_PER_PAGE", 2)
+    loaded: list[object] = []
+    made = Image.from_db.__func__  # type: ignore[attr-defined]
+
+    def from_db(cls: type[Image], *row: object) -> Image:
+        loaded.append(row)
+        image: Image = made(cls, *row)
+        return image
+
+    monkeypatch.setattr(Image, "from_db", classmethod(from_db))
+    client.force_login(dina)
+    pages = [client.get(reverse("quarantine-words"), {"page": number}).content.decode() for number in (1, 2, 3)]
+    assert [page.count('name="image"') for page in pages] == [2, 2, 1]
+    assert "page 1 of 3" in pages[0]
+    assert len(loaded) == 5
 
 
 @pytest.mark.parametrize("who", ["cora", "ada", "rita", "stan"])
