@@ -18,6 +18,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
 from annotation.models.deleting import Deletable
+from annotation.permissions import is_administrator, is_coordinator
 from annotation.slugs import free_slug
 
 KEPT_FOR = timedelta(days=30)
@@ -40,6 +41,7 @@ class Kind:
     show: str  # (row): before it comes back; raises BinRefused where it hangs on something in the bin
     purge: str  # (row, at): deletes it for good; False where something still refers to it
     consequences: str = ""  # (row): what follows from deleting it, as a list of sentences
+    may: str = ""  # (person, row): whether who deleted it restores it without a role on the site; empty: no
 
 
 def _kind(model: Any, word: str, room: str, label: str | Promise) -> Kind:
@@ -121,10 +123,28 @@ def restore(row: Row, *, actor: User, at: datetime) -> None:
     record(f"{word}.restored", actor=actor, at=at, subject=row, facts={"name": str(row)})
 
 
-def contents() -> list[Deleted]:
-    """Everything in the bin, what was deleted last first."""
-    found = [Deleted(word, row, row.deleted_at + KEPT_FOR) for word, row in _rows() if row.deleted_at is not None]
+def contents(person: User) -> list[Deleted]:
+    """Everything in the bin that the person may restore, what was deleted last first."""
+    rows = _rows() if _restores_all(person) else _rows_of(person)
+    found = [Deleted(word, row, row.deleted_at + KEPT_FOR) for word, row in rows if row.deleted_at is not None]
     return sorted(found, key=lambda one: one.gone_at, reverse=True)
+
+
+def opens(person: User) -> bool:
+    """Whether the bin holds anything for this person; for coordinators and administrators it may be empty."""
+    return _restores_all(person) or any(True for _row in _rows_of(person))
+
+
+def may_restore(person: User, row: Row) -> bool:
+    """Coordinators of the site and administrators everything; others what they deleted and still have a right to."""
+    if _restores_all(person):
+        return True
+    rule = KINDS[kind_of(row)].may
+    return bool(rule) and row.deleted_by_id == person.pk and bool(import_string(rule)(person, row))
+
+
+def _restores_all(person: User) -> bool:
+    return is_coordinator(person) or is_administrator(person)
 
 
 def empty_bin(at: datetime) -> int:
@@ -146,6 +166,14 @@ def _rows() -> Iterable[tuple[str, Row]]:
     for word, kind in KINDS.items():
         for row in kind.model.everywhere.filter(deleted_at__isnull=False).select_related("deleted_by"):
             yield word, row
+
+
+def _rows_of(person: User) -> Iterable[tuple[str, Row]]:
+    for word, kind in KINDS.items():
+        theirs = kind.model.everywhere.filter(deleted_at__isnull=False, deleted_by=person).select_related("deleted_by")
+        for row in theirs if kind.may else ():
+            if may_restore(person, row):
+                yield word, row
 
 
 def _hold(row: Row) -> None:

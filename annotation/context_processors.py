@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
+from annotation.bin import opens
 from annotation.enums import ImageState
 from annotation.models import Image
 from annotation.permissions import looks_after, site_roles
@@ -18,6 +19,7 @@ def site(request: HttpRequest) -> dict[str, Any]:
         # Of pages that everybody has: nothing flashes white before somebody who only reads or reviews.
         "own_theme": SimpleLazyObject(lambda: "light" if looks_after(request.user) else "dark"),
         "my_roles": SimpleLazyObject(lambda: site_roles(request.user)),  # as is this
+        "opens_bin": SimpleLazyObject(lambda: request.user.is_authenticated and opens(request.user)),
         "n_in_quarantine": n_in_quarantine,  # asked only where the navigation shows it
     }
 

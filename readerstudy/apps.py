@@ -47,8 +47,9 @@ class ReaderstudyConfig(AppConfig):
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
         studies = "readerstudy.design.studies"
-        acts = (f"{studies}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
-        bin.register("study", bin.Kind(ReaderStudy, _("draft of a reader study"), *acts))
+        hide, show, purge, told = (f"{studies}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
+        may = "readerstudy.permissions.may_coordinate_study"
+        bin.register("study", bin.Kind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may))
         vetoes.rules.register("readers", readers_do_not_review)
         vetoes.rules.register("submitters", submitters_review_nothing)
         barring.rules.register("readers", readers_look_nothing_up)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.contrib import messages
+from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -15,25 +16,26 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from annotation import bin as acts
-from annotation.decorators import AuthenticatedRequest, role_required
-from annotation.enums import Role
+from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPlan, Upload
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
 
-@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@person_required
 @require_safe
 def bin_page(request: AuthenticatedRequest) -> HttpResponse:
-    """What was deleted in the last 30 days."""
-    rows = [(acts.KINDS[one.kind].label, one) for one in acts.contents()]
+    """What was deleted in the last 30 days, as far as this person may restore it."""
+    if not acts.opens(request.user):
+        raise PermissionDenied(_("The bin holds nothing that you may restore. Ask a coordinator of the site."))
+    rows = [(acts.KINDS[one.kind].label, one) for one in acts.contents(request.user)]
     return render(request, "annotation/bin.html", {"rows": rows, "n_days": acts.KEPT_FOR.days})
 
 
-@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@person_required
 @require_POST
 def bin_restore(request: AuthenticatedRequest, kind: str, pk: int) -> HttpResponse:
     row = acts.find_deleted(kind, pk)
-    if row is None:
+    if row is None or not acts.may_restore(request.user, row):
         raise Http404
     try:
         acts.restore(row, actor=request.user, at=timezone.now())
@@ -73,7 +75,10 @@ def _confirmation(row: acts.Row, back: str) -> Confirmation:
         "round": _("Delete the round"),
         "upload": _("Delete the upload"),
     }.get(acts.kind_of(row)) or _("Delete: %(kind)s") % {"kind": acts.KINDS[acts.kind_of(row)].label}
-    last = _("It goes into the bin, where coordinators can restore it for %(n)s days. Then it is deleted for good.")
+    last = _(
+        "It goes into the bin, where you and coordinators of the site can restore it for %(n)s days. Then it is "
+        "deleted for good."
+    )
     sentences = [*_consequences(row), last % {"n": acts.KEPT_FOR.days}]
     return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(row))
 

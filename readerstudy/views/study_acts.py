@@ -13,6 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.permissions import is_coordinator
 from annotation.views.bin import delete_or_ask
 from annotation.views.confirming import is_confirmed
 from readerstudy.design import studies as acts
@@ -132,5 +133,6 @@ def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_POST
 def study_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Only a draft: whatever was frozen stays."""
-    return delete_or_ask(request, coordinated_study(request.user, slug), "studies")
+    """Only a draft: whatever was frozen stays. Who coordinated only this study has no list of studies any more."""
+    then = "studies" if is_coordinator(request.user) else "bin"
+    return delete_or_ask(request, coordinated_study(request.user, slug), then)

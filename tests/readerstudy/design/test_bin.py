@@ -85,7 +85,7 @@ def test_deleting_asks_first_and_is_undone_by_a_button(client: Client, draft: Re
     assert asked.status_code == 409
     assert "The choice of its" in asked.content.decode()
     assert "for 30 days" in asked.content.decode()
-    assert client.post(address, {"confirmed": "yes"}, follow=True).redirect_chain[-1][0] == "/studies/"
+    assert client.post(address, {"confirmed": "yes"}, follow=True).redirect_chain[-1][0] == "/bin/"
     assert not ReaderStudy.objects.exists()
     n_cases = StudyCase.objects.count()
     client.force_login(cora)
@@ -94,6 +94,40 @@ def test_deleting_asks_first_and_is_undone_by_a_button(client: Client, draft: Re
     assert ReaderStudy.objects.get().cases.count() == n_cases > 0
     said = AuditEvent.objects.filter(act__in=["study.binned", "study.restored"]).order_by("pk")
     assert list(said.values_list("act", flat=True)) == ["study.binned", "study.restored"]
+
+
+def test_who_coordinates_only_this_study_restores_what_they_deleted(
+    client: Client, draft: ReaderStudy, cora: User, rita: User
+) -> None:
+    ruth = StudyRole.objects.get().user
+    other = make_study("Of others", state=StudyState.DRAFT)
+    acts.move_to_bin(other, actor=cora, at=NOON)
+    restore = reverse("bin-restore", args=["study", draft.pk])
+    client.force_login(ruth)
+    assert client.get(reverse("bin")).status_code == 403  # nothing there is theirs
+    assert "you and coordinators of the site" in client.post(f"/studies/{draft.slug}/delete/").content.decode()
+    done = client.post(f"/studies/{draft.slug}/delete/", {"confirmed": "yes"}, follow=True)
+    assert done.status_code == 200
+    assert f'action="{restore}"' in done.content.decode()
+    client.force_login(rita)
+    assert reverse("bin") not in client.get("/studies/").content.decode()
+    assert (client.get(reverse("bin")).status_code, client.post(restore).status_code) == (403, 404)
+    client.force_login(ruth)
+    page = client.get(reverse("bin")).content.decode()
+    assert HIDDEN in page
+    assert "Of others" not in page
+    assert client.post(reverse("bin-restore", args=["study", other.pk])).status_code == 404
+    assert client.post(restore)["Location"] == f"/studies/{draft.slug}/"
+    assert list(ReaderStudy.objects.all()) == [draft]
+
+
+def test_who_coordinates_it_no_more_restores_nothing(client: Client, draft: ReaderStudy) -> None:
+    ruth = StudyRole.objects.get().user
+    acts.move_to_bin(draft, actor=ruth, at=NOON)
+    StudyRole.objects.all().delete()
+    client.force_login(ruth)
+    assert client.get(reverse("bin")).status_code == 403
+    assert client.post(reverse("bin-restore", args=["study", draft.pk])).status_code == 404
 
 
 def test_its_name_is_free_and_it_comes_back_under_another(draft: ReaderStudy, cora: User) -> None:
