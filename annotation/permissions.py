@@ -63,6 +63,11 @@ def may_invite_to_round(person: Person, review_round: ReviewRound, role: Role = 
     return role == Role.REVIEWER and may_coordinate(person, review_round)
 
 
+def roles_given_in(person: Person, review_round: ReviewRound) -> tuple[Role, ...]:
+    """The roles of this round that the person gives, and whose links are theirs to revoke and restore."""
+    return tuple(role for role in ROUND_ROLES if may_invite_to_round(person, review_round, role))
+
+
 def knows_round(person: Person, review_round: ReviewRound) -> bool:
     """Whether the person has anything to do with the round; to others it does not exist."""
     if not isinstance(person, User):

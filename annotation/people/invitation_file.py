@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 from urllib.parse import quote
 
@@ -18,8 +18,10 @@ from annotation.questionbank.strictjson import FileUnreadable
 
 NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")
 _CALLED = {"e-mail": EMAIL, "mail": EMAIL, "address": EMAIL, "e-mail address": EMAIL, "role": ROLES}
+_NAME_ALONE = "name without address"
 LONGEST = {NAME: 200, EMAIL: 254, ROLES: 2_000}
 MOST_ROWS = 200
+MOST_GRANTS = 400  # roles of all rows: they are stored in one transaction
 MOST_BYTES = 200_000
 
 
@@ -57,6 +59,7 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
     rows: list[InvitedRow] = []
     faults: list[RowFault] = []
     names: list[str] = []
+    seen: dict[tuple[str, str], int] = {}
     try:
         for number, cells in lines_of_csv(io.BytesIO(data)):
             stripped = [" ".join(cell.split()) for cell in cells]
@@ -65,26 +68,34 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
             if not names:
                 names = _header(stripped)
                 continue
+            if len(rows) == MOST_ROWS:
+                sentence = _("The file names more than %(n)d people; at most %(n)d are invited at once. Split it.")
+                raise FileRefused(sentence % {"n": MOST_ROWS})
             row, found = _row(number, names, stripped)
-            faults += found or _repeated(row, rows)
+            faults += found or _repeated(row, seen)
+            _remember(row, seen)
             rows.append(row)
     except FileUnreadable as error:
         raise FileRefused(str(error)) from None
     if not rows:
         raise FileRefused(_("The file names nobody: below the row with the columns stands one row for each person."))
-    if len(rows) > MOST_ROWS:
+    n_grants = sum(max(1, len(row.roles)) for row in rows)
+    if n_grants > MOST_GRANTS:
         raise FileRefused(
-            _("The file names %(n)d people; at most %(most)d are invited at once. Split it.")
-            % {"n": len(rows), "most": MOST_ROWS}
+            _("The file names %(n)d roles in all; at most %(most)d are given at once. Split it.")
+            % {"n": n_grants, "most": MOST_GRANTS}
         )
     bad = {fault.number for fault in faults}
     return [row for row in rows if row.number not in bad], faults
 
 
 def written(rows: Iterable[Sequence[str]]) -> str:
-    """A table as CSV in which no cell is taken for a formula, with the byte order mark that spreadsheets look for."""
+    """A table as CSV in which no cell is taken for a formula, with the byte order mark that spreadsheets look for.
+
+    Every cell is in quotation marks: a spreadsheet that splits at semicolons splits none of them.
+    """
     text = io.StringIO(newline="")
-    csv.writer(text).writerows([neutralised(cell) for cell in row] for row in rows)
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([neutralised(cell) for cell in row] for row in rows)
     return f"\ufeff{text.getvalue()}"
 
 
@@ -134,15 +145,24 @@ def _is_address(text: str) -> bool:
     return True
 
 
-def _repeated(row: InvitedRow, before: Iterable[InvitedRow]) -> list[RowFault]:
+def _repeated(row: InvitedRow, seen: Mapping[tuple[str, str], int]) -> list[RowFault]:
     """A person stands in one row: by address, and without one by name."""
-    for other in before:
-        same_address = row.email and row.email == other.email
-        same_name = row.name.casefold() == other.name.casefold() and not (row.email and other.email)
-        if same_address or (row.name and same_name):
-            column = EMAIL if same_address else NAME
+    by_name = (NAME if not row.email else _NAME_ALONE, row.name.casefold())
+    for column, key in ((EMAIL, (EMAIL, row.email)), (NAME, by_name)):
+        if key in seen:
             sentence = _(
                 "The same person stands in row %(row)d. Keep one row, with all roles in it, separated by semicolons."
             )
-            return [RowFault(row.number, column, sentence % {"row": other.number})]
+            return [RowFault(row.number, column, sentence % {"row": seen[key]})]
     return []
+
+
+def _remember(row: InvitedRow, seen: dict[tuple[str, str], int]) -> None:
+    """Note the first row of each address, of each name, and of each name that has no address beside it."""
+    name = row.name.casefold()
+    if row.email:
+        seen.setdefault((EMAIL, row.email), row.number)
+    if name:
+        seen.setdefault((NAME, name), row.number)
+    if name and not row.email:
+        seen.setdefault((_NAME_ALONE, name), row.number)

@@ -58,6 +58,11 @@ class Grant:
         return role if self.round is None else _("%(role)s of “%(round)s”") % {"role": role, "round": self.round.name}
 
 
+# Roles of a link, and those of other open ones, that somebody new may hold together, as found earlier in one request:
+# the answer is the same for everybody new, and asking takes a transaction.
+Agreed = set[tuple[frozenset[Grant], frozenset[Grant]]]
+
+
 @dataclass(frozen=True, slots=True)
 class IssuedInvitation:
     """A link: its token and the roles that it gives. The token exists nowhere else and cannot be shown again."""
@@ -77,25 +82,39 @@ def invite(
     name: str,
     actor: User | None,
     at: datetime,
+    agreed: Agreed | None = None,
 ) -> IssuedInvitation:
     """Issue one link for roles on the site or in rounds. An open one for the same address and role is replaced.
 
     ``email`` empty: whoever opens the link gives theirs. ``actor`` None: the program (the first administrator).
+    Raises what ``check_can_invite`` raises.
+    """
+    email = email.strip().lower()
+    check_can_invite(*grants, email=email, name=name, at=at, agreed=agreed)
+    token = secrets.token_urlsafe(32)
+    rows = [_stored(grant, token, email, name, actor, at) for grant in grants]
+    return IssuedInvitation(tuple(rows), token)
+
+
+def check_can_invite(*grants: Grant, email: str, name: str, at: datetime, agreed: Agreed | None = None) -> None:
+    """Whether these roles can be given by one link; stores nothing.
+
     Raises RoleNotThere, RoundIsOver, HasRoleAlready, PersonIsDeactivated, and RoleBarred for roles that the person
-    must not hold, or not both, nor beside those of another open link for the address.
+    must not hold, or not both, nor beside those of another open link for the address. ``agreed``: see Agreed.
     """
     for grant in grants:
         check_scope(grant.role, grant.round)
         _check_is_running(grant.round)
-    email = email.strip().lower()
     person = User.objects.filter(email=email).first() if email else None
     if person is not None:
         _check_is_useful(person, grants)
     waiting = [Grant(Role(one.role), one.round) for one in open_invitations(at).filter(email=email)] if email else []
+    question = frozenset(grants), frozenset(waiting)
+    if person is None and agreed is not None and question in agreed:
+        return
     _check_go_together(person, grants, waiting, name or email)
-    token = secrets.token_urlsafe(32)
-    rows = [_stored(grant, token, email, name, actor, at) for grant in grants]
-    return IssuedInvitation(tuple(rows), token)
+    if person is None and agreed is not None:
+        agreed.add(question)
 
 
 @transaction.atomic

@@ -1,8 +1,10 @@
-"""Invitations for all rows of a file: tried for the preview, then issued; all of them or none."""
+"""Invitations for all rows of a file: checked row by row for the preview, then issued; all of them or none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -14,10 +16,10 @@ from annotation.models import ReviewRound, User
 from annotation.people import inviting, mailing
 from annotation.people.barring import RoleBarred
 from annotation.people.invitation_file import EMAIL, ROLES, InvitedRow, RowFault
-from annotation.people.inviting import Grant
+from annotation.people.inviting import Agreed, Grant
 from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account
-from annotation.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
+from annotation.permissions import ROUND_ROLES, SITE_ROLES, roles_given_in
 
 MOST_NAMED = 10  # rounds in a sentence
 
@@ -32,50 +34,78 @@ class RowRefused(Exception):
 
 @dataclass(frozen=True)
 class IssuedLink:
-    """The link of one row: what it gives, what is said of it in the preview, and how it is sent."""
+    """The link of one row, and how it is sent."""
 
     row: InvitedRow
     gives: tuple[str, ...]
-    effects: tuple[str, ...]
     link: str
     until: datetime
     send: Callable[[], bool]
 
 
-Issue = Callable[[InvitedRow], IssuedLink]  # raises RowRefused
+@dataclass(frozen=True)
+class CheckedRow:
+    """What one row will give and do, as the preview says it, and how its link is made."""
+
+    row: InvitedRow
+    gives: tuple[str, ...]
+    effects: tuple[str, ...]
+    issue: Callable[[], IssuedLink]  # raises RowRefused
+
+
+Check = Callable[[InvitedRow], CheckedRow]  # stores nothing; raises RowRefused
+
+
+def check_all(rows: Iterable[InvitedRow], check: Check) -> tuple[list[CheckedRow], list[RowFault]]:
+    """What the rows will do, and why some are refused. Nothing is stored or locked from one row to the next."""
+    checked, faults = [], []
+    for row in rows:
+        try:
+            checked.append(check(row))
+        except RowRefused as refusal:
+            faults.append(RowFault(row.number, refusal.column, str(refusal)))
+    return checked, faults
 
 
 @transaction.atomic
-def issue_all(
-    rows: Iterable[InvitedRow], issue: Issue, *, only_try: bool = False
-) -> tuple[list[IssuedLink], list[RowFault]]:
-    """The links of all rows, and why rows are refused. With one refused row, or ``only_try``, nothing is stored."""
+def issue_all(checked: Iterable[CheckedRow]) -> tuple[list[IssuedLink], list[RowFault]]:
+    """The links of all rows, and why rows are refused by now. With one refused row nothing is stored."""
     links, faults = [], []
-    for row in rows:
+    for one in checked:
         try:
             with transaction.atomic():
-                links.append(issue(row))
+                links.append(one.issue())
         except RowRefused as refusal:
-            faults.append(RowFault(row.number, refusal.column, str(refusal)))
-    if only_try or faults:
+            faults.append(RowFault(one.row.number, refusal.column, str(refusal)))
+    if faults:
         transaction.set_rollback(True)
     return links, faults
+
+
+# By folded text: the name or slug of a round as it stands there ("": none), and the grant that is meant.
+Spellings = dict[str, set[tuple[str, Grant]]]
 
 
 @dataclass(frozen=True)
 class OfferedRoles:
     """What may stand in the column of roles: spellings, and what an empty cell means."""
 
-    by_spelling: dict[str, Grant]
+    by_spelling: Spellings
     names: list[str]
     empty: Grant | None = None
     rounds: str = ""  # the rounds that can be named, for the sentence about one that cannot
 
     def named(self, text: str) -> Grant:
         """Raises RowRefused."""
-        found = self.by_spelling.get(_folded(text))
-        if found is not None:
-            return found
+        meant = self._meant(text)
+        if len(meant) == 1:
+            return meant.pop()
+        if meant:
+            facts = {"text": text[:80], "names": self._told_apart(meant)}
+            sentence = _(
+                "“%(text)s”: two rounds are called so: write the slug, or what only one is called (%(names)s)."
+            )
+            raise RowRefused(ROLES, sentence % facts)
         if _folded(text).startswith("reader"):
             raise RowRefused(ROLES, _("Readers are invited on the page of their study: take “%s” out.") % text[:80])
         facts = {"text": text[:80], "names": ", ".join(self.names)}
@@ -84,13 +114,32 @@ class OfferedRoles:
             sentence += " " + _("Rounds that take people: %(rounds)s.") % {"rounds": self.rounds}
         raise RowRefused(ROLES, sentence)
 
+    def _meant(self, text: str) -> set[Grant]:
+        """What a text can mean: where it means several, those whose name or slug stands in it letter by letter."""
+        found = self.by_spelling.get(_folded(text), set())
+        exact = {grant for place, grant in found if f" {_bare(text)}".endswith(f" {_bare(place)}")}
+        grants = {grant for _place, grant in found}
+        return exact if exact and len(grants) > 1 else grants
+
+    def _told_apart(self, grants: Iterable[Grant]) -> str:
+        rounds = sorted((grant.round for grant in grants if grant.round), key=lambda one: one.pk)
+        role = Role.REVIEWER.value
+        names = [
+            next((word for word in (one.slug, one.name) if len(self._meant(f"{role} of {word}")) == 1), one.slug)
+            for one in rounds
+        ]
+        return ", ".join(f"“{name}”" for name in names)
+
 
 def offered_on_site() -> OfferedRoles:
     """The roles of the site, and those of every round that is not over."""
     rounds = ReviewRound.objects.filter(archived_at__isnull=True).exclude(state=RoundState.CLOSED).order_by("name")
-    spellings = {_folded(word): Grant(role) for role in SITE_ROLES for word in (role.value, role.label, _(role.label))}
+    spellings: Spellings = defaultdict(set)
+    for role in SITE_ROLES:
+        for word in (role.value, role.label, _(role.label)):
+            spellings[_folded(word)].add(("", Grant(role)))
     for one in rounds:
-        spellings |= _spellings_of(one, ROUND_ROLES)
+        _add_spellings(spellings, one, ROUND_ROLES)
     named = [one.name for one in rounds[:MOST_NAMED]]
     names = [_(role.label) for role in SITE_ROLES]
     if named:
@@ -100,33 +149,41 @@ def offered_on_site() -> OfferedRoles:
 
 def offered_in_round(person: User, review_round: ReviewRound) -> OfferedRoles:
     """The roles that this person may give in this round; an empty cell means a reviewer."""
-    roles = tuple(role for role in ROUND_ROLES if may_invite_to_round(person, review_round, role))
-    spellings = _spellings_of(review_round, roles)
-    spellings |= {_folded(word): Grant(role, review_round) for role in roles for word in (role.value, _(role.label))}
+    roles = roles_given_in(person, review_round)
+    spellings: Spellings = defaultdict(set)
+    _add_spellings(spellings, review_round, roles)
+    for role in roles:
+        for word in (role.value, _(role.label)):
+            spellings[_folded(word)].add(("", Grant(role, review_round)))
     return OfferedRoles(spellings, [_(role.label) for role in roles], empty=Grant(Role.REVIEWER, review_round))
 
 
-def issue_to(offered: OfferedRoles, *, actor: User, at: datetime) -> Issue:
-    """How a row becomes a link, with one role or several."""
+def check_for(offered: OfferedRoles, *, actor: User, at: datetime) -> Check:
+    """How a row becomes a link, with one role or several. A person stands in one row, so that no row changes what
+    another one may do.
+    """
+    agreed: Agreed = set()
 
-    def issue(row: InvitedRow) -> IssuedLink:
+    def check(row: InvitedRow) -> CheckedRow:
         grants = tuple(dict.fromkeys(offered.named(text) for text in row.roles))
         if not grants and offered.empty:
             grants = (offered.empty,)
         if not grants:
             raise RowRefused(ROLES, _("No role. Write: %(names)s.") % {"names": ", ".join(offered.names)})
         effects = _effects(row, grants, at)
-        issued = _issued(row, grants, actor, at)
-        return IssuedLink(
-            row,
-            tuple(grant.label for grant in grants),
-            effects,
-            invitation_link(issued.token),
-            issued.invitation.expires_at,
-            lambda: mailing.send_invitation(issued),
-        )
+        gives = tuple(grant.label for grant in grants)
+        with _refusals_of_row():
+            inviting.check_can_invite(*grants, email=row.email, name=row.name, at=at, agreed=agreed)
 
-    return issue
+        def issue() -> IssuedLink:
+            with _refusals_of_row():
+                issued = inviting.invite(*grants, email=row.email, name=row.name, actor=actor, at=at, agreed=agreed)
+            until = issued.invitation.expires_at
+            return IssuedLink(row, gives, invitation_link(issued.token), until, lambda: mailing.send_invitation(issued))
+
+        return CheckedRow(row, gives, effects, issue)
+
+    return check
 
 
 def common_effects(row: InvitedRow, *, is_replacing: bool) -> tuple[str, ...]:
@@ -148,9 +205,10 @@ def _effects(row: InvitedRow, grants: tuple[Grant, ...], at: datetime) -> tuple[
     return common_effects(row, is_replacing=bool(replaced & given))
 
 
-def _issued(row: InvitedRow, grants: tuple[Grant, ...], actor: User, at: datetime) -> inviting.IssuedInvitation:
+@contextmanager
+def _refusals_of_row() -> Iterator[None]:
     try:
-        return inviting.invite(*grants, email=row.email, name=row.name, actor=actor, at=at)
+        yield
     except inviting.HasRoleAlready as has:
         sentence = _("This person has already: %(roles)s. Take it out, or the whole row.") % {"roles": has}
         raise RowRefused(ROLES, sentence) from None
@@ -163,16 +221,18 @@ def _issued(row: InvitedRow, grants: tuple[Grant, ...], actor: User, at: datetim
         raise RowRefused(ROLES, f"{barred} {_('Take one of the roles out.')}") from None
 
 
-def _spellings_of(review_round: ReviewRound, roles: Iterable[Role]) -> dict[str, Grant]:
-    return {
-        _folded(f"{word} {of} {place}"): Grant(role, review_round)
-        for role in roles
-        for word in (role.value, role.label, _(role.label))
-        for of in ("of round", "in round", "of", "in")
-        for place in (review_round.slug, review_round.name)
-    }
+def _add_spellings(spellings: Spellings, review_round: ReviewRound, roles: Iterable[Role]) -> None:
+    for role in roles:
+        for word in (role.value, role.label, _(role.label)):
+            for of in ("of round", "in round", "of", "in"):
+                for place in (review_round.slug, review_round.name):
+                    spellings[_folded(f"{word} {of} {place}")].add((place, Grant(role, review_round)))
 
 
 def _folded(text: str) -> str:
-    kept = "".join(letter for letter in text.replace("_", " ") if letter not in "“”\"'")
-    return " ".join(kept.split()).casefold()
+    return _bare(text).casefold()
+
+
+def _bare(text: str) -> str:
+    """Without quotation marks and needless blanks."""
+    return " ".join("".join(letter for letter in text if letter not in "“”\"'").split())

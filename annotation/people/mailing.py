@@ -7,6 +7,8 @@ it, waits in a file of the home and never in the database, which is copied and r
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +16,7 @@ from typing import NamedTuple
 from django.conf import settings
 from django.contrib.auth.tokens import default_token_generator
 from django.core.mail import send_mail
+from django.db import DatabaseError
 from django.template.loader import render_to_string
 from django.utils import timezone
 from django.utils.encoding import force_bytes
@@ -28,6 +31,7 @@ from annotation.people.inviting import IssuedInvitation
 from annotation.people.links import invitation_link
 from annotation.people.throttling import Throttle
 
+log = logging.getLogger(__name__)
 LETTER, PASSWORD_LINK = "send_letter", "send_password_link"  # kinds of jobs
 LINKS_OF_ACCOUNT = Throttle(5, timedelta(hours=1))
 LINKS_OF_ADDRESS = Throttle(30, timedelta(hours=1))
@@ -54,6 +58,15 @@ def send_invitation(issued: IssuedInvitation) -> bool:
     return send_letter(_("Invitation to the reading room"), body, invitation.email)
 
 
+def try_to_send(send: Callable[[], bool]) -> bool:
+    """Send a letter whose link is on a page too: one that cannot be queued (False) does not take the page away."""
+    try:
+        return send()
+    except (OSError, DatabaseError):
+        log.exception("a letter with a link could not be queued: the link is on the page of who made it")
+        return False
+
+
 def send_password_link(person: User, uid: str, token: str) -> bool:
     """Send a link with which the person sets a password. False: no mail server."""
     letter = _password_letter(person, uid, token)
@@ -68,9 +81,12 @@ def send_letter(subject: str, body: str, address: str) -> bool:
     path = letter_file(name)
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     path.write_text(json.dumps(Letter(subject, body, address)))
-    enqueue(
-        LETTER, _("E-mail: %(subject)s") % {"subject": subject[:150]}, {"letter": name}, actor=None, at=timezone.now()
-    )
+    title = _("E-mail: %(subject)s") % {"subject": subject[:150]}
+    try:
+        enqueue(LETTER, title, {"letter": name}, actor=None, at=timezone.now())
+    except (DatabaseError, OSError):
+        path.unlink(missing_ok=True)  # nothing would ever send it
+        raise
     return True
 
 

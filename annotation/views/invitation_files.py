@@ -21,14 +21,15 @@ from annotation.enums import Role
 from annotation.forms.people import InvitationFileForm
 from annotation.people.invitation_file import COLUMNS, FileRefused, download_address, read_invited, written
 from annotation.people.inviting_many import (
-    Issue,
+    Check,
     IssuedLink,
-    OfferedRoles,
+    check_all,
+    check_for,
     issue_all,
-    issue_to,
     offered_in_round,
     offered_on_site,
 )
+from annotation.people.mailing import try_to_send
 from annotation.views.confirming import is_confirmed
 from annotation.views.invitations import round_to_invite_to
 
@@ -42,7 +43,7 @@ class FilePage:
     back_label: str
     meaning: str  # of the column of roles
     examples: Sequence[Sequence[str]]
-    issue: Issue
+    check: Check
     note: str = ""  # beside the way back
 
 
@@ -59,7 +60,7 @@ def person_invite_file(request: AuthenticatedRequest) -> HttpResponse:
         back_label=_("Invite somebody"),
         meaning=_("One or several, with semicolons between them: %(names)s.") % {"names": ", ".join(offered.names)},
         examples=examples,
-        issue=_issue(request, offered),
+        check=check_for(offered, actor=request.user, at=timezone.now()),
     )
     return file_page(request, page)
 
@@ -77,7 +78,7 @@ def round_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         back_label=review_round.name,
         meaning=_("In this round: %(names)s. Empty: reviewer.") % {"names": ", ".join(offered.names)},
         examples=[("Nina Weber", "nina@example.org", "reviewer"), ("Remo Sand", "", "reviewer")],
-        issue=_issue(request, offered),
+        check=check_for(offered, actor=request.user, at=timezone.now()),
     )
     return file_page(request, page)
 
@@ -94,13 +95,15 @@ def file_page(request: AuthenticatedRequest, page: FilePage) -> HttpResponse:
         except FileRefused as refusal:
             form.add_error("file", str(refusal))
         else:
-            only_try = bool(faults) or not is_confirmed(request)
-            links, refused = issue_all(rows, page.issue, only_try=only_try)
+            checked, refused = check_all(rows, page.check)
             faults = sorted([*faults, *refused])
-            if not only_try and not faults:
-                return _show_all_once(request, page, links)
-            text = data.decode("utf-8-sig")
-            context |= {"faults": faults, "links": links, "text": text, "n_rows": len(rows)}
+            if is_confirmed(request) and not faults:
+                links, faults = issue_all(checked)
+                if not faults:
+                    return _show_all_once(request, page, links)
+            bad = {fault.number for fault in faults}
+            good = [one for one in checked if one.row.number not in bad]
+            context |= {"faults": faults, "links": good, "text": data.decode("utf-8-sig")}
     template = download_address(written([COLUMNS, *page.examples]))
     context |= {"template": template, "example": [COLUMNS, *page.examples]}
     status = 422 if sent and (form.errors or context.get("faults")) else 200
@@ -108,7 +111,7 @@ def file_page(request: AuthenticatedRequest, page: FilePage) -> HttpResponse:
 
 
 def _show_all_once(request: AuthenticatedRequest, page: FilePage, links: Sequence[IssuedLink]) -> HttpResponse:
-    shown = [{"link": one, "is_sent": one.send()} for one in links]
+    shown = [{"link": one, "is_sent": try_to_send(one.send)} for one in links]
     head = [*COLUMNS, "link", "works_until"]
     rows = [
         [one.row.name, one.row.email, "; ".join(one.gives), one.link, date(timezone.localtime(one.until), "c")]
@@ -116,7 +119,3 @@ def _show_all_once(request: AuthenticatedRequest, page: FilePage, links: Sequenc
     ]
     context = {"page": page, "shown": shown, "file": download_address(written([head, *rows]))}
     return render(request, "annotation/people/invited_many.html", context)
-
-
-def _issue(request: AuthenticatedRequest, offered: OfferedRoles) -> Issue:
-    return issue_to(offered, actor=request.user, at=timezone.now())

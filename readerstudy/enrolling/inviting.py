@@ -41,17 +41,9 @@ def invite_reader(
     check_takes_readers(study)
     email = email.strip().lower()
     if email:
-        _check_address(study, case_set, email)
+        check_address(study, case_set, email)
         _revoke(_open(study, at).filter(email=email), actor=actor, at=at)
-    n_free = free_orders(case_set).count() - _open(study, at).filter(case_set=case_set).count()
-    if n_free < 1:
-        raise StudyRefused(
-            _(
-                "Every order of “%(set)s” is taken or promised by an open invitation. Revoke one that is not needed, "
-                "or copy the study and freeze it with more readers."
-            )
-            % {"set": case_set.name}
-        )
+    check_order_left(case_set, free_orders(case_set).count(), _open(study, at).filter(case_set=case_set).count())
     token = secrets.token_urlsafe(32)
     invitation = StudyInvitation.objects.create(
         study=study,
@@ -173,6 +165,32 @@ def check_takes_readers(study: ReaderStudy) -> None:
         raise StudyRefused(_("The study is closed: nobody joins it any more."))
 
 
+def check_order_left(case_set: CaseSet, n_free: int, n_promised: int) -> None:
+    """Raises StudyRefused where open invitations promise all orders that nobody has."""
+    if n_free <= n_promised:
+        raise StudyRefused(
+            _(
+                "Every order of “%(set)s” is taken or promised by an open invitation. Revoke one that is not needed, "
+                "or copy the study and freeze it with more readers."
+            )
+            % {"set": case_set.name}
+        )
+
+
+def check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
+    """Raises StudyRefused for the address of somebody who reads already, cannot log in or must not read."""
+    person = User.objects.filter(email=email).first()
+    if person is None:
+        return
+    if not person.is_active:
+        raise StudyRefused(_("This address belongs to a deactivated account. An administrator can reactivate it."))
+    if Enrolment.objects.filter(study=study, reader=person).exclude(_may_return()).exists():
+        raise StudyRefused(_("%(name)s is in this study already.") % {"name": person.name})
+    against = reasons_against(person, study, case_set)
+    if against:
+        raise StudyRefused(" ".join(against))
+
+
 def _hold(invitation: StudyInvitation) -> None:
     invitation.refresh_from_db(from_queryset=StudyInvitation.objects.select_for_update())
 
@@ -186,19 +204,6 @@ def _revoke(rows: QuerySet[StudyInvitation], *, actor: User, at: datetime) -> No
         invitation.revoked_at = at
         invitation.save(update_fields=["revoked_at"])
         record("study_invitation.revoked", actor=actor, at=at, subject=invitation)
-
-
-def _check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
-    person = User.objects.filter(email=email).first()
-    if person is None:
-        return
-    if not person.is_active:
-        raise StudyRefused(_("This address belongs to a deactivated account. An administrator can reactivate it."))
-    if Enrolment.objects.filter(study=study, reader=person).exclude(_may_return()).exists():
-        raise StudyRefused(_("%(name)s is in this study already.") % {"name": person.name})
-    against = reasons_against(person, study, case_set)
-    if against:
-        raise StudyRefused(" ".join(against))
 
 
 def _may_return() -> Q:

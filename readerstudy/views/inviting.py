@@ -13,12 +13,13 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.people.mailing import try_to_send
 from annotation.people.rosters import has_account
 from annotation.views.confirming import is_confirmed
 from annotation.views.invitation_files import FilePage, file_page
 from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling import inviting
-from readerstudy.enrolling.inviting_many import issue_to_readers, roles_meaning
+from readerstudy.enrolling.inviting_many import check_for_readers, roles_meaning
 from readerstudy.enrolling.mailing import send_study_invitation, study_link
 from readerstudy.forms.enrolling import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
@@ -58,7 +59,7 @@ def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask several people to read."""
     study = coordinated_study(request.user, slug)
     try:
-        issue = issue_to_readers(study, actor=request.user, at=timezone.now())
+        check = check_for_readers(study, actor=request.user, at=timezone.now())
     except StudyRefused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-invite", slug)
@@ -70,7 +71,7 @@ def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         back_label=_("Readers of “%(study)s”") % {"study": study.name},
         meaning=roles_meaning(study),
         examples=[("Nina Weber", "nina@example.org", role), ("Remo Sand", "", role)],
-        issue=issue,
+        check=check,
         note=_("Protocol %(sha256)s") % {"sha256": study.protocol_sha256[:12]},
     )
     return file_page(request, page)
@@ -129,7 +130,7 @@ def show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation) 
         "invitation": invitation,
         "study": invitation.study,
         "link": study_link(issued.token),
-        "was_sent": send_study_invitation(issued),
+        "was_sent": try_to_send(lambda: send_study_invitation(issued)),
         "knows_account": has_account(invitation.email),
         "several_sets": invitation.study.sets.count() > 1,
     }

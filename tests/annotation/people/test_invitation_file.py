@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterator
 from urllib.parse import unquote
 
 import pytest
 
+from annotation.people import invitation_file
 from annotation.people.invitation_file import (
     MOST_BYTES,
+    MOST_GRANTS,
     MOST_ROWS,
     FileRefused,
     InvitedRow,
@@ -69,12 +72,39 @@ def test_two_people_of_one_name_have_two_addresses() -> None:
         (b"PK\x03\x04\x00\x00", "not a text file"),
         (b'name,email\n"Nina,\n', "not valid CSV"),
         (b"x" * (MOST_BYTES + 1), "Split it"),
-        (b"name,email\n" + b"".join(b"P%d,\n" % n for n in range(MOST_ROWS + 1)), "Split it"),
+        (b"name,email\n" + b"".join(b"P%d,\n" % n for n in range(MOST_ROWS + 1)), "more than 200 people; at most 200"),
+        (b"name,email,roles\n" + b"".join(b"P%d,,a;b;c\n" % n for n in range(134)), "402 roles in all; at most 400"),
     ],
 )
 def test_what_is_no_list_of_people_is_refused(data: bytes, sentence: str) -> None:
     with pytest.raises(FileRefused, match=sentence):
         read_invited(data)
+
+
+def test_a_long_file_is_read_no_further_than_it_may_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each row was compared with all before it, and only then were they counted: 60,000 rows took minutes."""
+    read = []
+
+    def lines(_stream: io.BytesIO) -> Iterator[tuple[int, list[str]]]:
+        yield 1, ["name", "email"]
+        for number in range(2, 60_002):
+            read.append(number)
+            yield number, [f"P{number}", ""]
+
+    monkeypatch.setattr(invitation_file, "lines_of_csv", lines)
+    with pytest.raises(FileRefused, match="Split it"):
+        read_invited(b"")
+    assert len(read) == MOST_ROWS + 1
+
+
+def test_as_many_roles_as_may_be_are_read() -> None:
+    rows, faults = read_invited(b"name,email,roles\n" + b"".join(b"P%d,,a;b\n" % n for n in range(MOST_GRANTS // 2)))
+    assert (len(rows), faults) == (200, [])
+
+
+def test_no_part_of_a_cell_becomes_a_cell_where_semicolons_separate() -> None:
+    """A spreadsheet of a German desktop splits at semicolons: what follows one was a formula."""
+    assert written([["x;=1+1", "-a"]]) == '\ufeff"x;=1+1","\'-a"\r\n'
 
 
 def test_the_files_that_go_out_come_back_and_hold_no_formula() -> None:

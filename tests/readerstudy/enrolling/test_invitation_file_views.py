@@ -7,8 +7,10 @@ from html import unescape
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
+from django.db import connection
 from django.http import HttpResponse
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
@@ -83,6 +85,27 @@ def test_a_bad_row_stores_nothing(
     assert fault[2] in words
     assert coordinator.post(PAGE, {"confirmed": "yes", "text": f"{HEAD}{rows}\n"}).status_code == 422
     assert not StudyInvitation.objects.exists()
+
+
+def test_an_order_that_a_replaced_link_frees_is_given_again(coordinator: Client, study: ReaderStudy) -> None:
+    """The preview counts as the confirmation does: a row that replaces a link gives its order back first."""
+    check_text = HEAD + "A,a@example.org,\nB,b@example.org,\n"
+    assert coordinator.post(PAGE, {"confirmed": "yes", "text": check_text}).status_code == 200
+    assert "replaces an open link" in check(coordinator, check_text).content.decode()
+    assert coordinator.post(PAGE, {"confirmed": "yes", "text": check_text}).status_code == 200
+    page = check(coordinator, check_text + "C,,\n")
+    assert [(row, column) for row, column, _words in faults_of(page)] == [("4", "name")]
+    second = CaseSet.objects.create(study=study, name="Second", number=2)
+    StudyInvitation.objects.filter(email="b@example.org").update(case_set=second)
+    text = HEAD + "A,a@example.org,reader of All cases\nB,b@example.org,reader of All cases\n"
+    assert check(coordinator, text).status_code == 200
+    assert faults_of(check(coordinator, text + "C,,reader of All cases\n"))[0][0] == "4"
+
+
+def test_the_preview_writes_nothing_at_all(coordinator: Client, study: ReaderStudy) -> None:
+    with CaptureQueriesContext(connection) as caught:
+        assert check(coordinator, HEAD + "A,a@example.org,\nB,,\n").status_code == 200
+    assert not [one["sql"] for one in caught if re.match("INSERT|UPDATE|DELETE|SAVEPOINT|BEGIN", one["sql"])]
 
 
 def test_a_study_of_two_sets_asks_which(coordinator: Client, study: ReaderStudy) -> None:
