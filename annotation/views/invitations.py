@@ -28,7 +28,7 @@ from annotation.people.inviting import Grant
 from annotation.people.joining import AddressTaken
 from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account, people_of
-from annotation.permissions import knows_round, may_invite_to_round, may_manage_people
+from annotation.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
 
 BACKEND = "annotation.people.backend.PersonBackend"
@@ -70,7 +70,7 @@ def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     if not is_confirmed(request):
         label = _("Revoke the link")
         sentences = [
-            _what_revoking_does(invitation),
+            _what_revoking_does(request.user, invitation),
             _("Until the day on which it ends it can be restored from the list of revoked links."),
         ]
         return confirm(request, Confirmation(title=label, sentences=sentences, label=label, back=back))
@@ -97,21 +97,34 @@ def _steered(person: User, pk: int) -> Invitation:
         if invitation.round is None:
             raise Http404
         round_to_invite_to(person, invitation.round.slug)
+        if not _may_steer(person, invitation):
+            raise Http404
     return invitation
+
+
+def _may_steer(person: User, invitation: Invitation) -> bool:
+    if invitation.round is None:
+        return may_manage_people(person)
+    return may_invite_to_round(person, invitation.round, Role(invitation.role))
 
 
 def _list_of(invitation: Invitation) -> str:
     return reverse("round-invite", args=[invitation.round.slug]) if invitation.round else reverse("people")
 
 
-def _what_revoking_does(invitation: Invitation) -> str:
+def _what_revoking_does(person: User, invitation: Invitation) -> str:
+    """Roles that the person does not give are not told, nor the rounds of them, which they may not know."""
     others = [one for one in inviting.roles_of_link(invitation) if one.pk != invitation.pk]
     if not others:
         return _("The link for %(whom)s stops working at once.") % {"whom": _whom(invitation)}
+    steered = [one for one in others if _may_steer(person, one)]
+    told = [Grant(Role(one.role), one.round).label for one in steered]
+    if len(steered) < len(others):
+        told.append(_("and other roles") if told else _("other roles"))
     facts = {
         "whom": _whom(invitation),
         "role": Grant(Role(invitation.role), invitation.round).label,
-        "others": ", ".join(Grant(Role(one.role), one.round).label for one in others),
+        "others": ", ".join(told),
     }
     return _("The link for %(whom)s no longer gives the role %(role)s; it still gives: %(others)s.") % facts
 
@@ -232,7 +245,7 @@ def _show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation)
         "invitation": issued.invitation,
         "roles": issued.invitations,
         "link": invitation_link(issued.token),
-        "was_sent": mailing.send_invitation(issued),
+        "was_sent": mailing.try_to_send(lambda: mailing.send_invitation(issued)),
         "knows_account": has_account(issued.invitation.email),
     }
     return render(request, "annotation/people/invited.html", context)
@@ -244,7 +257,9 @@ def _invitation_page(
     context: dict[str, Any] = {"form": form, "round": review_round, "n_days": settings.INVITATION_DAYS}
     if review_round is not None:
         context["round_people"] = people_of(review_round, timezone.now())
-        context["revoked"] = inviting.revoked_invitations(timezone.now()).filter(round=review_round)
+        context["steered"] = steered = roles_given_in(request.user, review_round)
+        revoked = inviting.revoked_invitations(timezone.now()).filter(round=review_round, role__in=steered)
+        context["revoked"] = revoked
     return render(request, "annotation/people/invite.html", context, status=422 if form.errors else 200)
 
 

@@ -23,7 +23,14 @@ from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersFo
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.mailing import can_send
 from annotation.people.rosters import people_of
-from annotation.permissions import is_administrator, is_coordinator, knows_round, may_coordinate, may_invite_to_round
+from annotation.permissions import (
+    is_administrator,
+    is_coordinator,
+    knows_round,
+    may_coordinate,
+    may_invite_to_round,
+    roles_given_in,
+)
 from annotation.review.assigning import RoundRefused, ineligible_reviewers
 from annotation.review.drawing import outcomes_legend
 from annotation.review.due import due_text, not_done, with_lags
@@ -175,6 +182,7 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
     }
     if may_invite_to_round(request.user, review_round):
         context["round_people"] = people_of(review_round, timezone.now())
+        context["steered"] = roles_given_in(request.user, review_round)
     if coordinates and review_round.state != RoundState.CLOSED:
         context["due_form"] = DueForm(request.user.time_zone, initial={"due_at": review_round.due_at})
         context["viewing_form"] = ViewingForm.of(review_round)

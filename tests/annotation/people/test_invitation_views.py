@@ -271,6 +271,50 @@ def test_a_coordinator_of_one_round_invites_to_that_round_only(
     assert client.post(f"/invitations/{elsewhere.pk}/revoke/").status_code == 404
 
 
+def test_a_coordinator_of_a_round_steers_no_link_of_its_coordinators(
+    client: Client, stan: User, ada: User, open_round: ReviewRound
+) -> None:
+    """They could restore the link of a coordinator that the administrator had revoked."""
+    Membership.objects.create(user=stan, role=Role.COORDINATOR, round=open_round, granted_at=open_round.created_at)
+    now = timezone.now()
+    issued = invite(Grant(Role.COORDINATOR, open_round), email="", name="Nina", actor=ada, at=now).invitation
+    revoke_address, restore_address = (f"/invitations/{issued.pk}/{act}/" for act in ("revoke", "restore"))
+    for who, status in ((stan, 404), (ada, 302)):
+        client.force_login(who)
+        for page in ("/rounds/spring/", "/rounds/spring/invite/"):
+            shown = client.get(page).content.decode()
+            assert "Nina" in shown
+            assert (revoke_address in shown) is (who == ada)
+        assert client.post(revoke_address, YES).status_code == status
+    for who, status in ((stan, 404), (ada, 302)):
+        client.force_login(who)
+        assert (restore_address in client.get("/rounds/spring/invite/").content.decode()) is (who == ada)
+        assert client.post(restore_address).status_code == status
+
+
+def test_revoking_one_role_tells_no_role_of_another_round(
+    client: Client, stan: User, ada: User, open_round: ReviewRound
+) -> None:
+    hidden = ReviewRound.objects.create(
+        name="Hidden", slug="hidden", plan=open_round.plan, state=RoundState.OPEN, created_at=open_round.created_at
+    )
+    known = ReviewRound.objects.create(
+        name="Known", slug="known", plan=open_round.plan, state=RoundState.OPEN, created_at=open_round.created_at
+    )
+    for one in (open_round, known):
+        Membership.objects.create(user=stan, role=Role.COORDINATOR, round=one, granted_at=open_round.created_at)
+    grants = [Grant(Role.REVIEWER, one) for one in (open_round, hidden, known)]
+    issued = invite(*grants, Grant(Role.MODEL_SUBMITTER), email="", name="Nina", actor=ada, at=timezone.now())
+    client.force_login(stan)
+    asked = client.post(f"/invitations/{issued.invitations[0].pk}/revoke/").content.decode()
+    assert "it still gives: reviewer of “Known”, and other roles." in asked
+    assert "Hidden" not in asked
+    assert "submitter" not in asked
+    client.force_login(ada)
+    asked = client.post(f"/invitations/{issued.invitations[0].pk}/revoke/").content.decode()
+    assert "it still gives: reviewer of “Hidden”, reviewer of “Known”, model submitter." in asked
+
+
 def test_reviewers_of_the_round_get_403_and_others_404(
     client: Client, rita: User, remo: User, open_round: ReviewRound, assign: object
 ) -> None:
