@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import image_descriptors
-from annotation.models import AnswerKey, Image
-from readerstudy.models import Prediction, ReaderStudy, StudyCase
+from annotation.models import AnswerKey
+from readerstudy.design.shown import is_of_prior
+from readerstudy.models import Prediction, ReaderStudy, ShownImage, StudyCase
 from readerstudy.results.disagreeing import Said
 from readerstudy.results.wording import sign
 
@@ -39,16 +40,16 @@ class CaseShown:
 def cases_shown(
     study: ReaderStudy, names: tuple[str, str], runs: Mapping[str, str], said: Sequence[Said]
 ) -> list[CaseShown]:
-    """Five queries at the most, however many cases. Images are those that the ordinary rules serve.
+    """Five queries at the most, however many cases. Images are those that were frozen, where they may be seen today.
 
     ``runs`` holds the public id of the run of each model, by its name.
     """
     rows = StudyCase.objects.filter(study=study, public_id__in=[one.case_id for one in said])
-    cases = {one.public_id: one for one in rows.select_related("revision__question__exam")}
+    cases = {one.public_id: one for one in rows.select_related("revision__question")}
     revisions = [one.revision_id for one in cases.values()]
     keys = {one.revision_id: one for one in AnswerKey.objects.filter(revision__in=revisions)}
     by_model = _explanations(names, runs, revisions)
-    images = _images(cases.values())
+    images = _images(list(cases.values()))
     found = []
     for one in said:
         case = cases.get(one.case_id)
@@ -63,11 +64,7 @@ def cases_shown(
                 options=_options(case, names, one),
                 no_option=[(name, sign(said)) for name, said in _signs(names, one) if said not in LETTERS],
                 explanations=[(name, text) for name, text in told if text.strip()],
-                images=[
-                    {**image, "prior": True} if exam != case.revision.question.exam_id else image
-                    for exam in case.revision.question.exam.shown_ids
-                    for image in images.get(exam, [])
-                ],
+                images=images.get(case.pk, []),
             )
         )
     return found
@@ -96,12 +93,12 @@ def _explanations(names: tuple[str, str], runs: Mapping[str, str], revisions: li
     return found
 
 
-def _images(cases: Iterable[StudyCase]) -> dict[int, list[dict[str, Any]]]:
-    """What the viewer would be given of each exam, and a line in place of each image that nobody sees."""
-    exams = {exam for case in cases for exam in case.revision.question.exam.shown_ids}
-    rows = Image.objects.filter(exam__in=exams).prefetch_related("renditions")
+def _images(cases: Sequence[StudyCase]) -> dict[int, list[dict[str, Any]]]:
+    """What the viewer would be given of each case, and a line in place of each image that nobody sees today."""
+    rows = ShownImage.objects.filter(case__in=cases).select_related("image").prefetch_related("image__renditions")
     found: dict[int, list[dict[str, Any]]] = {}
-    for image in rows.order_by("exam", "position", "pk"):
-        unseen = [{"view_position": image.view_position, "why": why_unseen(image.state)}]
-        found.setdefault(image.exam_id, []).extend(image_descriptors([image]) or unseen)
+    for one in rows:
+        unseen = {"view_position": one.image.view_position, "why": why_unseen(one.image.state)}
+        [image] = image_descriptors([one.image]) or [unseen]
+        found.setdefault(one.case_id, []).append({**image, "prior": True} if is_of_prior(one.frozen) else image)
     return found

@@ -20,6 +20,8 @@ from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.design.studies import StudyRefused
 from readerstudy.design.vetoing import may_not_read
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
+from readerstudy.results.cases import cases_shown
+from readerstudy.results.disagreeing import Said
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior
@@ -178,6 +180,30 @@ def test_the_dry_run_shows_it(cora: User, client: Client) -> None:
     state = client.post(address, {"session": "", "device": "{}"}).json()["state"]
     told = {len(case["views"]): [view.get("prior") for view in case["views"]] for case in state["cases"]}
     assert told == {4: [None, None, True, True], 2: [None, None]}
+
+
+def in_results(study: ReaderStudy, number: int) -> list[Json]:
+    """The images that a coordinator gets of a case on which two models disagree."""
+    case = StudyCase.objects.get(study=study, number=number)
+    said = Said(number - 1, number, case.public_id, "A", "B", "A")
+    [shown] = cases_shown(study, ("One", "Two"), {}, [said])
+    return shown.images
+
+
+def test_results_show_what_was_frozen(study: ReaderStudy) -> None:
+    before = in_results(study, 1)
+    assert [one["id"] for one in before] == [*ids(exam_of(1)), *ids(prior_of(1))]
+    assert [one.get("prior") for one in before] == [None, None, True, True]
+    for number in (1, 2):
+        give_prior(exam_of(number), seed=100 + 10 * number)
+        give_pixels(Image.objects.create(exam=exam_of(number), position=9, view_position="PA"), seed=70 + number)
+    assert in_results(study, 1) == before
+    assert [one["id"] for one in in_results(study, 2)] == ids(exam_of(2))[:2]
+    Image.objects.filter(public_id=before[2]["id"]).update(state=ImageState.REMOVED)
+    assert [(one.get("prior"), "why" in one) for one in in_results(study, 1)] == [
+        *[(None, False)] * 2,
+        *[(True, True), (True, False)],
+    ]
 
 
 def link(later: int, earlier: int) -> None:
