@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from annotation.models import AnswerKey, Assignment
 from annotation.review.outcomes import blind_answers
 from readerstudy.analysis.arrays import DECLARED, LETTERS, TASKS, Experts, Questions, Voided
+from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 
@@ -65,7 +66,7 @@ def cases_of(study: ReaderStudy) -> Cases:
     rows = [_Case._make(row) for row in found.iterator(chunk_size=5000)]  # no models: there may be 41,007
     revisions = study.cases.filter(block=Block.MAIN).values("revision")
     keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
-    clusters: dict[str, int] = {}
+    patients, clusters = patients_shown(study), dict[str, int]()
     questions = Questions(
         number=array_of((case.number for case in rows), np.int32),
         question=array_of((case.question for case in rows), np.int32),
@@ -75,13 +76,13 @@ def cases_of(study: ReaderStudy) -> Cases:
         category=tuple(case.category for case in rows),
         difficulty=tuple(case.difficulty for case in rows),
         cluster=array_of(
-            (clusters.setdefault(case.patient or f"exam {case.exam}", len(clusters)) for case in rows),
+            (clusters.setdefault(patients.name(case.patient, case.exam), len(clusters)) for case in rows),
             np.int32,
         ),
         voided=array_of((case.voided for case in rows), np.int8),
     )
     excluded = [_excluded_case(case) for case in rows if case.voided]
-    known = {bool(case.patient) for case in rows}
+    known = {patients.is_known(case.patient, case.exam) for case in rows}
     level = "patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam"
     return Cases(rows, {case.pk: column for column, case in enumerate(rows)}, questions, excluded, level)
 

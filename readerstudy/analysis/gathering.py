@@ -24,7 +24,7 @@ from readerstudy.statistics.results import POST_HOC
 
 
 def gather(study: ReaderStudy) -> StudyArrays:
-    """Twelve queries at the most, however many readers, models and questions.
+    """Thirteen queries at the most, however many readers, models and questions.
 
     Readers who withdrew or were replaced, and those without an answer to the main block, are no raters; ``excluded``
     names them. Raises StudyRefused for a study with several arms.

@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from annotation.enums import ImportState
 from annotation.models import AnswerKey, BankImport, QuestionBank, Revision
+from annotation.questionbank.patients import Patients, patients_of
 from readerstudy.analysis.arrays import LETTERS, TASKS
 from readerstudy.comparing.arrays import FAILED, MISSING, BankArrays, Entrant
 from readerstudy.comparing.computing import RULE
 from readerstudy.design.protocol import canonical
+from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block, EntryState
 from readerstudy.models import Prediction, PredictionRun, ReaderStudy, StudyCase
 
@@ -47,7 +49,7 @@ def published_imports(bank: QuestionBank) -> list[str]:
 
 
 def gather(bank: QuestionBank) -> BankArrays:
-    """The named runs: three queries, and one for each model."""
+    """The named runs: four queries, and one for each model."""
     return gather_runs(bank, list(named_runs(bank)))
 
 
@@ -55,7 +57,7 @@ def gather_runs(bank: QuestionBank, runs: Sequence[PredictionRun]) -> BankArrays
     """An answer to a wording that no longer stands is missing, and so wrong."""
     current = Revision.objects.in_bank(bank).current()
     rows = list(current.order_by("question__number").values_list("pk", *_ABOUT))
-    return _arrays(bank, rows, current.values("pk"), runs)
+    return _arrays(bank, rows, current.values("pk"), runs, patients_of(bank.pk))
 
 
 def gather_study_runs(study: ReaderStudy, runs: Sequence[PredictionRun]) -> BankArrays:
@@ -63,18 +65,23 @@ def gather_study_runs(study: ReaderStudy, runs: Sequence[PredictionRun]) -> Bank
     cases = StudyCase.objects.filter(study=study, block=Block.MAIN).exclude(voiding__before_unblinding=True)
     columns = [f"revision__{name}" for name in _ABOUT]
     rows = list(cases.order_by("number").values_list("revision_id", *columns))
-    return replace(_arrays(study.bank, rows, cases.values("revision"), runs), missing_is_wrong=False)
+    arrays = _arrays(study.bank, rows, cases.values("revision"), runs, patients_shown(study))
+    return replace(arrays, missing_is_wrong=False)
 
 
 def _arrays(
-    bank: QuestionBank, rows: Sequence[tuple[Any, ...]], revisions: QuerySet[Any, Any], runs: Sequence[PredictionRun]
+    bank: QuestionBank,
+    rows: Sequence[tuple[Any, ...]],
+    revisions: QuerySet[Any, Any],
+    runs: Sequence[PredictionRun],
+    patients: Patients,
 ) -> BankArrays:
     """``rows``: revision, task, category, pseudonyms of exam and patient. Those without a key are left out."""
     keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
     kept = [row for row in rows if row[0] in keys]
     clusters: dict[str, int] = {}
-    cluster = [clusters.setdefault(patient or f"exam {exam}", len(clusters)) for *_about, exam, patient in kept]
-    known = {bool(row[4]) for row in kept}
+    cluster = [clusters.setdefault(patients.name(patient, exam), len(clusters)) for *_about, exam, patient in kept]
+    known = {patients.is_known(row[4], row[3]) for row in kept}
     column_of = {row[0]: column for column, row in enumerate(kept)}
     option = np.full((len(runs), len(kept)), MISSING, dtype=np.int8)
     entrants = [_entrant(run, _fill(option[row], run, column_of)) for row, run in enumerate(runs)]

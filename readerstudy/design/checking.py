@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
@@ -52,7 +53,7 @@ def problems_by_place(study: ReaderStudy, *, read_elsewhere: bool = False) -> li
     """The same, each with the place where it is mended. A study whose readings were made elsewhere needs no images."""
     cases = [*_case_problems(study), *_patient_problems(study)]
     if not read_elsewhere:
-        cases += problems_of_images(study)
+        cases += [*_priors_among_cases(study), *problems_of_images(study)]
     return [*_design_problems(study), *((Place.CASES, sentence) for sentence in cases)]
 
 
@@ -282,7 +283,7 @@ def _patient_problems(study: ReaderStudy) -> list[str]:
     """One question per patient unless asked otherwise; no patient of the practice block in the main block."""
     block_of = dict(study.cases.order_by().values_list("revision__question__number", "block"))
     revisions = study.cases.values_list("revision", flat=True)
-    mates = list(mates_of_patient(list(revisions)).values())
+    mates = list(mates_of_patient(study.bank, list(revisions)).values())
     found = []
     in_both = [numbers for numbers in mates if len({block_of[number] for number in numbers}) > 1]
     if in_both:
@@ -300,6 +301,25 @@ def _patient_problems(study: ReaderStudy) -> list[str]:
             % _groups(several)
         )
     return found
+
+
+def _priors_among_cases(study: ReaderStudy) -> list[str]:
+    """No case shows another one as its prior: its readers would have that one's images before it is theirs to read."""
+    exam = "revision__question__exam"
+    later = study.cases.filter(**{f"{exam}__prior__isnull": False}).select_related(exam).order_by("block", "number")
+    shown = [(case, case.revision.question.exam.prior_id) for case in later]
+    earlier: dict[int, list[StudyCase]] = defaultdict(list)
+    for case in study.cases.filter(**{f"{exam}__in": {prior for _case, prior in shown}}).select_related(exam):
+        earlier[case.revision.question.exam_id].append(case)
+    names = [
+        _("%(case)s shows those of %(other)s") % {"case": named_case(case), "other": named_case(other)}
+        for case, prior in shown
+        for other in earlier.get(prior or 0, ())
+    ]
+    if not names:
+        return []
+    sentence = _("Images of one case are shown as prior with another: %(names)s. Leave one of the two out.")
+    return [sentence % {"names": listed(names)}]
 
 
 def _groups(groups: Iterable[list[int]]) -> dict[str, str]:

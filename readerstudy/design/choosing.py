@@ -63,7 +63,8 @@ def preview_choice(study: ReaderStudy, wanted: Wanted) -> Choice:
 
 def _listed(study: ReaderStudy, wanted: Wanted) -> Choice:
     found = resolve(study.bank, [*wanted.names, *wanted.practice])
-    by_revision = {one.revision_id: one for one in candidates_among(Revision.objects.all(), list(found.values()))}
+    listed = candidates_among(study.bank, Revision.objects.all(), list(found.values()))
+    by_revision = {one.revision_id: one for one in listed}
     main = [by_revision[found[name]] for name in wanted.names]
     practice = [by_revision[found[name]] for name in wanted.practice]
     counts = cell_counts(main)
@@ -90,7 +91,7 @@ def _choice(
         cells=cells,
         sha256=_fingerprint([one.revision_id for one in main], [one.revision_id for one in practice], sets),
         unaccepted=sorted(unaccepted) if may_be_unaccepted else [],
-        same_patient=sorted(mates_of_patient([one.revision_id for one in everything]).values()),
+        same_patient=sorted(mates_of_patient(study.bank, [one.revision_id for one in everything]).values()),
     )
 
 

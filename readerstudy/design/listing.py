@@ -47,7 +47,7 @@ def plan_of_list(
     def planned(one: Name) -> PlannedCase:
         return PlannedCase(one, accepted_because="" if one in accepted else reason)
 
-    several = mates_of_patient([found[one] for one in names])
+    several = mates_of_patient(bank, [found[one] for one in names])
     return Plan(
         name=name,
         bank=bank.slug,

@@ -11,6 +11,7 @@ from annotation.enums import AssignmentState, Verdict
 from annotation.ingest.completeness import lost_exams
 from annotation.models import QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
+from annotation.questionbank.patients import Patients, patients_of
 from annotation.review.form import is_accepting
 from readerstudy.design.drawing import Candidate
 
@@ -53,7 +54,7 @@ def accepted_in(bank: QuestionBank) -> list[int]:
 
 def candidates_of(bank: QuestionBank) -> list[Candidate]:
     """Every current question of the bank that can be drawn, by number."""
-    return _candidates(drawable(bank).order_by("question__number"))
+    return _candidates(drawable(bank).order_by("question__number"), patients_of(bank.pk))
 
 
 def drawable(bank: QuestionBank) -> RevisionQuerySet:
@@ -61,35 +62,37 @@ def drawable(bank: QuestionBank) -> RevisionQuerySet:
     return Revision.objects.in_bank(bank).current().exclude(question__exam__in=lost_exams(bank))
 
 
-def candidates_among(rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:
-    """Those of the rows that have one of these ids, by number: the cost is that of the ids, however large the bank."""
+def candidates_among(bank: QuestionBank, rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:
+    """Those of the rows that have one of these ids, by number: the cost is that of the ids and of the bank's priors."""
+    patients = patients_of(bank.pk)
     parts = (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE))
-    found = [one for part in parts for one in _candidates(rows.filter(pk__in=part).order_by())]
+    found = [one for part in parts for one in _candidates(rows.filter(pk__in=part).order_by(), patients)]
     return sorted(found, key=lambda one: one.number)
 
 
-def _candidates(rows: RevisionQuerySet) -> list[Candidate]:
+def _candidates(rows: RevisionQuerySet, patients: Patients) -> list[Candidate]:
     columns = rows.values_list(
         *("pk", "question__number", "task", "difficulty"),
         *("question__exam__patient_pseudonym", "question__exam__pseudonym"),
     )
     return [
-        Candidate(revision_id, number, task, difficulty, patient or f"exam {exam}")
+        Candidate(revision_id, number, task, difficulty, patients.name(patient, exam))
         for revision_id, number, task, difficulty, patient, exam in columns.iterator(chunk_size=CHUNK)
     ]
 
 
 def pool_of(bank: QuestionBank) -> list[Candidate]:
     """The questions that every review accepts, at least one, in their current wording."""
-    return candidates_among(drawable(bank), accepted_in(bank))
+    return candidates_among(bank, drawable(bank), accepted_in(bank))
 
 
-def mates_of_patient(revision_ids: Collection[int]) -> dict[str, list[int]]:
+def mates_of_patient(bank: QuestionBank, revision_ids: Collection[int]) -> dict[str, list[int]]:
     """Patients (or exams, where none is known) with several of these questions: the numbers of their questions."""
     rows = Revision.objects.filter(pk__in=revision_ids).values_list(
         "question__number", "question__exam__patient_pseudonym", "question__exam__pseudonym"
     )
+    patients = patients_of(bank.pk)
     numbers: dict[str, list[int]] = defaultdict(list)
     for number, patient, exam in rows:
-        numbers[patient or f"exam {exam}"].append(number)
+        numbers[patients.name(patient, exam)].append(number)
     return {patient: sorted(found) for patient, found in numbers.items() if len(found) > 1}

@@ -17,6 +17,7 @@ from annotation.enums import ImageState, ViewPosition
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import SERVED, image_descriptors
 from annotation.models import AnswerKey, Exam, Image, Rendition, Revision
+from annotation.questionbank.patients import Patients, patients_by
 from readerstudy.design.protocol import earlier_shown_sha256, shown_sha256
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase
@@ -76,6 +77,14 @@ def shown_as_frozen(cases: Iterable[StudyCase]) -> dict[int, Shown]:
     for one in ShownImage.objects.filter(case__in=[case.pk for case in cases]).select_related("image"):
         images[one.case_id].append(one)
     return {case.pk: Shown(images[case.pk], case.information) for case in cases}
+
+
+def patients_shown(study: ReaderStudy) -> Patients:
+    """Who is one patient, by the priors that were frozen with the study: what a bank names later changes nothing."""
+    priors = ShownImage.objects.filter(case__study=study, frozen__has_key=PRIOR).order_by("pk")
+    pseudonyms = ("patient_pseudonym", "pseudonym")
+    exams = ("case__revision__question__exam", "image__exam")
+    return patients_by(priors.values_list(*(f"{exam}__{name}" for exam in exams for name in pseudonyms)))
 
 
 def hash_of(case: StudyCase, shown: Shown) -> str:

@@ -61,4 +61,4 @@ def test_patients_stand_for_their_questions_and_exams_for_unknown_patients() -> 
     bank = make_questions(4)
     same_patient(bank, 2, 4)
     revisions = [revision_of(bank, number).pk for number in range(1, 5)]
-    assert list(mates_of_patient(revisions).values()) == [[2, 4]]
+    assert list(mates_of_patient(bank, revisions).values()) == [[2, 4]]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from django.db import connection
 from django.test import Client
@@ -13,9 +15,13 @@ from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, User
 from annotation.vetoes import vetoes
+from readerstudy.analysis.cases import Cases, cases_of
+from readerstudy.comparing.gathering import gather_runs, gather_study_runs
 from readerstudy.design.checking import hindrances_of, problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.pool import candidates_of, mates_of_patient
+from readerstudy.design.rules import Rules
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.design.studies import StudyRefused
 from readerstudy.design.vetoing import may_not_read
@@ -236,3 +242,68 @@ def test_who_reviews_a_question_that_shows_an_exam_of_the_study_does_not_read_it
     assert may_not_read(rita, study) == ["Rita reviews, or has reviewed, another question on images of this study: 1."]
     [veto] = vetoes([remo.pk], [other.question_id])
     assert veto.reason == "Remo reads another question on these images in the study “Trial”."
+
+
+def chosen(*links: tuple[int, int], practice: tuple[int, ...] = (), several: bool = False) -> ReaderStudy:
+    """A draft of the first three of five questions, of patients who are not known."""
+    bank = make_questions(5)
+    for later, earlier in links:
+        link(later, earlier)
+    rules = Rules(several_per_patient=several)
+    return create_study(plan_for(bank, 3, practice=practice, rules=rules), actor=None, at=NOON)
+
+
+def test_exams_that_a_prior_links_are_of_one_patient() -> None:
+    """Two that share a prior, two that follow each other over one that is no case, and one alone."""
+    study = chosen((1, 4), (2, 4))
+    assert problems_of(study) == [
+        "Several questions of one patient: 1 and 2. Leave some out, or allow it in the rules."
+    ]
+    link(4, 3)
+    assert mates_of_patient(study.bank, list(study.cases.values_list("revision", flat=True)))
+    assert {one.patient == two.patient for one, two in pairwise(candidates_of(study.bank)[:4])} == {True}
+    Exam.objects.update(prior=None)
+    assert problems_of(study) == []
+    assert len({one.patient for one in candidates_of(study.bank)}) == 5
+
+
+def test_the_prior_of_a_main_case_is_no_practice_case() -> None:
+    assert problems_of(chosen((1, 5), practice=(5,))) == [
+        "Patients of the practice block come again in the main block: questions 1 and 5.",
+        "Images of one case are shown as prior with another: 1 shows those of practice 1. Leave one of the two out.",
+    ]
+
+
+def test_no_case_shows_another_as_its_prior_even_where_a_patient_may_have_several() -> None:
+    assert problems_of(chosen((1, 4), (2, 4), several=True)) == []
+    Exam.objects.update(prior=None)
+    study = ReaderStudy.objects.get()
+    link(2, 3)
+    with pytest.raises(StudyRefused, match=r"with another: 2 shows those of 3\. Leave one of the two out\."):
+        freeze_study(study, actor=None, at=NOON)
+
+
+def test_analyses_take_exams_that_a_frozen_prior_links_as_one_patient() -> None:
+    study = make_study(n_cases=3, pixels=True, give_images=lambda: link(3, 1))
+    cases = cases_of(study)
+    assert cases.questions.cluster.tolist() == [0, 1, 0]
+    assert cases.cluster_level == "patient where known, else exam"
+    link(2, 1)  # after freezing
+    assert cases_of(study).questions.cluster.tolist() == [0, 1, 0]
+    assert gather_study_runs(study, []).cluster.tolist() == [0, 1, 0]
+    assert gather_runs(study.bank, []).cluster.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("patients", [("", "", ""), ("p", "", "p"), ("p", "q", "q")])
+def test_without_priors_the_clusters_are_what_they_were(patients: tuple[str, ...]) -> None:
+    study = make_study(n_cases=3)
+    rows = list(Exam.objects.order_by("questions__number"))
+    for exam, patient in zip(rows, patients, strict=True):
+        Exam.objects.filter(pk=exam.pk).update(patient_pseudonym=patient)
+    names = [patient or f"exam {exam.pseudonym}" for exam, patient in zip(rows, patients, strict=True)]
+    expected = [list(dict.fromkeys(names)).index(name) for name in names]
+    levels = {0: "exam", 3: "patient"}
+    for arrays in (cases_of(study), gather_study_runs(study, []), gather_runs(study.bank, [])):
+        cluster = arrays.questions.cluster if isinstance(arrays, Cases) else arrays.cluster
+        assert cluster.tolist() == expected
+        assert arrays.cluster_level == levels.get(sum(map(bool, patients)), "patient where known, else exam")
