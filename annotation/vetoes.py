@@ -7,14 +7,6 @@ from dataclasses import dataclass
 
 from annotation.hooks import Hooks
 
-# From a question to all that show an image which it shows: of its exam, or of a prior.
-SHARING_IMAGES = (
-    "exam__questions",
-    "exam__prior__questions",
-    "exam__later_exams__questions",
-    "exam__prior__later_exams__questions",
-)
-
 
 @dataclass(frozen=True)
 class Veto:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Exists, OuterRef, Q
 
 from annotation.enums import IdentifierKind
-from annotation.models import Exam, SourceIdentifier
+from annotation.models import Exam, Question, SourceIdentifier
 from annotation.questionbank.known import exams_with_keys
 
 AT_ONCE = 1_000
@@ -82,6 +83,21 @@ def _named(bank_id: int, named: dict[int, tuple[int, str]], counts: PriorCounts)
         else:
             counts.unknown_patient += 1
         yield exam, None
+
+
+def questions_showing(exams: Collection[int]) -> Mapping[int, set[int]]:
+    """By exam: the questions that show its images, as their own or as a prior. One query for every thousand exams."""
+    found: dict[int, set[int]] = defaultdict(set)
+    ids = sorted(exams)
+    for start in range(0, len(ids), AT_ONCE):
+        part = ids[start : start + AT_ONCE]
+        showing = Exam.objects.filter(Q(pk__in=part) | Q(prior__in=part))
+        rows = Question.objects.filter(exam__in=showing.values("pk")).order_by("pk")
+        for question, exam, prior in rows.values_list("pk", "exam", "exam__prior"):
+            for shown in (exam, prior):
+                if shown is not None:
+                    found[shown].add(question)
+    return found
 
 
 def in_circles(prior_of: Mapping[int, int]) -> set[int]:

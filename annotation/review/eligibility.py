@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import KeySource, ReturnReason, RoundSteps
 from annotation.models import Assignment, BankImport, Review, ReviewRound, Revision, SeenKey, User
-from annotation.vetoes import SHARING_IMAGES, Veto
+from annotation.questionbank.priors import questions_showing
+from annotation.vetoes import Veto
 
 AT_ONCE = 500  # ids in one query
 QUESTION = "revision__question"
@@ -70,7 +71,9 @@ def _reviewed(names: Names, review_round: ReviewRound | None) -> Iterator[Veto]:
 def _acquainted(names: Names) -> Iterator[Veto]:
     """All questions on the exams of patients whom they know, and on exams that share a prior with these."""
     known = Assignment.objects.filter(reviewer__in=names, returned_because=ReturnReason.KNOWS_PATIENT)
-    reasons = {person: _("%(name)s knows the patient.") % {"name": names[person]} for person in names}
-    for path in SHARING_IMAGES:
-        for person, question in known.values_list("reviewer", f"{QUESTION}__{path}"):
-            yield Veto(person, question, reasons[person])
+    rows = known.values_list("reviewer", f"{QUESTION}__exam", f"{QUESTION}__exam__prior")
+    seen = [(person, exam) for person, *exams in rows for exam in exams if exam is not None]
+    showing = questions_showing({exam for _person, exam in seen})
+    for person, exam in seen:
+        for question in showing.get(exam, ()):
+            yield Veto(person, question, _("%(name)s knows the patient.") % {"name": names[person]})

@@ -17,8 +17,9 @@ from django.utils.translation import ngettext
 from annotation.enums import AssignmentState, KeySource
 from annotation.models import Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.priors import questions_showing
 from annotation.slugs import listed
-from annotation.vetoes import SHARING_IMAGES, Veto
+from annotation.vetoes import Veto
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 
@@ -51,22 +52,32 @@ Row = tuple[int, int, str]  # person, question, study
 
 
 def _will_read(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
-    yield from _cases_of(_there(people), QUESTION, questions)
+    there = _there(people)
+    yield from _rows(there, f"case_set__cases__{QUESTION}", questions)
+    yield from _rows(there.filter(study__cases__block=Block.PRACTICE), f"study__cases__{QUESTION}", questions)
 
 
 def _read_its_images(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:
     """Questions that show an exam of a study that is not over, or a prior of one, or an exam with it as prior."""
-    for path in SHARING_IMAGES:
-        yield from _cases_of(_there(people).exclude(study__state__in=OVER), f"{QUESTION}__{path}", questions)
+    there = _there(people).exclude(study__state__in=OVER)
+    practising = there.filter(study__cases__block=Block.PRACTICE)
+    seen = [
+        (person, exam, study)
+        for enrolments, cases in ((there, "case_set__cases"), (practising, "study__cases"))
+        for person, study, *exams in enrolments.order_by("pk").values_list(
+            "reader", "study__name", *(f"{cases}__{one}" for one in SHOWN)
+        )
+        for exam in exams
+        if exam is not None
+    ]
+    showing, wanted = questions_showing({exam for _person, exam, _study in seen}), set(questions)
+    for person, exam, study in seen:
+        for question in showing.get(exam, set()) & wanted:
+            yield person, question, study
 
 
 def _there(people: Collection[int]) -> QuerySet[Enrolment]:
     return Enrolment.objects.filter(reader__in=people, withdrawn_at=None, replaced_at=None)
-
-
-def _cases_of(there: QuerySet[Enrolment], question: str, questions: Collection[int]) -> Iterable[Row]:
-    yield from _rows(there, f"case_set__cases__{question}", questions)
-    yield from _rows(there.filter(study__cases__block=Block.PRACTICE), f"study__cases__{question}", questions)
 
 
 def _have_read(people: Collection[int], questions: Collection[int]) -> Iterable[Row]:

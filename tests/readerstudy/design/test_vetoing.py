@@ -94,7 +94,7 @@ def test_asking_costs_the_same_for_many_studies(rita: User, django_assert_num_qu
     for name in ("One", "Two", "Three"):
         enrol(make_study(name, n_cases=2), rita)
     questions = list(Question.objects.values_list("pk", flat=True))
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(9):
         assert len(vetoes([rita.pk], questions)) == 6
 
 
