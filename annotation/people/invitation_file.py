@@ -1,18 +1,15 @@
-"""People to invite as the rows of a CSV file, and tables of links as one."""
+"""People to invite as the rows of a CSV file."""
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
-from urllib.parse import quote
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
-from annotation.exports.tables import neutralised
 from annotation.questionbank.spreadsheets import lines_of_csv
 from annotation.questionbank.strictjson import FileUnreadable
 
@@ -87,21 +84,6 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
         )
     bad = {fault.number for fault in faults}
     return [row for row in rows if row.number not in bad], faults
-
-
-def written(rows: Iterable[Sequence[str]]) -> str:
-    """A table as CSV in which no cell is taken for a formula, with the byte order mark that spreadsheets look for.
-
-    Every cell is in quotation marks: a spreadsheet that splits at semicolons splits none of them.
-    """
-    text = io.StringIO(newline="")
-    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([neutralised(cell) for cell in row] for row in rows)
-    return f"\ufeff{text.getvalue()}"
-
-
-def download_address(text: str) -> str:
-    """An address that holds the file itself: nothing is kept on the server for it."""
-    return f"data:text/csv;charset=utf-8,{quote(text)}"
 
 
 def _header(cells: Sequence[str]) -> list[str]:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import csv
+import io
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import quote
 
 from django.conf import settings
 from django.http import HttpResponse
@@ -18,8 +21,9 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role
+from annotation.exports.tables import neutralised
 from annotation.forms.people import InvitationFileForm
-from annotation.people.invitation_file import COLUMNS, FileRefused, download_address, read_invited, written
+from annotation.people.invitation_file import COLUMNS, FileRefused, read_invited
 from annotation.people.inviting_many import (
     Check,
     IssuedLink,
@@ -119,3 +123,18 @@ def _show_all_once(request: AuthenticatedRequest, page: FilePage, links: Sequenc
     ]
     context = {"page": page, "shown": shown, "file": download_address(written([head, *rows]))}
     return render(request, "annotation/people/invited_many.html", context)
+
+
+def written(rows: Iterable[Sequence[str]]) -> str:
+    """A table as CSV in which no cell is taken for a formula, with the byte order mark that spreadsheets look for.
+
+    Every cell is in quotation marks: a spreadsheet that splits at semicolons splits none of them.
+    """
+    text = io.StringIO(newline="")
+    csv.writer(text, quoting=csv.QUOTE_ALL).writerows([neutralised(cell) for cell in row] for row in rows)
+    return f"\ufeff{text.getvalue()}"
+
+
+def download_address(text: str) -> str:
+    """An address that holds the file itself: nothing is kept on the server for it."""
+    return f"data:text/csv;charset=utf-8,{quote(text)}"

@@ -19,7 +19,7 @@ from annotation.review.anchors import (
 )
 from annotation.review.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, Problem, differs
 from annotation.review.showing import ShownCase
-from annotation.views.fragments import kept_fragment
+from annotation.templatetags.fragments import kept_fragment
 
 VERDICT_KEYS = {Verdict.ACCEPT: "A", Verdict.REVISE: "V", Verdict.REJECT: "J", Verdict.CANNOT_JUDGE: "U"}
 # A chip is short; its full words stand beside it on focus and in its name for screen readers.

@@ -16,10 +16,9 @@ from annotation.people.invitation_file import (
     MOST_ROWS,
     FileRefused,
     InvitedRow,
-    download_address,
     read_invited,
-    written,
 )
+from annotation.views.invitation_files import download_address, written
 
 NINA = InvitedRow(2, "Nina Weber", "nina@example.org", ("coordinator", "de-identification"))
 
