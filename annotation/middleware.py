@@ -35,7 +35,7 @@ def client_address(peer: str, forwarded: str) -> str:
     client claims, and is never believed.
     """
     found = peer
-    for said in reversed(forwarded.split(",")):
+    for said in reversed(forwarded.split(",") if forwarded else ()):
         if not _is_trusted(found) or _address(said) is None:
             break
         found = said.strip()

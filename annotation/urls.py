@@ -28,6 +28,20 @@ from annotation.views import (
 
 urlpatterns = [
     path("", home.home, name="home"),
+    # reviewing, first: addresses are tried in order, and these are asked most
+    path("review/", review.review_rounds, name="review-rounds"),
+    path("review/rounds/<slug:slug>/", review.review_worklist, name="review-worklist"),
+    path("review/rounds/<slug:slug>/continue/", review.review_continue, name="review-continue"),
+    path("review/<str:public_id>/", review.review_case, name="review-case"),
+    path("review/<str:public_id>/answer/", review_acts.review_answer, name="review-answer"),
+    path("review/<str:public_id>/report/", review_acts.review_report, name="review-report"),
+    path("review/<str:public_id>/draft/", review_acts.review_draft, name="review-draft"),
+    path("review/<str:public_id>/events/", review_acts.review_events, name="review-events"),
+    path("review/<str:public_id>/submit/", review_acts.review_submit, name="review-submit"),
+    path("review/<str:public_id>/skip/", review_acts.review_skip, name="review-skip"),
+    path("review/<str:public_id>/return/", review_acts.review_return, name="review-return"),
+    path("review/<str:public_id>/identifies/", review_acts.review_identifies, name="review-identifies"),
+    path("review/<str:public_id>/categories/", review_acts.review_categories, name="review-categories"),
     # people
     path("login/", account.login, name="login"),
     path("logout/", account.logout, name="logout"),
@@ -131,20 +145,6 @@ urlpatterns = [
     path("rounds/<slug:slug>/export/<slug:form>/", round_exports.round_export, name="round-export"),
     path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", round_exports.round_figure, name="round-figure"),
     path("rounds/<slug:slug>/codebook/", round_exports.round_codebook, name="round-codebook"),
-    # reviewing
-    path("review/", review.review_rounds, name="review-rounds"),
-    path("review/rounds/<slug:slug>/", review.review_worklist, name="review-worklist"),
-    path("review/rounds/<slug:slug>/continue/", review.review_continue, name="review-continue"),
-    path("review/<str:public_id>/", review.review_case, name="review-case"),
-    path("review/<str:public_id>/answer/", review_acts.review_answer, name="review-answer"),
-    path("review/<str:public_id>/report/", review_acts.review_report, name="review-report"),
-    path("review/<str:public_id>/draft/", review_acts.review_draft, name="review-draft"),
-    path("review/<str:public_id>/events/", review_acts.review_events, name="review-events"),
-    path("review/<str:public_id>/submit/", review_acts.review_submit, name="review-submit"),
-    path("review/<str:public_id>/skip/", review_acts.review_skip, name="review-skip"),
-    path("review/<str:public_id>/return/", review_acts.review_return, name="review-return"),
-    path("review/<str:public_id>/identifies/", review_acts.review_identifies, name="review-identifies"),
-    path("review/<str:public_id>/categories/", review_acts.review_categories, name="review-categories"),
     # jobs
     path("jobs/", jobs.job_list, name="jobs"),
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),

@@ -88,7 +88,10 @@ class Assignment(models.Model):
                 name="assignment_once_per_reviewer",
             ),
         )
-        indexes = (models.Index(fields=["reviewer", "round", "state", "position"], name="assignment_worklist"),)
+        indexes = (
+            models.Index(fields=["reviewer", "round", "state", "position"], name="assignment_worklist"),
+            models.Index(fields=["reviewer", "revision"], name="assignment_of_question"),  # whether the key is known
+        )
 
     def __str__(self) -> str:
         return f"assignment {self.public_id}"

@@ -7,7 +7,7 @@ from django.db.models import Exists, OuterRef
 
 from annotation.enums import RoundState, RoundSteps
 from annotation.kept_queries import KeptQuery
-from annotation.models import Assignment, ReviewDraft, SeenKey, User
+from annotation.models import Assignment, ReviewDraft, Revision, SeenKey, User
 from annotation.review.eligibility import shown_keys
 from annotation.review.transitions import GONE
 
@@ -25,10 +25,12 @@ _COLUMNS = (
 )
 _QUESTION = OuterRef("revision__question")
 _SEEN = SeenKey.objects.filter(person=OuterRef("reviewer"), question=_QUESTION)
-_JUDGED = shown_keys().filter(reviewer=OuterRef("reviewer"), revision__question=_QUESTION).exclude(pk=OuterRef("pk"))
+_ITS_REVISIONS = Revision.objects.filter(question=OuterRef(_QUESTION)).values("pk")  # an index for each of two steps
+_JUDGED = shown_keys().filter(reviewer=OuterRef("reviewer"), revision__in=_ITS_REVISIONS).exclude(pk=OuterRef("pk"))
 CASES = (
     Assignment.objects.select_related("round", "revision__question__exam", "blind_answer", "draft")
     .only(*_COLUMNS)
+    .order_by()
     .annotate(is_key_known=Exists(_SEEN) | Exists(_JUDGED))
 )
 _HELD = KeptQuery(lambda pk: CASES.filter(pk=pk).select_for_update(of=("self",)), int)

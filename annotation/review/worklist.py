@@ -20,12 +20,14 @@ Row = TypeVar("Row")
 
 
 def _in_turn(rows: QuerySet[Assignment, Row], user: int, review_round: int) -> QuerySet[Assignment, Row]:
-    return rows.filter(state__in=IN_TURN, reviewer=user, round=review_round).order_by("position")[:_AT_MOST]
+    mine = Assignment.objects.filter(state__in=IN_TURN, reviewer=user, round=review_round)
+    return rows.filter(pk__in=mine.order_by("position").values("pk")[:_AT_MOST]).order_by("position")
 
 
 def _skipped(rows: QuerySet[Assignment, Row], user: int, review_round: int) -> QuerySet[Assignment, Row]:
-    mine = rows.filter(state=AssignmentState.SKIPPED, reviewer=user, round=review_round)
-    return mine.order_by("skipped_at", "position")[:_AT_MOST]
+    mine = Assignment.objects.filter(state=AssignmentState.SKIPPED, reviewer=user, round=review_round)
+    first = mine.order_by("skipped_at", "position").values("pk")[:_AT_MOST]
+    return rows.filter(pk__in=first).order_by("skipped_at", "position")
 
 
 _AT_MOST = N_AHEAD + 2  # the one to open, those to prepare, and the one that is left, which may stand first
