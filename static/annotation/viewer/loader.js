@@ -71,7 +71,7 @@ class DecodePool {
       const work = { id, width, height, fit, padding, ...fetched };
       if (this.workers.length) {
         job.inWorker = true;
-        this.workers[this.turn++ % this.workers.length].postMessage(work, [work.body]);
+        this.workers[this.turn++ % this.workers.length].postMessage(work, [...new Set(work.parts.map((part) => part.buffer))]);
       } else this.settle(id, await decodeBody(work));
     } catch (error) {
       this.settle(id, { failed: error.code || "stopped", status: error.status });

@@ -48,7 +48,7 @@ async function unpicture(blob, width, height) {
 }
 
 /**
- * The body of a full-depth answer: { type, body: ArrayBuffer }, without its Content-Encoding. `size`: how many bytes that
+ * The body of a full-depth answer: { type, parts: [Uint8Array] }, without its Content-Encoding. `size`: how many bytes that
  * is, as far as one knows; `onProgress({ loaded, total })` hears how many have come over the line, and of how many.
  *
  * Raises LoadFailed: "refused" (the server said no, or sent a page), "offline" (no answer), "incomplete" (cut off).
@@ -63,37 +63,45 @@ export async function fetchBody({ url, urgent, size, onProgress }, signal) {
   const type = answer.headers.get("Content-Type") || "";
   if (!answer.ok || type.startsWith("text/")) throw new LoadFailed("refused", answer.ok ? 0 : answer.status);
   try {
-    return { type, body: await bodyOf(answer, size, onProgress) };
+    return { type, parts: await partsOf(answer, size, onProgress) };
   } catch (error) {
     throw error.name === "AbortError" ? error : new LoadFailed("incomplete");
   }
 }
 
-/** The whole body, told of while it comes. Its parts come decoded, its length is that on the line. */
-async function bodyOf(answer, size, onProgress) {
+/** All parts of the body, told of while they come: decoded, while the length that is told is that on the line. */
+async function partsOf(answer, size, onProgress) {
   const total = Number(answer.headers.get("Content-Length"));
-  if (!answer.body || !total) return answer.arrayBuffer();
+  if (!answer.body || !total) return [new Uint8Array(await answer.arrayBuffer())];
   const whole = answer.headers.get("Content-Encoding") ? size : total;
-  let [bytes, at] = [new Uint8Array(whole), 0];
+  let at = 0;
+  const parts = [];
   for (const reader = answer.body.getReader(); ; ) {
     const { done, value } = await reader.read();
-    if (done) return at === bytes.length ? bytes.buffer : bytes.slice(0, at).buffer;
-    if (at + value.length > bytes.length) {
-      const larger = new Uint8Array(2 * (at + value.length));
-      larger.set(bytes.subarray(0, at));
-      bytes = larger;
-    }
-    bytes.set(value, at);
+    if (done) return parts;
+    parts.push(value);
     at += value.length;
     onProgress({ loaded: Math.min(1, at / whole) * total, total });
   }
 }
 
+/** In one piece. The workers do this, so that the page is free for the next question. */
+function joined(parts) {
+  if (parts.length === 1) return parts[0];
+  const bytes = new Uint8Array(parts.reduce((n, part) => n + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return bytes;
+}
+
 /** Stored values, and the picture already scaled to job.fit when that is asked for. Raises LoadFailed "incomplete". */
-export async function decodeBody({ type, body, width, height, fit, padding }) {
+export async function decodeBody({ type, parts, width, height, fit, padding }) {
   const data = type.startsWith("image/")
-    ? await unpicture(new Blob([body], { type }), width, height)
-    : undsh(new Uint8Array(body), width, height);
+    ? await unpicture(new Blob(parts, { type }), width, height)
+    : undsh(joined(parts), width, height);
   if (!fit) return { data, fit: null };
   return { data, fit: resample(data, width, height, ...fit, 0, 0, ...fit, padding) };
 }
