@@ -20,13 +20,13 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
-        from readerstudy.analysis.queueing import KIND
         from readerstudy.comparing import queueing as comparing
+        from readerstudy.conducting.analysing import KIND
+        from readerstudy.conducting.archiving import use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.diagram import study_states
         from readerstudy.design.overview import studies_under_way
         from readerstudy.design.showing import open_studies_with, shows_to_coordinators
-        from readerstudy.design.studies import use_of_bank
         from readerstudy.design.vetoing import readers_do_not_review
         from readerstudy.enrolling.refusals import readers_look_nothing_up
         from readerstudy.enrolling.waiting import waiting_studies
@@ -46,8 +46,8 @@ class ReaderstudyConfig(AppConfig):
         accounts.register(*ACCOUNTS)
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
-        studies = "readerstudy.design.studies"
-        hide, show, purge, told = (f"{studies}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
+        acts = "readerstudy.conducting.archiving"
+        hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
         may = "readerstudy.permissions.may_coordinate_study"
         bin.register("study", bin.Kind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may))
         vetoes.rules.register("readers", readers_do_not_review)
@@ -59,7 +59,7 @@ class ReaderstudyConfig(AppConfig):
         showings.uses.register("studies", open_studies_with)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
-        register_handler(KIND, "readerstudy.analysis.queueing.run_analysis")
+        register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")
         register_handler(comparing.KIND, "readerstudy.comparing.queueing.run_comparison")
         register_handler(comparing.REPEATABILITY, "readerstudy.comparing.repeating.run_repeatability")
         register_handler(REPORT, "readerstudy.report.queueing.run_report")

@@ -11,6 +11,7 @@ from kombu.exceptions import OperationalError
 from annotation.audit.recording import record
 from annotation.enums import JobState
 from annotation.jobs.handlers import Params, handler_for
+from annotation.jobs.tasks import run_job
 from annotation.models import Job, User
 
 log = logging.getLogger(__name__)
@@ -35,8 +36,6 @@ def enqueue(kind: str, title: str, params: Params, *, actor: User | None, at: da
 
 def nudge(public_id: str) -> None:
     """Tell a worker that a job waits. A queue that cannot be reached loses nothing: the sweep finds the row."""
-    from annotation.tasks import run_job
-
     try:
         run_job.delay(public_id)
     except (OperationalError, OSError):

@@ -9,7 +9,7 @@ from annotation.review.transitions import TRANSITIONS
 
 HEAD = """# States
 
-Made by `manage.py write_states` from the tables in the modules named `transitions`; a test compares them.
+Made by `manage.py write_states` from the tables of states in the code; a test compares them.
 """
 Arrow = tuple[str, str, str]  # from, to, by which act; the act may be empty
 Section = Callable[[], str]

@@ -14,13 +14,13 @@ from readerstudy.analysis.cases import cases_of, experts_of
 from readerstudy.analysis.sheet import Sheet, assign, fill_predictions, fill_remarks, fill_responses
 from readerstudy.design.drawn import cells_of
 from readerstudy.design.rules import read_analysis, read_rules
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
 from readerstudy.predictions.history import names_at
 from readerstudy.predictions.runs import is_renamed
 from readerstudy.predictions.standing import Standing, Standings, standings_of
 from readerstudy.statistics.results import POST_HOC
+from readerstudy.study.locking import StudyRefused
 
 
 def gather(study: ReaderStudy) -> StudyArrays:

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.watching.breaking_glass import SHORTEST_REASON
-from readerstudy.watching.unblinding import GLASS_BROKEN, may_see_results, unblind
+from readerstudy.study.locking import StudyRefused
+from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
+from readerstudy.unblinding.looks import GLASS_BROKEN, may_see_results, unblind
 
 
 class ResultsHidden(StudyRefused):

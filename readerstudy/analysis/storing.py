@@ -20,11 +20,11 @@ from readerstudy.analysis.computing import RULE, compute
 from readerstudy.analysis.marking import gathered
 from readerstudy.analysis.settings import Settings
 from readerstudy.design.protocol import sha256_of
-from readerstudy.design.studies import StudyRefused, hold_study
-from readerstudy.design.transitions import may_become
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.statistics.bootstrap import DRAWS
+from readerstudy.study.kernels.states import may_become
+from readerstudy.study.locking import StudyRefused, lock_study
 
 
 def analyse_study(
@@ -56,7 +56,7 @@ def _store(
     actor: User | None,
     at: datetime,
 ) -> Analysis:
-    hold_study(study)
+    lock_study(study)
     hashed = sha256_of(text)
     there = Analysis.objects.filter(study=study, result_sha256=hashed).first()
     if there is not None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from annotation.demonstration.exams import DemonstrationExam
 from annotation.demonstration.exposing import Stage
 from annotation.models import QuestionBank, User
+from readerstudy.conducting.opening import open_study
 from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.finished import add_finished_study
 from readerstudy.design.creating import create_study
@@ -19,7 +20,6 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.design.plan import Plan
 from readerstudy.design.pool import pool_of
 from readerstudy.design.rules import Rules
-from readerstudy.design.studies import open_study
 from readerstudy.enrolling.joining import enrol_reader
 from readerstudy.models import ReaderStudy
 

@@ -29,6 +29,7 @@ from annotation.models import Image, QuestionBank, Rendition, User
 from annotation.questionbank.importing import import_questions, locate
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.analysis.storing import analyse_study
+from readerstudy.conducting.opening import close_study
 from readerstudy.demonstration.answering import Read, simulate
 from readerstudy.demonstration.predicting import asked_of, predict_bank, send_predictions
 from readerstudy.demonstration.refusing import FinishedStudyRefused
@@ -37,7 +38,6 @@ from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.plan import N_READERS, Plan
 from readerstudy.design.rules import Rules, proposed_analysis
-from readerstudy.design.studies import close_study
 from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase

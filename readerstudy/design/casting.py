@@ -18,9 +18,9 @@ from readerstudy.design.drawn import drawn_document
 from readerstudy.design.naming import Name, find_revisions
 from readerstudy.design.pool import candidates_of, is_accepted, pool_of, verdicts_on
 from readerstudy.design.rules import read_rules
-from readerstudy.design.studies import StudyRefused, check_draft, hold_study
 from readerstudy.enums import Block
 from readerstudy.models import CaseSet, ReaderStudy, StudyCase
+from readerstudy.study.locking import StudyRefused, check_draft, lock_study
 
 ALL_CASES = "All cases"
 AT_ONCE = 500  # ids in one query
@@ -66,7 +66,7 @@ def draw_cases(
     accepted_because: str = "",
 ) -> None:
     """Draw the cases of a draft anew, practice block and sets included. Raises StudyRefused."""
-    hold_study(study)
+    lock_study(study)
     check_draft(study)
     study.seed = study.seed if seed is None else seed
     request = replace(request, several_per_patient=read_rules(study.rules).several_per_patient)
@@ -116,7 +116,7 @@ def list_cases(
 
     The reason stands with every question that reviews do not accept, or whose exam lost an image.
     """
-    hold_study(study)
+    lock_study(study)
     check_draft(study)
     found = resolve(study.bank, [*names, *practice])
     verdicts, lost = verdicts_on(study.bank), _n_removed(list(found.values()))

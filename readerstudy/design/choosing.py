@@ -18,9 +18,9 @@ from readerstudy.design.pool import candidates_among, is_accepted, mates_of_pati
 from readerstudy.design.poolcounts import pool_cells
 from readerstudy.design.protocol import canonical, sha256_of
 from readerstudy.design.rules import read_rules
-from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.study.locking import StudyRefused, lock_study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +105,7 @@ def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User |
 
     Raises StudyRefused, and stores nothing, when other cases would come out now, and as drawing and listing do.
     """
-    hold_study(study)
+    lock_study(study)
     rules = replace(read_rules(study.rules), several_per_patient=wanted.request.several_per_patient)
     update_rules(study, rules, actor=actor, at=at)
     because = wanted.accepted_because

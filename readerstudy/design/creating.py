@@ -17,9 +17,9 @@ from readerstudy.design.drawn import drawn_document, read_request
 from readerstudy.design.plan import Plan, PlannedArm, PlannedCase, PlannedSet
 from readerstudy.design.protocol import text_sha256
 from readerstudy.design.rules import read_analysis, read_rules
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Arm, ReaderStudy, StudyCase
+from readerstudy.study.locking import StudyRefused
 
 
 @transaction.atomic

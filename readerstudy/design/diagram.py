@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from annotation.review.diagram import diagram
-from readerstudy.design.transitions import TRANSITIONS
 from readerstudy.enums import StudyState
+from readerstudy.study.kernels.states import TRANSITIONS
 
 ACTS = {
     StudyState.FROZEN: "freeze",

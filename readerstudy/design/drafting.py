@@ -14,9 +14,9 @@ from annotation.models import User
 from annotation.sampling.drawing import SEED_MAX
 from readerstudy.design.creating import check_contact, check_name
 from readerstudy.design.rules import AnalysisPlan, Rules, proposed_inference
-from readerstudy.design.studies import StudyRefused, check_draft, hold_study
 from readerstudy.enums import Aid, Information
 from readerstudy.models import Arm, ReaderStudy
+from readerstudy.study.locking import StudyRefused, check_draft, lock_study
 
 TEXTS = ("name", "instructions", "consent", "contact", "deadline_at", "time_zone")
 
@@ -72,7 +72,7 @@ def update_arm(
     study: ReaderStudy, *, information: Information, aid: Aid = Aid.NONE, actor: User | None, at: datetime
 ) -> None:
     """What the one arm of a study shows."""
-    hold_study(study)
+    lock_study(study)
     check_draft(study)
     Arm.objects.update_or_create(study=study, number=1, defaults={"information": information, "aid": aid})
     facts = {"information": information, "aid": aid}
@@ -80,7 +80,7 @@ def update_arm(
 
 
 def _change(study: ReaderStudy, values: Mapping[str, Any], what: str, *, actor: User | None, at: datetime) -> None:
-    hold_study(study)
+    lock_study(study)
     check_draft(study)
     changed = [name for name, value in values.items() if getattr(study, name) != value]
     if not changed:

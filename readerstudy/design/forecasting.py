@@ -16,9 +16,9 @@ from readerstudy.design.drafting import update_analysis
 from readerstudy.design.drawing import CellCount
 from readerstudy.design.forecast import Forecast, forecast
 from readerstudy.design.rules import RulesRefused, read_analysis
-from readerstudy.design.studies import hold_study
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.study.locking import lock_study
 
 
 def forecast_of(study: ReaderStudy) -> Forecast | None:
@@ -58,7 +58,7 @@ def forecast_document(study: ReaderStudy, *, actor: User | None, at: datetime) -
 @transaction.atomic
 def update_assumptions(study: ReaderStudy, assumed: Assumptions, *, actor: User | None, at: datetime) -> None:
     """Store what the forecast assumes, with who assumed it and when. Raises StudyRefused once the study is frozen."""
-    hold_study(study)
+    lock_study(study)
     plan = read_analysis(study.analysis)
     before = plan.assumptions
     if before is not None and replace(assumed, made_by=before.made_by, made_at=before.made_at) == before:

@@ -27,9 +27,9 @@ from readerstudy.design.plan import plan_document
 from readerstudy.design.protocol import FORMAT, canonical, commitment, sha256_of
 from readerstudy.design.rules import Rules, read_analysis, read_rules, with_choices
 from readerstudy.design.shown import hash_of, shown_now
-from readerstudy.design.studies import StudyRefused, check_draft, check_not_archived, hold_study
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, ShownImage, StudyCase
+from readerstudy.study.locking import StudyRefused, check_draft, check_not_archived, lock_study
 
 _PLACE = ("public_id", "order_id", "block", "position", "case_id", "options")
 
@@ -54,7 +54,7 @@ def freeze_study(
     where the arm shows indications it is needed. ``read_elsewhere``: its readings are imported, so that nobody misses
     images that are not here; it opens only with all of them. ``salt`` is for tests; otherwise it is made here.
     """
-    hold_study(study)
+    lock_study(study)
     QuestionBank.objects.select_for_update().get(pk=study.bank_id)
     check_draft(study)
     check_not_archived(study)

@@ -18,9 +18,9 @@ from readerstudy.design.checking import named_case
 from readerstudy.design.hinting import marked, shared_words
 from readerstudy.design.options import LETTERS
 from readerstudy.design.protocol import canonical, sha256_of
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.study.locking import StudyRefused
 
 FROZEN, READ = "study.frozen", "indications_read"  # the audit event of freezing, and its fact
 

@@ -13,7 +13,7 @@ from readerstudy.design.naming import Name
 from readerstudy.design.plan import Plan, PlannedCase
 from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.rules import Rules, proposed_analysis
-from readerstudy.design.studies import StudyRefused
+from readerstudy.study.locking import StudyRefused
 
 
 def plan_of_list(

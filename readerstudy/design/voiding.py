@@ -13,9 +13,9 @@ from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.design.naming import find_cases
 from readerstudy.design.parsing import VoidingRow
-from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Response, StudyCase, Voiding
+from readerstudy.study.locking import StudyRefused, lock_study
 
 STATEMENT = "decided in the original study"  # what whoever declares voidings says of them
 
@@ -40,7 +40,7 @@ def void_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime)
 
     Raises StudyRefused without a reason, for a draft, a practice case and a case that is voided already.
     """
-    hold_study(case.study)
+    lock_study(case.study)
     _check_state(case.study)
     why = refusal_of(case, reason.strip())
     if why:
@@ -75,7 +75,7 @@ def import_voidings(
 
     Once somebody has seen a result they are a sensitivity line only, also where the study was read elsewhere.
     """
-    hold_study(study)
+    lock_study(study)
     checked = _checked(study, rows, unreadable)
     early = study.unblinded_at is None
     _store(checked, source=source, before_unblinding=early, declared=False, actor=actor, at=at)

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.people.inviting import Standing, token_sha256
-from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enrolling.refusals import reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
+from readerstudy.study.locking import StudyRefused, lock_study
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ def invite_reader(
     Raises StudyRefused for a study in which nobody can start any more, when all orders of the set are taken or
     promised, and for the address of somebody who reads already, cannot log in or must not read.
     """
-    hold_study(study)
+    lock_study(study)
     check_takes_readers(study)
     email = email.strip().lower()
     if email:
@@ -66,7 +66,7 @@ def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) ->
 
     Raises StudyRefused for a link that is used, revoked or too old, and for a study in which nobody can start any more.
     """
-    hold_study(invitation.study)
+    lock_study(invitation.study)
     check_takes_readers(invitation.study)
     _hold(invitation)
     if not invitation.is_open(at):
@@ -83,7 +83,7 @@ def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) ->
 @transaction.atomic
 def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> None:
     """Make a link useless. One that is used, revoked or expired stays as it is."""
-    hold_study(invitation.study)
+    lock_study(invitation.study)
     _revoke(_open(invitation.study, at).filter(pk=invitation.pk), actor=actor, at=at)
     invitation.refresh_from_db()
 
@@ -91,7 +91,7 @@ def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime)
 @transaction.atomic
 def restore_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> bool:
     """Let a revoked link work again until its day; False where it is used, expired or not revoked."""
-    hold_study(invitation.study)
+    lock_study(invitation.study)
     held = revoked_invitations(invitation.study, at).select_for_update(of=("self",)).filter(pk=invitation.pk).first()
     if held is None:
         return False

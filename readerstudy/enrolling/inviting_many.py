@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from annotation.models import User
 from annotation.people.invitation_file import EMAIL, NAME, ROLES, InvitedRow
 from annotation.people.inviting_many import Check, CheckedRow, IssuedLink, RowRefused, common_effects
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.inviting import (
     check_address,
     check_order_left,
@@ -22,6 +21,7 @@ from readerstudy.enrolling.inviting import (
 )
 from readerstudy.enrolling.mailing import send_study_invitation, study_link
 from readerstudy.models import CaseSet, ReaderStudy
+from readerstudy.study.locking import StudyRefused
 
 
 def check_for_readers(study: ReaderStudy, *, actor: User, at: datetime) -> Check:

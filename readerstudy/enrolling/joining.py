@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from datetime import datetime
 
 from django.db import transaction
@@ -12,11 +13,10 @@ from annotation.models import User
 from annotation.people.accepting import InvitationClosed, OtherPersonInvited
 from annotation.people.inviting import Standing
 from annotation.people.joining import new_account
-from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enrolling.inviting import check_takes_readers, free_orders, standing
 from readerstudy.enrolling.refusals import reasons_told
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyInvitation
-from readerstudy.reading.response_file import as_spoken
+from readerstudy.study.locking import StudyRefused, lock_study
 
 
 @transaction.atomic
@@ -60,7 +60,7 @@ def enrol_reader(
     Raises StudyRefused for a study that takes nobody, for somebody who must not read, who is in it already, and when
     no order is left.
     """
-    hold_study(study)
+    lock_study(study)
     check_takes_readers(study)
     check_may_join(reader, study, case_set)
     order = free_orders(case_set).select_for_update().first()
@@ -110,7 +110,7 @@ def _held_open(invitation: StudyInvitation, at: datetime) -> StudyInvitation:
 
     The study is locked first, as by whoever invites, so that the two never wait for each other.
     """
-    hold_study(invitation.study)
+    lock_study(invitation.study)
     rows = StudyInvitation.objects.select_for_update(of=("self",)).select_related("study", "case_set", "created_by")
     held = rows.get(pk=invitation.pk)
     why = standing(held, at)
@@ -123,6 +123,12 @@ def _use(invitation: StudyInvitation, person: User, at: datetime) -> Enrolment:
     invitation.used_at = at
     invitation.save(update_fields=["used_at"])
     return enrol_reader(invitation.study, person, invitation.case_set, actor=person, at=at, invitation=invitation)
+
+
+def as_spoken(name: str) -> str:
+    """What two spellings of one name share: letters in any case and Unicode form, blanks in any number."""
+    folded = unicodedata.normalize("NFKC", name).casefold()
+    return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def _returning(study: ReaderStudy, reader: User) -> Enrolment | None:

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from annotation.people.mailing import send_letter
 from annotation.zones import time_text
 from readerstudy.enrolling.consenting import consent_copy
-from readerstudy.enrolling.deadlines import deadline_text, study_deadline_text
 from readerstudy.enrolling.inviting import IssuedInvitation
 from readerstudy.models import Enrolment
+from readerstudy.study.deadlines import deadline_text, study_deadline_text
 
 
 def study_link(token: str) -> str:

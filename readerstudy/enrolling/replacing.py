@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enrolling.holding import hold
 from readerstudy.enrolling.inviting import IssuedInvitation, invite_reader
 from readerstudy.enrolling.leaving import end_sitting, n_answered
 from readerstudy.models import Enrolment
+from readerstudy.study.locking import StudyRefused, lock_study
 
 
 @transaction.atomic
@@ -25,7 +25,7 @@ def replace_reader(
     The order of the reader stays theirs, with what they answered. Raises StudyRefused without a reason, for a reader
     who has finished, was replaced before or read elsewhere, and as invite_reader; then nothing changes.
     """
-    hold_study(enrolment.study)
+    lock_study(enrolment.study)
     hold(enrolment, also_left=True)
     if not reason.strip():
         raise StudyRefused(_("Say why the reader is replaced: a paper has to report it."))

@@ -9,8 +9,8 @@ from django.db import transaction
 from annotation.statistics.estimate import Estimate
 from readerstudy.enrolling.preparing import rules_of
 from readerstudy.models import Enrolment
-from readerstudy.watching.tallies import accuracy_of
-from readerstudy.watching.unblinding import is_over, unblind
+from readerstudy.study.tallies import accuracy_of
+from readerstudy.unblinding.looks import is_over, unblind
 
 
 def may_see_results(enrolment: Enrolment) -> bool:

@@ -21,8 +21,8 @@ from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy
-from readerstudy.watching.breaking_glass import SHORTEST_REASON
-from readerstudy.watching.unblinding import GLASS_BROKEN, may_see_results, unblind
+from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
+from readerstudy.unblinding.looks import GLASS_BROKEN, may_see_results, unblind
 
 
 class Table(Word):

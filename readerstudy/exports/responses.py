@@ -12,7 +12,6 @@ from annotation.models import AnswerKey
 from annotation.timing.durations import part_cells
 from readerstudy.enums import Block, RemarkKind
 from readerstudy.exports.columns import reader_cells, study_cells
-from readerstudy.exports.counting import counted_state, is_correct, shown_letter
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.models import (
     Arm,
@@ -25,6 +24,7 @@ from readerstudy.models import (
     Response,
     StudyCase,
 )
+from readerstudy.study.kernels.counting import counted_state, is_correct, shown_letter
 
 Cells = dict[str, Cell]
 

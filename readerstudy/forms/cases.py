@@ -19,9 +19,9 @@ from readerstudy.design.drawn import read_request
 from readerstudy.design.naming import ListRefused, Name, listed_names
 from readerstudy.design.protocol import sha256_of
 from readerstudy.design.rules import read_rules
-from readerstudy.design.studies import StudyRefused
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 
 DRAW, LIST = "draw", "list"
 MOST_CASES, MOST_PRACTICE, MOST_SETS = 5_000, 100, 20

@@ -33,9 +33,9 @@ from readerstudy.design.rules import (
     read_new_analysis,
     read_rules,
 )
-from readerstudy.enrolling.deadlines import study_deadline_text
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in
 from readerstudy.models import ReaderStudy
+from readerstudy.study.deadlines import study_deadline_text
 
 MOST_WORDS = 20_000
 OWN_WORDS = "other"  # the choice for a part of the plan in words by which the program cannot act

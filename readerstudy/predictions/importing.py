@@ -20,7 +20,6 @@ from annotation.audit.recording import record
 from annotation.models import User
 from annotation.questionbank.bulk import Row, insert_rows
 from annotation.questionbank.known import keys_of_questions
-from readerstudy.design.studies import hold_study
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
@@ -30,6 +29,7 @@ from readerstudy.predictions.matching import Answer, Matching, match
 from readerstudy.predictions.reading import opened, read_predictions
 from readerstudy.predictions.records import FileUnreadable, KeptRecords, Problem, Record
 from readerstudy.predictions.targets import Target, questions_of
+from readerstudy.study.locking import lock_study
 
 IMPORTED = "predictions.imported"
 AT_ONCE = 1_000  # rows in one statement
@@ -181,7 +181,7 @@ def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | N
         entry = result.entry = enter_model({"name": entry.name, "version": entry.version}, actor=actor, at=at)
     hold_entry(entry)
     if target.study is not None:
-        hold_study(target.study)
+        lock_study(target.study)
     _check(entry, target)
     if _is_there(result):
         return

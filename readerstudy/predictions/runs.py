@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.studies import hold_study
 from readerstudy.enums import EntryState
 from readerstudy.models import PredictionRun
 from readerstudy.predictions.entries import ModelRefused, hold_entry
 from readerstudy.predictions.importing import is_before_unblinding
+from readerstudy.study.locking import lock_study
 
 NAMED, TAKEN_BACK = "predictions.named", "predictions.withdrawn"
 
@@ -89,7 +89,7 @@ def _hold(run: PredictionRun) -> None:
     """
     hold_entry(run.entry)
     if run.study is not None:
-        hold_study(run.study)
+        lock_study(run.study)
     run.refresh_from_db(fields=["is_named", "named_at", "withdrawn_at"])
 
 

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import AnswerKey, User
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Response
 from readerstudy.reading.armed import counts_of
 from readerstudy.reading.holding import rules_of
 from readerstudy.reading.visibility import Part, Standing, visible_parts
+from readerstudy.study.locking import StudyRefused
 
 
 @dataclass(frozen=True)

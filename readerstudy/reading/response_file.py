@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -201,12 +200,6 @@ def _number(row: int, column: str, text: str, least: int, most: int, found: list
     else:
         return int(text)
     return None
-
-
-def as_spoken(name: str) -> str:
-    """What two spellings of one name share: letters in any case and Unicode form, blanks in any number."""
-    folded = unicodedata.normalize("NFKC", name).casefold()
-    return " ".join(unicodedata.normalize("NFKC", folded).split())
 
 
 def _positions_twice(answers: Iterable[Answer]) -> list[Problem]:

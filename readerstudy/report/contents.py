@@ -18,9 +18,10 @@ from readerstudy.design.freezing import opening_of
 from readerstudy.exports import predictions, readers, voidings
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
-from readerstudy.figures.flow import flow_figure
-from readerstudy.figures.legends import figure_legend
-from readerstudy.figures.rendering import figures_of
+from readerstudy.figures.figure_files import figure_file
+from readerstudy.figures.kernels.flow import flow_figure
+from readerstudy.figures.kernels.legends import figure_legend
+from readerstudy.figures.kernels.rendering import figures_of
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report import checklists, imrmc, ratings
 from readerstudy.report.accuracy_sheets import accuracy_sheets
@@ -33,7 +34,6 @@ from readerstudy.report.methods import methods_text
 from readerstudy.report.office import codebook_rows, document_of, workbook_of
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.readme import readme_text
-from readerstudy.results.figure_files import figure_file
 from readerstudy.results.stored import Json
 
 SCRIPT = Path(__file__).with_name("recompute.py")

@@ -18,7 +18,7 @@ from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
 from readerstudy.report.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts
 from readerstudy.results.stored import READER, Json, is_by_plan, kinds_of, runs_of
-from readerstudy.watching.unblinding import looks_before_closing
+from readerstudy.unblinding.looks import looks_before_closing
 
 NOT_SAID = "not said"
 

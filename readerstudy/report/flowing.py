@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from readerstudy.figures.flow import Box, Flow
+from readerstudy.figures.kernels.flow import Box, Flow
 from readerstudy.report.facts import StudyFacts
 from readerstudy.report.methods import counted
 from readerstudy.results.stored import ALL_TASKS, DECLARED, MODEL, READER, Json, post_hoc_models

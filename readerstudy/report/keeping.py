@@ -12,9 +12,9 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.analysis.seeing import see_analysis
-from readerstudy.design.studies import StudyRefused
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.models import Analysis, AnalysisReport
+from readerstudy.study.locking import StudyRefused
 
 
 class ReportGone(StudyRefused):

@@ -13,11 +13,11 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.studies import hold_study
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.keeping import path_of
 from readerstudy.report.writing import Tell, WrittenFile, write_report
 from readerstudy.report.zipping import zip_folder
+from readerstudy.study.locking import lock_study
 
 
 def make_report(analysis: Analysis, *, actor: User | None, at: datetime, tell: Tell | None = None) -> AnalysisReport:
@@ -36,7 +36,7 @@ def make_report(analysis: Analysis, *, actor: User | None, at: datetime, tell: T
 def _store(
     analysis: Analysis, draft: Path, written: Sequence[WrittenFile], *, actor: User | None, at: datetime
 ) -> AnalysisReport:
-    hold_study(analysis.study)
+    lock_study(analysis.study)
     with draft.open("rb") as file:
         sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     report, is_new = AnalysisReport.objects.get_or_create(

@@ -15,11 +15,11 @@ from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.settings import read_settings
 from readerstudy.analysis.staleness import has_earlier_rule
-from readerstudy.design.studies import StudyRefused
 from readerstudy.models import Analysis
 from readerstudy.report.contents import ABOUT_SUMS, SUMS, Source, contents_of
 from readerstudy.report.fact_finding import facts_of
 from readerstudy.results.looking import stored_result
+from readerstudy.study.locking import StudyRefused
 
 Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
 

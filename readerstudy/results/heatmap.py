@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from readerstudy.figures.scale import step_of
+from readerstudy.results.scale import step_of
 from readerstudy.results.stored import (
     FEWEST_FOR_KAPPA,
     MODEL,

@@ -13,9 +13,9 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.people.inviting import token_sha256
-from readerstudy.design.studies import StudyRefused
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
 from readerstudy.results.looking import is_seen
+from readerstudy.study.locking import StudyRefused
 
 DAYS = (1, 7, 30)
 A_MINUTE = timedelta(minutes=1)

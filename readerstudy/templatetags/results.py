@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 
 from annotation.figures.words import short
 from annotation.templatetags.estimates import percent
-from readerstudy.figures.legends import figure_legend
+from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.results import inferences, wording
 from readerstudy.results.stored import ALL_TASKS, Json, task_label
 from readerstudy.results.tables import OtherLines, Planned, other_lines

@@ -16,12 +16,12 @@ from django.views.decorators.http import require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import Job
-from readerstudy.analysis.queueing import ask_for_analysis, job_under_way
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import stale_among
+from readerstudy.conducting.analysing import ask_for_analysis, job_under_way
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import coordinated_study
-from readerstudy.watching.unblinding import may_see_results
 
 SHOWN = 10
 

@@ -8,9 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.zones import time_text
-from readerstudy.design.studies import unfinished
-from readerstudy.enrolling.deadlines import deadline_text, study_deadline_text
 from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.study.deadlines import deadline_text, study_deadline_text, unfinished
 from readerstudy.views.asking import Question
 
 

@@ -26,11 +26,11 @@ from readerstudy.design.forecast import RANDOM_CASES, forecast, rare_in_random
 from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.poolcounts import PoolCell, pool_cells
 from readerstudy.design.rules import read_analysis
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
 from readerstudy.permissions import may_coordinate_study
+from readerstudy.study.locking import StudyRefused
 from readerstudy.views.design_steps import form_of_step, step_context, study_of_step
 
 PER_PAGE, LOOKED_AT = 50, 50

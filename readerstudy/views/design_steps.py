@@ -17,7 +17,6 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.describing import describe_study
 from readerstudy.design.drafting import update_arm, update_readers
 from readerstudy.design.ordering import orders_needed
-from readerstudy.design.studies import StudyRefused, held
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.arms import ArmForm
 from readerstudy.forms.drafts import DraftForm
@@ -25,6 +24,7 @@ from readerstudy.forms.readers import ReadersForm
 from readerstudy.forms.rules import RulesForm
 from readerstudy.models import ReaderStudy
 from readerstudy.permissions import may_coordinate_study
+from readerstudy.study.locking import StudyRefused, locked_study
 from readerstudy.views.access import coordinated_study, overseen_study
 from readerstudy.views.steps import STEPS, steps_of
 
@@ -67,7 +67,7 @@ def form_of_step(
     if request.method != "POST":
         return form_of(None), False
     try:
-        with held(study):
+        with locked_study(study):
             form = form_of(request.POST)
             is_stored = _is_stored(form, study, store)
     except StudyRefused as refusal:

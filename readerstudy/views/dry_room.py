@@ -14,7 +14,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.dry_running import SESSION, DryRun, NoSuchPlace, dry_feedback, dry_run_of, dry_state
+from readerstudy.conducting.rehearsing import SESSION, DryRun, NoSuchPlace, dry_feedback, dry_run_of, dry_state
 from readerstudy.design.rules import CHANCES
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.enums import ResponseState

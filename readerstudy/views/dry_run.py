@@ -7,7 +7,7 @@ from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
 from annotation.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.dry_running import MOST_MAIN
+from readerstudy.conducting.rehearsing import MOST_MAIN
 from readerstudy.design.indications import indication_notes
 from readerstudy.design.overview import lines_of
 from readerstudy.design.rules import read_rules

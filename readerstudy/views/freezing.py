@@ -21,10 +21,10 @@ from readerstudy.design.ordering import orders_needed
 from readerstudy.design.overview import lines_of
 from readerstudy.design.plan_choices import parts_read
 from readerstudy.design.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.permissions import may_coordinate_study
+from readerstudy.study.locking import StudyRefused
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.design_steps import step_context, study_of_step
 from readerstudy.views.steps import STEPS

@@ -17,12 +17,12 @@ from annotation.people.mailing import try_to_send
 from annotation.people.rosters import has_account
 from annotation.views.confirming import is_confirmed
 from annotation.views.invitation_files import FilePage, file_page
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling import inviting
 from readerstudy.enrolling.inviting_many import check_for_readers, roles_meaning
 from readerstudy.enrolling.mailing import send_study_invitation, study_link
 from readerstudy.forms.enrolling import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.asking import Question, ask
 

@@ -18,12 +18,12 @@ from annotation.people.inviting import Standing
 from annotation.people.joining import AddressTaken
 from annotation.people.rosters import has_account
 from annotation.views.invitations import BACKEND, why_closed
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling import joining
-from readerstudy.enrolling.deadlines import study_deadline_text
 from readerstudy.enrolling.inviting import check_takes_readers, find_invitation, standing
 from readerstudy.forms.enrolling import NewReaderForm
 from readerstudy.models import Enrolment, StudyInvitation
+from readerstudy.study.deadlines import study_deadline_text
+from readerstudy.study.locking import StudyRefused
 
 
 @anyone

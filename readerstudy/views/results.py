@@ -15,11 +15,11 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_header
-from readerstudy.analysis.queueing import job_under_way
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import is_stale
+from readerstudy.conducting.analysing import job_under_way
+from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.results.looking import is_seen, newest_analysis
 from readerstudy.results.naming import reader_names
 from readerstudy.results.reader_agreement import reader_agreement
@@ -34,9 +34,9 @@ from readerstudy.results.tables import (
     variants_table,
 )
 from readerstudy.results.way import Seen
+from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.results_access import seen_analysis, seen_in, seen_result
-from readerstudy.watching.unblinding import looks_before_closing, may_see_results
 
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself
 A_DAY = 86_400  # seconds; an analysis never changes, and its address names it

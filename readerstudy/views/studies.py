@@ -22,16 +22,16 @@ from readerstudy.design.indications import statement_on
 from readerstudy.design.overview import lines_of, studies_known_to
 from readerstudy.design.plan import Plan
 from readerstudy.design.rules import read_rules
-from readerstudy.design.studies import StudyRefused
-from readerstudy.enrolling.deadlines import study_deadline_text
 from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
 from readerstudy.permissions import may_coordinate_study
 from readerstudy.predictions.listing import runs_known_to
+from readerstudy.study.deadlines import study_deadline_text
+from readerstudy.study.locking import StudyRefused
+from readerstudy.unblinding.looks import is_over, looks_before_closing
 from readerstudy.views.access import overseen_study
 from readerstudy.views.results import first_results
 from readerstudy.views.steps import next_of, steps_of
-from readerstudy.watching.unblinding import is_over, looks_before_closing
 
 PER_PAGE = 25
 SORTED_BY: Columns = {

@@ -16,11 +16,13 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.permissions import is_coordinator
 from annotation.views.bin import delete_or_ask
 from annotation.views.confirming import is_confirmed
-from readerstudy.design import studies as acts
+from readerstudy.conducting.archiving import archive, bring_back
+from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
 from readerstudy.design.copying import copy_study
-from readerstudy.design.studies import StudyNotComplete, StudyRefused
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
+from readerstudy.study.deadlines import unfinished
+from readerstudy.study.locking import StudyRefused
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.asking import Question, ask
 from readerstudy.views.telling import do_and_tell
@@ -50,7 +52,7 @@ def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _done(
         request,
         study,
-        lambda: acts.open_study(study, actor=request.user, at=timezone.now()),
+        lambda: open_study(study, actor=request.user, at=timezone.now()),
         _("The study is open: its readers can read now."),
     )
 
@@ -61,11 +63,11 @@ def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Close, after having said how many readers are not done."""
     study = coordinated_study(request.user, slug)
     if not is_confirmed(request):
-        return ask(request, study, _about_closing(acts.unfinished(study).count()))
+        return ask(request, study, _about_closing(unfinished(study).count()))
     agreed = request.POST.get("confirmed_open", "0")
     confirmed = int(agreed) if agreed.isascii() and agreed.isdigit() and len(agreed) < 10 else 0
     try:
-        acts.close_study(study, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
+        close_study(study, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
     except StudyNotComplete as incomplete:
         return ask(request, study, _about_closing(incomplete.n_open))
     except StudyRefused as refusal:
@@ -113,7 +115,7 @@ def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _done(
         request,
         study,
-        lambda: acts.archive(study, actor=request.user, at=timezone.now()),
+        lambda: archive(study, actor=request.user, at=timezone.now()),
         _("The study is archived."),
     )
 
@@ -125,7 +127,7 @@ def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _done(
         request,
         study,
-        lambda: acts.bring_back(study, actor=request.user, at=timezone.now()),
+        lambda: bring_back(study, actor=request.user, at=timezone.now()),
         _("The study is back."),
     )
 

@@ -27,9 +27,9 @@ from readerstudy.exports.exporting import (
     may_take_source_ids,
 )
 from readerstudy.models import ReaderStudy
+from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.analyses import analyses_of
-from readerstudy.watching.unblinding import may_see_results
 
 
 @person_required

@@ -8,7 +8,7 @@ from django import forms
 from django.contrib import messages
 
 from annotation.decorators import AuthenticatedRequest
-from readerstudy.design.studies import StudyRefused
+from readerstudy.study.locking import StudyRefused
 
 
 def is_whole(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:

@@ -14,11 +14,11 @@ from django.views.decorators.http import require_POST
 from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.views.confirming import is_confirmed
 from annotation.zones import time_text
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.leaving import withdraw
 from readerstudy.enrolling.replacing import replace_reader
 from readerstudy.forms.watching import DeadlineForm, ReasonForm, ReplaceForm
 from readerstudy.reading.practice import let_pass
+from readerstudy.study.locking import StudyRefused
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.asking import ask
 from readerstudy.views.asking_time import about_all, about_reader

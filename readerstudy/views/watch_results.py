@@ -16,17 +16,17 @@ from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import User
 from annotation.permissions import is_coordinator
 from annotation.views.confirming import is_confirmed
-from readerstudy.design.studies import StudyRefused
 from readerstudy.design.voiding import refusal_of, void_case
 from readerstudy.enums import Block
 from readerstudy.forms.watching import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.study.locking import StudyRefused
+from readerstudy.unblinding.breaking_glass import break_glass
+from readerstudy.unblinding.looks import looks_before_closing
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.asking import Question, ask
 from readerstudy.views.telling import do_and_tell, is_whole
-from readerstudy.watching.breaking_glass import break_glass
 from readerstudy.watching.rereviewing import send_to_rereview
-from readerstudy.watching.unblinding import looks_before_closing
 
 
 @person_required

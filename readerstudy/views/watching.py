@@ -14,8 +14,6 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.models import User
 from annotation.people.mailing import can_send
-from readerstudy.design.studies import unfinished
-from readerstudy.enrolling.deadlines import study_deadline_text
 from readerstudy.enrolling.inviting import open_invitations, takes_readers
 from readerstudy.enrolling.preparing import rules_of
 from readerstudy.enrolling.refusals import readers_with_keys_at_hand
@@ -25,12 +23,13 @@ from readerstudy.forms.watching import DeadlineForm, GlassForm, ReasonForm, Repl
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.permissions import may_coordinate_study
 from readerstudy.reading.practice import n_right
+from readerstudy.study.deadlines import study_deadline_text, unfinished
+from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, overseen_study
 from readerstudy.watching.faults import flagged_cases, voidings_of
 from readerstudy.watching.following import refused_answers, sittings
 from readerstudy.watching.progress import TOO_FAST_MS, progress_of, progress_of_readers
 from readerstudy.watching.rereviewing import rereviews_of
-from readerstudy.watching.unblinding import is_over, looks_before_closing, may_see_results
 
 
 @person_required

@@ -9,17 +9,17 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.studies import StudyRefused, hold_study
-from readerstudy.enrolling.deadlines import deadline_of
 from readerstudy.enrolling.holding import hold
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.study.deadlines import deadline_of
+from readerstudy.study.locking import StudyRefused, lock_study
 
 
 @transaction.atomic
 def extend_study(study: ReaderStudy, deadline: datetime, *, actor: User, at: datetime) -> None:
     """For everybody; who had more time keeps it. Raises StudyRefused as refusal_for_all says."""
-    hold_study(study)
+    lock_study(study)
     before = study.deadline_at
     if why := refusal_for_all(study, deadline, at):
         raise StudyRefused(why)
@@ -32,7 +32,7 @@ def extend_study(study: ReaderStudy, deadline: datetime, *, actor: User, at: dat
 @transaction.atomic
 def extend_reader(enrolment: Enrolment, deadline: datetime, *, actor: User, at: datetime) -> None:
     """For one reader. Raises StudyRefused as refusal_for_reader says."""
-    hold_study(enrolment.study)
+    lock_study(enrolment.study)
     hold(enrolment, also_left=True)
     before = deadline_of(enrolment)
     if why := refusal_for_reader(enrolment, deadline, at):

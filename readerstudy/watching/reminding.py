@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.people.mailing import can_send
-from readerstudy.design.studies import StudyRefused, unfinished
-from readerstudy.enrolling.deadlines import deadline_of
 from readerstudy.enrolling.mailing import send_reminder
 from readerstudy.enrolling.standing import standing_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.study.deadlines import deadline_of, unfinished
+from readerstudy.study.locking import StudyRefused
 
 BEFORE = (timedelta(days=7), timedelta(days=1))
 

@@ -23,11 +23,11 @@ from annotation.review.rounds import create_round
 from annotation.sampling.drawing import Drawn, random_ranks
 from annotation.sampling.planning import Draw, SampleRefused, Stratum, store_sample
 from annotation.sampling.strata import StratifyBy
-from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
-from readerstudy.watching.tallies import scored_readings
-from readerstudy.watching.unblinding import may_see_results, unblind
+from readerstudy.study.locking import StudyRefused, lock_study
+from readerstudy.study.tallies import scored_readings
+from readerstudy.unblinding.looks import may_see_results, unblind
 
 RULE = "rereview-1"
 MADE = "study.rereview_made"
@@ -90,7 +90,7 @@ def send_to_rereview(
         raise StudyRefused(sentence % {"missed": n_missed, "left": n_controls})
     mixed = _ranked([*mixture.missed, *mixture.controls], study.seed + 1)
     with transaction.atomic():
-        hold_study(study)
+        lock_study(study)
         try:
             plan = store_sample(_draw(study, mixed), name=name, actor=actor, at=at, rule=RULE)
             review_round = create_round(plan, name=name, reviewers=[], actor=actor, at=at)

@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 TEMPLATES = ROOT / "templates"
 
 KERNEL_PATTERNS = (
+    "*/*/kernels/*.py",
     "annotation/enums.py",
     "annotation/figures/*.py",
     "annotation/imaging/*.py",
@@ -34,7 +35,6 @@ KERNEL_PATTERNS = (
     "readerstudy/comparing/repeatability.py",
     "readerstudy/comparing/showing.py",
     "readerstudy/comparing/tables.py",
-    "readerstudy/design/transitions.py",
     "readerstudy/design/rules.py",
     "readerstudy/design/chance.py",
     "readerstudy/design/drawing.py",
@@ -49,8 +49,6 @@ KERNEL_PATTERNS = (
     "readerstudy/design/plan.py",
     "readerstudy/design/planfields.py",
     "readerstudy/design/protocol.py",
-    "readerstudy/exports/counting.py",
-    "readerstudy/figures/*.py",
     "readerstudy/report/facts.py",
     "readerstudy/report/guideline_items.py",
     "readerstudy/report/latex.py",

@@ -33,7 +33,6 @@ from annotation.review.rounds import create_round
 from annotation.sampling.planning import draw_sample
 from annotation.sampling.strata import StratifyBy
 from readerstudy.comparing.storing import compare_models
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.inviting import invite_reader
 from readerstudy.enrolling.joining import join_as, join_as_new_person
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
@@ -41,6 +40,7 @@ from readerstudy.predictions.calls import close_submissions, open_submissions
 from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.runs import withdraw_run
 from readerstudy.predictions.targets import Target
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, make_revision, make_round
 from tests.annotation.rounds.made import make_sample
 from tests.conftest import make_person

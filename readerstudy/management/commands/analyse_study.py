@@ -12,11 +12,11 @@ from annotation.exports.files import whole_file
 from readerstudy.analysis.seeing import check_may_see, see_analysis
 from readerstudy.analysis.settings import SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.design.studies import StudyRefused
 from readerstudy.management.arguments import find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.statistics.bootstrap import DRAWS
-from readerstudy.watching.breaking_glass import SHORTEST_REASON
+from readerstudy.study.locking import StudyRefused
+from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
 
 
 class Command(BaseCommand):

@@ -19,10 +19,10 @@ from readerstudy.design.naming import ListRefused, Name, listed_names
 from readerstudy.design.parsing import FileRefused, parse_cases
 from readerstudy.design.plan import Plan, read_plan
 from readerstudy.design.planfields import PlanRefused
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block
 from readerstudy.management.arguments import read_file, read_json
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 
 
 class Command(BaseCommand):

@@ -9,11 +9,11 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from readerstudy.analysis.seeing import check_may_see, see_analysis
-from readerstudy.design.studies import StudyRefused
 from readerstudy.management.arguments import find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.looking import newest_analysis
-from readerstudy.watching.breaking_glass import SHORTEST_REASON
+from readerstudy.study.locking import StudyRefused
+from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
 
 
 class Command(BaseCommand):

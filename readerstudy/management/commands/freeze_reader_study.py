@@ -11,8 +11,8 @@ from django.utils import timezone
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import IndicationsNotRead, sha256_of_told, told_cases
-from readerstudy.design.studies import StudyRefused
 from readerstudy.management.arguments import find_study
+from readerstudy.study.locking import StudyRefused
 
 
 class Command(BaseCommand):

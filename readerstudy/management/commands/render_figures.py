@@ -11,13 +11,13 @@ from django.utils import timezone
 from annotation.exports.files import whole_file
 from annotation.figures.forms import FigureForm, Width
 from readerstudy.analysis.seeing import see_analysis
-from readerstudy.design.studies import StudyRefused
-from readerstudy.figures.legends import figure_legend
+from readerstudy.figures.figure_files import figure_file
+from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.management.arguments import find_study
-from readerstudy.results.figure_files import figure_file
 from readerstudy.results.looking import named_result, newest_analysis, stored_result
 from readerstudy.results.naming import reader_names
-from readerstudy.watching.breaking_glass import SHORTEST_REASON
+from readerstudy.study.locking import StudyRefused
+from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
 
 
 class Command(BaseCommand):
@@ -38,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument("--afresh", action="store_true", help="draw again what the site has kept")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from readerstudy.figures.rendering import figures_of  # with matplotlib, slow to load
+        from readerstudy.figures.kernels.rendering import figures_of  # with matplotlib, slow to load
 
         study, folder = find_study(options["study"]), options["output"]
         if (folder.exists() and not folder.is_dir()) or not folder.parent.is_dir():

@@ -16,7 +16,7 @@ from annotation.models import AuditEvent, Job, User
 @pytest.fixture
 def nudges(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
-    monkeypatch.setattr("annotation.tasks.run_job.delay", sent.append)
+    monkeypatch.setattr("annotation.jobs.tasks.run_job.delay", sent.append)
     return sent
 
 

@@ -21,7 +21,7 @@ from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.report.method_statistics import _planned_runs
 from readerstudy.results.wording import came
 from readerstudy.statistics.multireader import Design, model_minus_readers
-from readerstudy.watching.unblinding import unblind
+from readerstudy.unblinding.looks import unblind
 from tests.readerstudy.analysis.made import make_arrays
 from tests.readerstudy.analysis.test_gathering import predict
 from tests.readerstudy.exports.read_study import read_study

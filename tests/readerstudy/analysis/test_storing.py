@@ -16,11 +16,12 @@ from annotation.models import AuditEvent, Job, User
 from readerstudy.analysis.settings import Settings
 from readerstudy.analysis.staleness import is_stale, stale_among
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.design.studies import StudyRefused, close_study
+from readerstudy.conducting.opening import close_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.importing import import_responses
 from readerstudy.report.writing import AnalysisStale, fresh_inputs
+from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.studies import make_study
 

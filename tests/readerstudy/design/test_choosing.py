@@ -12,8 +12,8 @@ from readerstudy.design.drawing import DrawRequest
 from readerstudy.design.plan import Plan
 from readerstudy.design.poolcounts import pool_cells
 from readerstudy.design.rules import Rules, read_rules
-from readerstudy.design.studies import StudyRefused
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import assignments_of, make_revision, make_round
 from tests.annotation.rounds.made import say
 from tests.conftest import NOON

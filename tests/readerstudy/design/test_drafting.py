@@ -23,9 +23,9 @@ from readerstudy.design.drafting import (
 from readerstudy.design.drawing import DrawRequest, Quota
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.rules import AnalysisPlan, Rules, read_rules
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block, Information
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import REASON, make_questions, plan_for, same_patient
 

@@ -21,11 +21,11 @@ from django.urls import reverse
 
 from annotation.enums import Role
 from annotation.models import Exam, Image, Report
+from readerstudy.conducting.opening import open_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
 from readerstudy.design.plan import PlannedArm
-from readerstudy.design.studies import open_study
 from readerstudy.enums import Information
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AnswerKey, User
+from readerstudy.conducting.opening import close_study
 from readerstudy.design import freezing
 from readerstudy.design.checking import problems_of
 from readerstudy.design.copying import copy_study
@@ -17,9 +18,9 @@ from readerstudy.design.freezing import commitment_holds, freeze_study, opening_
 from readerstudy.design.plan import plan_document, read_plan
 from readerstudy.design.protocol import canonical, sha256_of
 from readerstudy.design.rules import Rules, read_rules
-from readerstudy.design.studies import StudyRefused, close_study
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import PresentedCase, ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, SECRETS
 from tests.readerstudy.design.made import make_questions, plan_for, revision_of, same_patient
 

@@ -8,9 +8,9 @@ from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.parsing import VoidingRow
-from readerstudy.design.studies import StudyRefused
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.studies import make_study
 

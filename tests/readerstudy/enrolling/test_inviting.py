@@ -7,12 +7,12 @@ import pytest
 from annotation.enums import Role
 from annotation.models import Assignment, AuditEvent, BankImport, Membership, User
 from annotation.people.inviting import Standing
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling import inviting
 from readerstudy.enrolling.inviting import IssuedInvitation, find_invitation, invite_reader, open_invitations, standing
 from readerstudy.enrolling.refusals import reasons_against, reasons_told
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, StudyInvitation, StudyRole
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import make_round
 from tests.readerstudy.studies import enrol, make_study
 

@@ -7,13 +7,13 @@ import pytest
 from annotation.models import AuditEvent, User
 from annotation.people.accepting import InvitationClosed, OtherPersonInvited
 from annotation.people.joining import AddressTaken
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.consenting import decline
 from readerstudy.enrolling.inviting import IssuedInvitation, invite_reader
 from readerstudy.enrolling.joining import enrol_reader, join_as, join_as_new_person
 from readerstudy.enrolling.leaving import withdraw
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.studies import make_study
 
 

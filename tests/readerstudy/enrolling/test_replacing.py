@@ -5,11 +5,11 @@ from datetime import datetime
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enrolling.inviting import IssuedInvitation
 from readerstudy.enrolling.joining import join_as
 from readerstudy.enrolling.replacing import replace_reader
 from readerstudy.models import Enrolment, PresentationOrder, ReadingSession
+from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.studies import enrol, make_study, places_of
 

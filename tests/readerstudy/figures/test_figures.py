@@ -17,15 +17,15 @@ from annotation.figures.forms import FigureForm, Width
 from annotation.figures.rendering import in_style, rendered
 from annotation.figures.words import printed_percent
 from readerstudy.analysis.computing import compute
-from readerstudy.figures.accuracy import accuracy_figure, by_category_figure, by_task_figure
-from readerstudy.figures.agreement import agreement_figure
-from readerstudy.figures.calibration import calibration_figure
-from readerstudy.figures.difference import difference_figure, inferences_figure
-from readerstudy.figures.legends import LEGENDS, figure_legend
-from readerstudy.figures.reading_time import time_figure
-from readerstudy.figures.rendering import FIGURES, figures_of, render
-from readerstudy.figures.scale import COLOURS, N_STEPS, luminance, step_of, words_on
-from readerstudy.figures.style import mark_of
+from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
+from readerstudy.figures.kernels.agreement import agreement_figure
+from readerstudy.figures.kernels.calibration import calibration_figure
+from readerstudy.figures.kernels.difference import difference_figure, inferences_figure
+from readerstudy.figures.kernels.legends import LEGENDS, figure_legend
+from readerstudy.figures.kernels.reading_time import time_figure
+from readerstudy.figures.kernels.rendering import FIGURES, figures_of, render
+from readerstudy.figures.kernels.style import mark_of
+from readerstudy.results.scale import COLOURS, N_STEPS, luminance, step_of, words_on
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.analysis.made import make_arrays

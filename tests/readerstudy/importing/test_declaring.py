@@ -22,7 +22,7 @@ from readerstudy.report.fact_finding import facts_of
 from readerstudy.report.flowing import flow_of
 from readerstudy.report.methods import methods_text
 from readerstudy.results.looking import stored_result
-from readerstudy.watching.unblinding import unblind
+from readerstudy.unblinding.looks import unblind
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study

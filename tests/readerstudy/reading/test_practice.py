@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, Response
 from readerstudy.reading.practice import Feedback, feedback_of, let_pass, n_right
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk

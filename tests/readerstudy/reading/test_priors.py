@@ -23,11 +23,11 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.design.pool import candidates_of, mates_of_patient
 from readerstudy.design.rules import Rules
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
-from readerstudy.design.studies import StudyRefused
 from readerstudy.design.vetoing import may_not_read
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown
 from readerstudy.results.disagreeing import Said
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior

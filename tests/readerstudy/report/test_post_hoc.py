@@ -16,11 +16,11 @@ from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.rules import AnalysisPlan
 from readerstudy.enums import StudyState
-from readerstudy.figures.accuracy import accuracy_figure
-from readerstudy.figures.agreement import agreement_figure
-from readerstudy.figures.difference import difference_figure
-from readerstudy.figures.legends import figure_legend
-from readerstudy.figures.rendering import figures_of
+from readerstudy.figures.kernels.accuracy import accuracy_figure
+from readerstudy.figures.kernels.agreement import agreement_figure
+from readerstudy.figures.kernels.difference import difference_figure
+from readerstudy.figures.kernels.legends import figure_legend
+from readerstudy.figures.kernels.rendering import figures_of
 from readerstudy.models import PredictionRun
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.fact_finding import facts_of

@@ -12,7 +12,7 @@ from annotation.figures.rendering import rendered
 from annotation.models import User
 from readerstudy.design.assumptions import Assumptions
 from readerstudy.design.rules import AnalysisPlan, Rules
-from readerstudy.figures.flow import flow_figure
+from readerstudy.figures.kernels.flow import flow_figure
 from readerstudy.models import ModelEntry
 from readerstudy.report.checklists import NOT_KNOWN, checklist_rows, facts_for_items
 from readerstudy.report.fact_finding import facts_of

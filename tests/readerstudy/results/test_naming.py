@@ -21,11 +21,11 @@ from readerstudy.analysis.computing import compute
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.rules import Rules
-from readerstudy.figures import rendering
+from readerstudy.figures.figure_files import figure_file
+from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, Enrolment
 from readerstudy.report import contents
 from readerstudy.report.writing import write_report
-from readerstudy.results.figure_files import figure_file
 from readerstudy.results.looking import stored_result
 from readerstudy.results.naming import reader_names
 from readerstudy.results.stored import Json, with_names

@@ -15,7 +15,7 @@ from readerstudy.analysis.arrays import Experts, Repeats, State, Voided
 from readerstudy.analysis.computing import compute
 from readerstudy.design.rules import AnalysisPlan
 from readerstudy.enums import StudyState
-from readerstudy.figures.legends import figure_legend
+from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.latex_tables import tex_tables

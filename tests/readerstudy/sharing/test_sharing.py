@@ -15,10 +15,10 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import AuditEvent, User
 from annotation.people.inviting import token_sha256
-from readerstudy.design.studies import StudyRefused
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
 from readerstudy.sharing.linking import share_results
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, SECRETS
 from tests.readerstudy.results.made import analysed_study, stored
 from tests.readerstudy.studies import enrol, make_study

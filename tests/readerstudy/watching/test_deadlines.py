@@ -10,10 +10,10 @@ from pytest_django.fixtures import Settings
 
 from annotation.jobs.sweeping import SWEEPS
 from annotation.models import AuditEvent, User
-from readerstudy.design.studies import StudyRefused
-from readerstudy.enrolling.deadlines import deadline_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.study.deadlines import deadline_of
+from readerstudy.study.locking import StudyRefused
 from readerstudy.watching.extending import extend_reader, extend_study
 from readerstudy.watching.reminding import is_due, remind_reader, remind_unfinished, sweep_reminders
 from tests.conftest import NOON

@@ -9,11 +9,11 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.studies import StudyRefused, hold_study
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.watching.tallies import Tally, tallies
-from readerstudy.watching.unblinding import GLASS_BROKEN, unblind
+from readerstudy.study.locking import StudyRefused, lock_study
+from readerstudy.study.tallies import Tally, tallies
+from readerstudy.unblinding.looks import GLASS_BROKEN, unblind
 
 SHORTEST_REASON = 20  # characters
 
@@ -24,7 +24,7 @@ def break_glass(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -
 
     Raises StudyRefused for a reason that is too short, and for a study that is not open.
     """
-    hold_study(study)
+    lock_study(study)
     reason = " ".join(reason.split())
     if study.state != StudyState.OPEN:
         raise StudyRefused(_("Only an open study has interim results."))

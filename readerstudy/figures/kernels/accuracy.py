@@ -12,8 +12,8 @@ from matplotlib.lines import Line2D
 from annotation.figures.forms import Width
 from annotation.figures.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
 from annotation.figures.words import printed_percent, short, title_with_n
-from readerstudy.figures.legends import DAGGER, is_small, printed_limits
-from readerstudy.figures.style import READER_COLOUR, mark_of, marks_of
+from readerstudy.figures.kernels.legends import DAGGER, is_small, printed_limits
+from readerstudy.figures.kernels.style import READER_COLOUR, mark_of, marks_of
 from readerstudy.results.stored import (
     ALL_TASKS,
     N_OPTIONS,

@@ -13,8 +13,8 @@ from matplotlib.lines import Line2D
 from annotation.figures.forms import Width
 from annotation.figures.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, write_beside
 from annotation.figures.words import printed_percent
-from readerstudy.figures.legends import MADE_AFTER, printed_limits
-from readerstudy.figures.style import READER_COLOUR, marks_of
+from readerstudy.figures.kernels.legends import MADE_AFTER, printed_limits
+from readerstudy.figures.kernels.style import READER_COLOUR, marks_of
 from readerstudy.results.inferences import INFERENCES, Line, inference_words
 from readerstudy.results.stored import Json, is_made_after_readings
 from readerstudy.results.tables import Planned, planned_rows, post_hoc_table

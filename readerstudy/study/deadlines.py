@@ -1,8 +1,10 @@
-"""Until when a reader may read, in words that name the time zone."""
+"""Until when readers may read, in words that name the time zone; who has not finished."""
 
 from __future__ import annotations
 
 from datetime import datetime
+
+from django.db.models import QuerySet
 
 from annotation.zones import time_text
 from readerstudy.models import Enrolment, ReaderStudy
@@ -27,3 +29,10 @@ def deadline_text(enrolment: Enrolment) -> str:
     """Empty without a deadline."""
     deadline = deadline_of(enrolment)
     return time_text(deadline, enrolment.study.time_zone) if deadline else ""
+
+
+def unfinished(study: ReaderStudy) -> QuerySet[Enrolment]:
+    """Readers with an account who are in the study and have not come to its end."""
+    return Enrolment.objects.filter(
+        study=study, reader__isnull=False, finished_at=None, withdrawn_at=None, replaced_at=None
+    )

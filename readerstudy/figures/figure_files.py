@@ -23,7 +23,7 @@ from annotation.figures.forms import FigureForm, Width
 from readerstudy import figures
 from readerstudy.design.protocol import canonical, sha256_of
 from readerstudy.models import Analysis
-from readerstudy.results import stored
+from readerstudy.results import scale, stored
 from readerstudy.results.looking import named_result, stored_result
 from readerstudy.results.naming import reader_names
 
@@ -72,7 +72,7 @@ def figure_tag(
 
 def prepare_figures(analysis: Analysis) -> int:
     """Draw what the pages show, and delete what earlier versions of the program drew; how many figures there are."""
-    from readerstudy.figures.rendering import figures_of
+    from readerstudy.figures.kernels.rendering import figures_of
 
     keep = _folder()
     for folder in keep.parent.glob("*"):
@@ -91,7 +91,7 @@ def _shown_sha256(analysis: Analysis, names: Mapping[str, str]) -> str:
 
 
 def _drawn(analysis: Analysis, name: str, form: FigureForm, width: Width, names: Mapping[str, str]) -> bytes:
-    from readerstudy.figures.rendering import figures_of, render
+    from readerstudy.figures.kernels.rendering import figures_of, render
 
     result = named_result(analysis, names)
     if name not in figures_of(result):
@@ -120,7 +120,7 @@ def drawing_version() -> str:
     """Of the modules that draw and of matplotlib: another one as soon as a picture could look different."""
     digest = sha256(version("matplotlib").encode())
     packages = [Path(one.__path__[0]) for one in (shared_figures, figures)]
-    modules = [module for package in packages for module in sorted(package.glob("*.py"))]
-    for module in [*modules, Path(stored.__file__)]:
+    modules = [module for package in packages for module in sorted(package.rglob("*.py"))]
+    for module in [*modules, Path(stored.__file__), Path(scale.__file__)]:
         digest.update(module.read_bytes())
     return digest.hexdigest()[:16]

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from annotation.figures.forms import Width
 from annotation.figures.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
 from annotation.figures.words import short, title_with_n
-from readerstudy.figures.style import mark_of
+from readerstudy.figures.kernels.style import mark_of
 from readerstudy.results.stored import Json, calibrations
 from readerstudy.statistics.results import POST_HOC
 

@@ -10,6 +10,8 @@ from annotation.bin import BinRefused, move_to_bin
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.keeping import BankInUse, check_unused
+from readerstudy.conducting.archiving import archive, bring_back
+from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
 from readerstudy.design.casting import list_cases
 from readerstudy.design.copying import copy_study, next_free_name
 from readerstudy.design.creating import create_study
@@ -17,17 +19,10 @@ from readerstudy.design.diagram import study_states
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
 from readerstudy.design.plan import PlannedArm
-from readerstudy.design.studies import (
-    StudyNotComplete,
-    StudyRefused,
-    archive,
-    bring_back,
-    close_study,
-    open_study,
-)
-from readerstudy.design.transitions import TRANSITIONS
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
+from readerstudy.study.kernels.states import TRANSITIONS
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.annotation.review.pixels import give_pixels
 from tests.readerstudy.design.made import make_questions, plan_for

@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 
 from annotation.figures.forms import FigureForm, Width
 from annotation.figures.rendering import rendered
-from readerstudy.figures.accuracy import accuracy_figure, by_category_figure, by_task_figure
-from readerstudy.figures.agreement import agreement_figure, error_consistency_figure
-from readerstudy.figures.calibration import calibration_figure
-from readerstudy.figures.difference import difference_figure, inferences_figure
-from readerstudy.figures.reading_time import time_figure
+from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
+from readerstudy.figures.kernels.agreement import agreement_figure, error_consistency_figure
+from readerstudy.figures.kernels.calibration import calibration_figure
+from readerstudy.figures.kernels.difference import difference_figure, inferences_figure
+from readerstudy.figures.kernels.reading_time import time_figure
 from readerstudy.results.stored import (
     Json,
     calibrations,

@@ -10,8 +10,8 @@ from annotation.models import AnswerKey
 from annotation.statistics.estimate import Estimate
 from annotation.statistics.intervals import share
 from readerstudy.enums import Block
-from readerstudy.exports.counting import counted_state, is_correct
 from readerstudy.models import Enrolment, ReaderStudy, Response
+from readerstudy.study.kernels.counting import counted_state, is_correct
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from annotation.figures.forms import Width
 from annotation.figures.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
-from readerstudy.figures.style import READER_COLOUR
+from readerstudy.figures.kernels.style import READER_COLOUR
 from readerstudy.results.stored import Json
 
 ALL = "All readers"

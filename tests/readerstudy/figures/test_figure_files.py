@@ -9,10 +9,10 @@ from django.urls import reverse
 
 from annotation.figures.forms import FigureForm, Width
 from annotation.models import User
-from readerstudy.figures import rendering
+from readerstudy.figures import figure_files
+from readerstudy.figures.figure_files import NoSuchFigure, figure_file, prepare_figures
+from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results import figure_files
-from readerstudy.results.figure_files import NoSuchFigure, figure_file, prepare_figures
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.results.made import analysed_study
 

@@ -24,7 +24,7 @@ def ask_for_analysis(study: ReaderStudy, *, actor: User | None, at: datetime) ->
 def run_analysis(progress: Progress, params: Params) -> Result:
     """The handler: computes, then draws what pages show. Run twice it stores once; nobody sees a result by it."""
     from readerstudy.analysis.storing import analyse_study
-    from readerstudy.results.figure_files import prepare_figures
+    from readerstudy.figures.figure_files import prepare_figures
 
     study = ReaderStudy.objects.get(pk=params["study"])
     progress.report(0, 2)

@@ -1,0 +1,52 @@
+"""Locking a reader study for an act, and what refuses an act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy
+from readerstudy.study.kernels.states import may_become
+
+
+class StudyRefused(ValueError):
+    """Something cannot be done with a study; the text says why and what to do. Nothing was stored."""
+
+
+def lock_study(study: ReaderStudy) -> None:
+    """Bring the row up to date and lock it until the transaction ends. Raises StudyRefused once it is in the bin."""
+    try:
+        study.refresh_from_db(from_queryset=ReaderStudy.objects.select_for_update())
+    except ReaderStudy.DoesNotExist:
+        raise StudyRefused(_("“%(name)s” was deleted in the meantime.") % {"name": study.name}) from None
+
+
+@contextmanager
+def locked_study(study: ReaderStudy) -> Iterator[None]:
+    """One transaction in which nobody else changes the study: what is compared in it is what is replaced in it."""
+    with transaction.atomic():
+        lock_study(study)
+        yield
+
+
+def check_draft(study: ReaderStudy) -> None:
+    """Raises StudyRefused once the study is frozen."""
+    if study.state != StudyState.DRAFT:
+        raise StudyRefused(_("“%(name)s” is frozen and cannot change: copy it instead.") % {"name": study.name})
+
+
+def check_not_archived(study: ReaderStudy) -> None:
+    if study.archived_at is not None:
+        raise StudyRefused(_("“%(name)s” is archived: bring it back first.") % {"name": study.name})
+
+
+def check_transition(study: ReaderStudy, to: StudyState) -> None:
+    if not may_become(study.state, to):
+        raise StudyRefused(
+            _("The study is %(state)s; it cannot become %(to)s.")
+            % {"state": study.get_state_display(), "to": _(to.label)}
+        )

@@ -1,0 +1,48 @@
+"""The order of rooms: a room imports only what stands above it in the list, wherever in its files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source import ROOT, imports_of, python_files, where
+
+ORDER: dict[str, tuple[str, ...]] = {
+    "annotation": (
+        "enums", "version", "digests", "slugs", "hooks", "zones", "windows", "sorting", "extras", "outages",
+        "kept_queries", "models", "permissions", "showings", "vetoes", "leftovers", "audit", "bin", "archiving", "jobs",
+        "statistics", "figures", "imaging", "timing", "backup", "health", "ingest", "questionbank", "people", "sampling",
+        "review", "exports", "demonstration", "decorators", "context_processors", "templatetags", "forms", "views", "middleware",
+        "management", "urls", "apps",
+    ),
+    "readerstudy": (
+        "enums", "models", "permissions", "statistics", "study", "design", "predictions", "unblinding", "enrolling",
+        "reading", "watching", "analysis", "results", "figures", "comparing", "exports", "conducting", "report",
+        "sharing", "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
+    ),
+}  # fmt: skip
+
+
+def rooms_on_disk(app: str) -> set[str]:
+    entries = (ROOT / app).iterdir()
+    found = {p.name if p.is_dir() else p.stem for p in entries if p.suffix == ".py" or (p / "__init__.py").is_file()}
+    return found - {"__init__", "migrations"}
+
+
+@pytest.mark.parametrize("app", ORDER)
+def test_the_list_names_every_room_once(app: str) -> None:
+    assert sorted(ORDER[app]) == sorted(rooms_on_disk(app))
+
+
+@pytest.mark.parametrize("app", ORDER)
+def test_no_room_imports_one_below_it(app: str) -> None:
+    place = {room: number for number, room in enumerate(ORDER[app])}
+
+    def against_the_order(path: Path) -> list[str]:
+        own = place[path.relative_to(ROOT / app).parts[0].removesuffix(".py")]
+        asked = (module.split(".") for module in imports_of(path) if module.startswith(f"{app}."))
+        return sorted({".".join(parts) for parts in asked if place.get(parts[1], own) > own})
+
+    files = [p for p in python_files(app) if p.relative_to(ROOT / app).parts[0] not in {"__init__.py", "migrations"}]
+    assert where(files, against_the_order) == {}
