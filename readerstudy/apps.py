@@ -12,7 +12,7 @@ class ReaderstudyConfig(AppConfig):
         """Tell annotation, which does not know this app, what it must know."""
         from django.utils.translation import gettext_lazy as _
 
-        from annotation import archiving, bin, showings, vetoes
+        from annotation.bin import archiving, deleting
         from annotation.demonstration import accounts, parts
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
@@ -20,6 +20,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
+        from annotation.site import showings, vetoes
         from readerstudy.comparing import queueing as comparing
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
@@ -48,8 +49,10 @@ class ReaderstudyConfig(AppConfig):
         archiving.register(ReaderStudy, "study")
         acts = "readerstudy.conducting.archiving"
         hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
-        may = "readerstudy.permissions.may_coordinate_study"
-        bin.register("study", bin.Kind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may))
+        may = "readerstudy.study.permissions.may_coordinate_study"
+        deleting.register(
+            "study", deleting.Kind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
+        )
         vetoes.rules.register("readers", readers_do_not_review)
         vetoes.rules.register("submitters", submitters_review_nothing)
         barring.rules.register("readers", readers_look_nothing_up)

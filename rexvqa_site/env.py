@@ -9,9 +9,10 @@ from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
+from annotation.site.privacy import SHORTEST_SECRET
+
 TRUE_WORDS = {"1", "true", "yes", "on"}
 FALSE_WORDS = {"", "0", "false", "no", "off"}
-SHORTEST_SECRET = 32
 FEWEST_SIGNS = 8  # different ones in a secret; 32 random hexadecimal digits never have fewer
 
 

@@ -6,7 +6,7 @@ from django.contrib.sessions.backends import db
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
-from annotation.kept_queries import KeptQuery
+from annotation.site.kept_queries import KeptQuery
 
 _BY_KEY = KeptQuery(lambda key: Session.objects.filter(session_key=key), str)
 

@@ -11,8 +11,8 @@ import dj_database_url
 from csp.constants import NONE, SELF
 from django.core.exceptions import ImproperlyConfigured
 
+from annotation.site.privacy import UMASK
 from rexvqa_site.env import env_bool, env_int, env_networks, env_path, env_secret, env_str
-from rexvqa_site.privacy import UMASK
 
 # --- Places ---------------------------------------------------------------------------------------
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -54,28 +54,29 @@ INSTALLED_APPS = [
     "django_htmx",
     "axes",
     "csp",
+    "rexvqa_site",
     "annotation",
     "readerstudy",
 ]
 MIDDLEWARE = [
-    "annotation.middleware.ClientAddressMiddleware",
+    "annotation.views.site.middleware.ClientAddressMiddleware",
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "annotation.middleware.NoStoreMiddleware",
+    "annotation.views.site.middleware.NoStoreMiddleware",
     "csp.middleware.CSPMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",
-    "annotation.middleware.NulMiddleware",
+    "annotation.views.site.middleware.NulMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "annotation.middleware.PersonalTimeZoneMiddleware",
-    "annotation.middleware.BodyLimitMiddleware",
+    "annotation.views.site.middleware.PersonalTimeZoneMiddleware",
+    "annotation.views.site.middleware.BodyLimitMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "annotation.middleware.OutageMiddleware",
+    "annotation.views.site.middleware.OutageMiddleware",
 ]
 ROOT_URLCONF = "rexvqa_site.urls"
 WSGI_APPLICATION = "rexvqa_site.wsgi.application"
@@ -89,7 +90,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
                 "django.contrib.messages.context_processors.messages",
-                "annotation.context_processors.site",
+                "annotation.views.site.context.site",
             ],
         },
     }

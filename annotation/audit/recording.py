@@ -9,8 +9,8 @@ from typing import Any
 
 from django.db import connection, models, transaction
 
-from annotation.kept_queries import KeptInsert, KeptQuery
 from annotation.models import AuditEvent, User
+from annotation.site.kept_queries import KeptInsert, KeptQuery
 
 FIRST = "0" * 64
 _insert = KeptInsert(AuditEvent)

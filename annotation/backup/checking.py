@@ -14,7 +14,7 @@ from typing import Any
 from annotation.backup import database
 from annotation.backup.ledger import TABLE_NAME, ledger
 from annotation.backup.taking import FORMAT
-from rexvqa_site.env import SHORTEST_SECRET
+from annotation.site.privacy import SHORTEST_SECRET
 
 Manifest = dict[str, Any]
 FIELDS: dict[str, type] = {"taken_at": str, "rows": dict, "audit_sha256": str, "n_files": int, "n_bytes": int}

@@ -31,8 +31,8 @@ from annotation.ingest.exams import ingest_paths
 from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, User
 from annotation.people.granting import add_role
-from annotation.permissions import SITE_ROLES
 from annotation.questionbank.importing import import_questions, locate
+from annotation.site.permissions import SITE_ROLES
 
 BANK = "Demonstration (simulated)"
 ATTRIBUTION = "made by this program"

@@ -19,9 +19,9 @@ from annotation.enums import ImportState
 from annotation.exports.files import Written, write_digested
 from annotation.exports.tables import Cell, Column, Format, Kind
 from annotation.models import Question, QuestionBank, Revision, User
-from annotation.permissions import is_coordinator
 from annotation.questionbank.answers import blind_assignments
 from annotation.questionbank.known import keys_of_questions
+from annotation.site.permissions import is_coordinator
 
 AT_ONCE = 2_000
 SOURCE_ID = Column("source_id", Kind.TEXT, "Id of the question in the imported file; empty: it had none.")

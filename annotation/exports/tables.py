@@ -13,7 +13,7 @@ from itertools import islice
 from typing import IO
 
 from annotation.enums import Word, _
-from annotation.extras import INSTALL, has_parquet
+from annotation.site.extras import INSTALL, has_parquet
 
 Cell = str | int | float | bool | datetime | None
 ROWS_PER_GROUP = 5000

@@ -12,7 +12,7 @@ from annotation.enums import Role
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
 from annotation.models import Invitation, ReviewRound, User
 from annotation.people.invitation_file import MOST_BYTES
-from annotation.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
+from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
 
 MEANINGS = {
     Role.REVIEWER: _("reviews the questions of a round"),

@@ -12,7 +12,6 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet, Subquery
 from django.utils.translation import gettext as _
 
-from annotation import showings
 from annotation.audit.recording import record
 from annotation.enums import ImageState, RenditionKind
 from annotation.imaging.masking import Box, blackened, boxes_within, is_covered
@@ -20,6 +19,7 @@ from annotation.imaging.reading import read_image
 from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
 from annotation.models import AuditEvent, Image, Rendition, User
+from annotation.site import showings
 
 SEEN = (ImageState.AVAILABLE, ImageState.CHECKING)
 

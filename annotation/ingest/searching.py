@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState, JobState, RenditionKind
-from annotation.extras import has_text_search
 from annotation.imaging.rendering import payload_of
 from annotation.ingest import allowed_words, storage
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import AuditEvent, Image, Job, User
+from annotation.site.extras import has_text_search
 
 JOB_KIND = "text_search"
 HELD_JOB_KIND = "text_search_again"

@@ -13,13 +13,13 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation import showings
 from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
 from annotation.imaging.rendering import gzip_of
 from annotation.ingest import storage
-from annotation.kept_queries import KeptQuery
 from annotation.models import Assignment, Image, Membership, Rendition, User
-from annotation.permissions import is_coordinator
+from annotation.site import showings
+from annotation.site.kept_queries import KeptQuery
+from annotation.site.permissions import is_coordinator
 
 Names = dict[int, dict[str, str]]  # how the renditions of an image are called, by kind
 SERVED = (RenditionKind.PREVIEW, RenditionKind.FULL)
@@ -54,7 +54,7 @@ def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
 
 def may_see(person: User, image: Image, *, at: datetime) -> bool:
     """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam,
-    also as a prior, and by whom another app shows it (annotation.showings).
+    also as a prior, and by whom another app shows it (annotation.site.showings).
 
     A reviewer sees it while the round is open, and afterwards what they themselves reviewed. A withdrawn assignment
     and a round that has not opened show nothing. Those who fetch most are asked about first.

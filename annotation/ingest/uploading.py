@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.bin import BinRefused, note_purged
+from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import JobState
 from annotation.ingest.crediting import CreditsUnmatched, credit_images
 from annotation.ingest.credits import CreditsRefused, parse_credits

@@ -23,8 +23,8 @@ SECONDS_UNTIL_NEXT_NUDGE = 15
 SWEEPS: list[str] = [
     "annotation.questionbank.sweeping.sweep_imports",
     "annotation.ingest.searching.begin_search",
-    "annotation.bin.empty_bin",
-    "annotation.leftovers.sweep_leftovers",
+    "annotation.bin.deleting.empty_bin",
+    "annotation.bin.leftovers.sweep_leftovers",
 ]
 
 
@@ -73,7 +73,3 @@ def nudge_forgotten(*, at: datetime) -> None:
     waiting = Job.objects.filter(state=JobState.QUEUED, created_at__lt=late)
     for public_id in waiting.order_by("created_at").values_list("public_id", flat=True)[:20]:
         nudge(public_id)
-
-
-def last_beat() -> datetime | None:
-    return WorkerBeat.objects.order_by("-beat_at").values_list("beat_at", flat=True).first()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from django.contrib.auth.backends import ModelBackend
 
-from annotation.kept_queries import KeptQuery
 from annotation.models import User
+from annotation.site.kept_queries import KeptQuery
 
 _BY_ID = KeptQuery(lambda pk: User.objects.filter(pk=pk), int)
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from annotation.enums import Role
-from annotation.hooks import Hooks
 from annotation.models import ReviewRound, User
+from annotation.site.hooks import Hooks
 
 
 class RoleBarred(Exception):

@@ -19,7 +19,7 @@ from annotation.people.invitation_file import EMAIL, ROLES, InvitedRow, RowFault
 from annotation.people.inviting import Agreed, Grant
 from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account
-from annotation.permissions import ROUND_ROLES, SITE_ROLES, roles_given_in
+from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, roles_given_in
 
 MOST_NAMED = 10  # rounds in a sentence
 

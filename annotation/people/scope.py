@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.enums import Role
 from annotation.models import ReviewRound
-from annotation.permissions import ROUND_ROLES, SITE_ROLES
+from annotation.site.permissions import ROUND_ROLES, SITE_ROLES
 
 
 class RoleNotThere(Exception):

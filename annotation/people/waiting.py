@@ -10,11 +10,11 @@ from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
-from annotation.hooks import Hooks
 from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
 from annotation.people.inviting import open_invitations
-from annotation.permissions import site_roles
-from annotation.zones import time_text
+from annotation.site.hooks import Hooks
+from annotation.site.permissions import site_roles
+from annotation.site.zones import time_text
 
 SHOWN = 8  # rounds, banks and jobs named on the home page; the rest is on their own pages
 

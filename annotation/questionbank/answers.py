@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, KeySource, RoundState, RoundSteps
 from annotation.models import AnswerKey, Assignment, Question, Revision, SeenKey, User
-from annotation.permissions import is_coordinator
+from annotation.site.permissions import is_coordinator
 
 BATCH = 2000
 

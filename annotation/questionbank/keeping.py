@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.bin import BinRefused, note_purged
+from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import ImageState, ImportState
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue

@@ -16,7 +16,7 @@ from django.db.models.functions import Lower
 
 from annotation.enums import Difficulty, ImageState, ImportState
 from annotation.models import BankImport, Image, Question, QuestionBank, Revision
-from annotation.sorting import Columns, Sorting, by_rank
+from annotation.site.sorted_tables import Columns, Sorting, by_rank
 
 PER_PAGE = 50
 WINDOW = 10_000

@@ -9,7 +9,6 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import RoundSteps
-from annotation.kept_queries import KeptInsert
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.form import Blind, Problem, check_blind, make_blind
 from annotation.review.holding import drop_draft, hold_assignment, knows_key
@@ -23,6 +22,7 @@ from annotation.review.witnessing import (
     time_of,
     witness,
 )
+from annotation.site.kept_queries import KeptInsert
 from annotation.timing.parsing import NO_TRACE, Trace
 
 _insert = KeptInsert(BlindAnswer)

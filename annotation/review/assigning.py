@@ -20,7 +20,7 @@ from annotation.people.granting import add_role
 from annotation.review.allotment import Item, TooFewReviewers, allot
 from annotation.review.eligibility import who_knows_keys
 from annotation.review.transitions import UNFINISHED
-from annotation.vetoes import vetoes
+from annotation.site.vetoes import vetoes
 
 BATCH = 2000
 

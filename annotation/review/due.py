@@ -18,7 +18,7 @@ from annotation.models import AuditEvent, ReviewRound, User
 from annotation.people.mailing import can_send, send_letter
 from annotation.review.assigning import RoundRefused, hold_round
 from annotation.review.standing import Lag, Standing, standings
-from annotation.zones import time_text
+from annotation.site.zones import time_text
 
 REMINDED = "reviewer.reminded"
 NOT_AGAIN_FOR = timedelta(days=1)

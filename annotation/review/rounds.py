@@ -11,9 +11,9 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.archiving import archive
 from annotation.audit.recording import record
-from annotation.bin import BinRefused, note_purged
+from annotation.bin.archiving import archive
+from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import RoundState, RoundSteps
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SampledQuestion, SamplingPlan, User
@@ -28,7 +28,7 @@ from annotation.review.assigning import (
 from annotation.review.transitions import UNREVIEWED
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.drawing import SEED_MAX
-from annotation.slugs import free_slug, listed
+from annotation.site.slugs import free_slug, listed
 
 # Where a round may go; a closed one stays closed, because its reviewers may have seen each other's answers.
 ROUND_TRANSITIONS: dict[str, tuple[str, ...]] = {

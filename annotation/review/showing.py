@@ -19,7 +19,6 @@ from annotation.enums import (
 )
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import Names, image_descriptors
-from annotation.kept_queries import KeptQuery
 from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
 from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.form import Blind, following_flags, stored_disagreement
@@ -29,6 +28,7 @@ from annotation.review.transitions import GONE
 from annotation.review.viewing import viewing_of
 from annotation.review.visibility import Part, Standing, Step, current_step, visible_parts
 from annotation.review.worklist import N_AHEAD, Progress, next_exams, progress_at
+from annotation.site.kept_queries import KeptQuery
 
 Descriptors = list[dict[str, Any]]
 MOST_AGE = 90  # 90 stands for 90 or older

@@ -9,7 +9,6 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Flag, ImageState, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
-from annotation.kept_queries import KeptInsert, KeptQuery
 from annotation.models import AnswerKey, Assignment, Image, Review, User
 from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.form import Ground, Judgement, Problem, check_judgement, standing_flags
@@ -17,6 +16,7 @@ from annotation.review.holding import drop_draft, hold_assignment
 from annotation.review.transitions import Act, state_after
 from annotation.review.visibility import Step
 from annotation.review.witnessing import check_seen, simulated_time, time_of, witness
+from annotation.site.kept_queries import KeptInsert, KeptQuery
 from annotation.timing.parsing import NO_TRACE, Trace
 
 _insert = KeptInsert(Review)

@@ -10,10 +10,10 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.enums import EventKind, ImageState
-from annotation.kept_queries import KeptQuery
 from annotation.models import Assignment, Image, ReviewEvent, User
 from annotation.review.holding import hold_assignment
 from annotation.review.visibility import Step
+from annotation.site.kept_queries import KeptQuery
 from annotation.timing.durations import RULE, TimeFlag, durations
 from annotation.timing.parsing import SentEvent, Trace
 from annotation.timing.witnessed import (

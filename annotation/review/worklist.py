@@ -9,10 +9,10 @@ from typing import TypeVar
 from django.db.models import Count, Q, QuerySet
 
 from annotation.enums import AssignmentState, RoundState
-from annotation.kept_queries import KeptQuery, KeptSQL
 from annotation.models import Assignment, BlindAnswer, ReviewRound, Revision, User
 from annotation.review.holding import CASES
 from annotation.review.transitions import GONE, IN_TURN, UNFINISHED
+from annotation.site.kept_queries import KeptQuery, KeptSQL
 
 N_AHEAD = 2  # cases that a page fetches and decodes before they are needed
 

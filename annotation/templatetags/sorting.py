@@ -7,7 +7,7 @@ from django.template import Context
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from annotation.sorting import LEAST_ROWS, Sorting
+from annotation.site.sorted_tables import LEAST_ROWS, Sorting
 
 register = template.Library()
 

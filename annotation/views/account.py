@@ -18,10 +18,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.decorators import AuthenticatedRequest, anyone, person_required
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
 from annotation.people import joining, mailing, passwords
 from annotation.people.throttling import has_failed_too_often
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
 _log_in = auth_views.LoginView.as_view(
     template_name="annotation/people/login.html", authentication_form=LoginForm, redirect_authenticated_user=True

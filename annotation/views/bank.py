@@ -18,8 +18,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.archiving import archive, bring_back
-from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.bin.archiving import archive, bring_back
 from annotation.enums import ImportState, Role, RoundState
 from annotation.exports.files import scratch_file
 from annotation.exports.missing import MissingImage, export_missing, list_missing
@@ -28,7 +27,6 @@ from annotation.exports.tables import CONTENT_TYPES, Format
 from annotation.forms.bank import SearchForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
-from annotation.permissions import is_administrator, is_coordinator
 from annotation.questionbank.answers import TruthHidden, read_truth
 from annotation.questionbank.keeping import BankInUse, check_unused
 from annotation.questionbank.listing import (
@@ -41,8 +39,10 @@ from annotation.questionbank.listing import (
     questions_page,
     sorted_page,
 )
-from annotation.sorting import Sorting, asked_sorting
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Sorting, asked_sorting
 from annotation.views.bin import delete_or_ask
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 MISSING_PER_PAGE = 100
 PLACES = ("after", "before", "page")  # where in the list, as the address says it
@@ -83,7 +83,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     one = get_object_or_404(QuestionBank, slug=slug)
     form = SearchForm(request.GET, categories=categories_of(one))
     wanted = form.wanted()
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     kept = {name: value for name, value in request.GET.items() if name not in PLACES and value}
     number = _number(request, "page") or 1
     page = sorted_page(one, wanted, sorting, number) if sorting.column else None
@@ -203,7 +203,7 @@ def bank_source_ids(request: AuthenticatedRequest, slug: str) -> FileResponse:
 def bank_missing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The images that questions name and whose files have not come in."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    sorting = asked_sorting(request, MISSING_SORTED_BY)
+    sorting = asked_sorting(request.GET, MISSING_SORTED_BY)
     found = sorting.of_list(list_missing(one), MISSING_SORTED_BY)
     page = Paginator(found, MISSING_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "annotation/bank/missing.html", {"bank": one, "page": page, "sorting": sorting})

@@ -15,10 +15,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation import bin as acts
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.bin import deleting as acts
 from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPlan, Upload
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
 
 @person_required

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from django.http import HttpResponse
 from django.shortcuts import render
 
-from annotation.decorators import AuthenticatedRequest
+from annotation.views.site.decorators import AuthenticatedRequest
 
 
 @dataclass(frozen=True, kw_only=True)

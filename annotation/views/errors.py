@@ -10,8 +10,8 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
-from annotation.decorators import anyone, is_from_script
-from annotation.outages import Outage, outage_of
+from annotation.site.outages import Outage, outage_of
+from annotation.views.site.decorators import anyone, is_from_script
 
 TEMPLATE = "annotation/error.html"
 SECONDS_UNTIL_BACK = 2  # a database that is restarted

@@ -10,10 +10,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.enums import ImageState, RoundState
 from annotation.people.waiting import Coordination, RoundWork, Step, Waiting, WorkSection, what_waits
-from annotation.permissions import may_see_quarantine
+from annotation.site.permissions import may_see_quarantine
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
 
 @person_required

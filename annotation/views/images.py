@@ -13,14 +13,14 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation import showings
-from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import ImageState, RenditionKind, Role, ViewPosition
 from annotation.forms.images import CreditForm, ImageFilterForm, ReasonForm, ViewForm
 from annotation.ingest import describing, quarantine
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
 from annotation.models import AuditEvent, Image, Rendition
+from annotation.site import showings
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 IMAGES_PER_PAGE = 24
 EVENTS_SHOWN = 20

@@ -19,7 +19,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role
 from annotation.exports.tables import neutralised
 from annotation.forms.people import InvitationFileForm
@@ -36,6 +35,7 @@ from annotation.people.inviting_many import (
 from annotation.people.mailing import try_to_send
 from annotation.views.confirming import is_confirmed
 from annotation.views.invitations import round_to_invite_to
+from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
 @dataclass(frozen=True, kw_only=True)

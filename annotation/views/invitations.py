@@ -18,7 +18,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.decorators import AuthenticatedRequest, anyone, person_required, role_required
 from annotation.enums import Role
 from annotation.forms.people import AcceptForm, InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
@@ -28,8 +27,9 @@ from annotation.people.inviting import Grant
 from annotation.people.joining import AddressTaken
 from annotation.people.links import invitation_link
 from annotation.people.rosters import has_account, people_of
-from annotation.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
+from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required, role_required
 
 BACKEND = "annotation.people.backend.PersonBackend"
 

@@ -12,12 +12,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, anyone, asks_for_part, person_required
-from annotation.health import health_of_site
 from annotation.jobs import queueing
 from annotation.models import Job, User
-from annotation.permissions import is_administrator, is_coordinator
-from annotation.sorting import Columns, asked_sorting
+from annotation.site.health import health_of_site
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, asks_for_part, person_required
 
 JOBS_PER_PAGE = 50
 SORTED_BY: Columns = {"job": Lower("title"), "state": "state", "who": Lower("created_by__name"), "when": "created_at"}
@@ -36,7 +36,7 @@ def _may_steer(person: User, job: Job) -> bool:
 @person_required
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     rows = sorting.of_rows(_jobs_of(request.user), SORTED_BY)
     page = Paginator(rows, JOBS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "annotation/jobs/list.html", {"page": page, "sorting": sorting})

@@ -14,7 +14,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import Role
 from annotation.forms.people import PersonForm, RoleForm, SearchForm
 from annotation.models import Membership, User
@@ -24,8 +23,9 @@ from annotation.people.inviting import open_invitations, revoked_invitations
 from annotation.people.links import password_link
 from annotation.people.rosters import n_open_assignments, people_matching
 from annotation.people.scope import RoleNotThere
-from annotation.sorting import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 PEOPLE_PER_PAGE = 50
 SORTED_BY: Columns = {"name": Lower("name"), "email": "email", "log-in": "last_login"}
@@ -38,7 +38,7 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
     """Everybody, searchable by name and address, and the invitations that are open."""
     form = SearchForm(request.GET)
     search = form.cleaned_data["q"] if form.is_valid() else ""
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     page = Paginator(sorting.of_rows(people_matching(search), SORTED_BY), PEOPLE_PER_PAGE).get_page(
         request.GET.get("page")
     )

@@ -18,7 +18,6 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.decorators import AuthenticatedRequest, role_required
 from annotation.enums import ImageState, RenditionKind, Role
 from annotation.forms.images import MaskForm, ReasonForm
 from annotation.imaging.masking import boxes_within
@@ -27,6 +26,7 @@ from annotation.ingest.searching import check_text
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AuditEvent, Image, Rendition
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
 IMAGES_PER_PAGE = 50
 UNDOABLE = "undoable_release"  # in the session: what the last decision released, and when

@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from annotation import showings
-from annotation.decorators import AuthenticatedRequest, role_required
 from annotation.enums import Role
 from annotation.forms.images import ReasonForm
 from annotation.ingest import quarantine as acts
 from annotation.models import Image, Question
+from annotation.site import showings
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.quarantine import offer_to_undo, previews, undoable, waiting, withdraw_offer
+from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
 DECISIONS: dict[str, acts.Decision] = {"release": acts.release, "remove": acts.remove}
 

@@ -11,15 +11,15 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.decorators import AuthenticatedRequest, role_required
 from annotation.enums import JobState, Role
-from annotation.extras import has_text_search
 from annotation.forms.images import WordForm
 from annotation.imaging.textwords import ALLOWED
 from annotation.ingest import allowed_words as acts
 from annotation.ingest.searching import HELD_JOB_KIND, begin_search_of_held, held_for_words
 from annotation.models import Image, Job
+from annotation.site.extras import has_text_search
 from annotation.views.quarantine import IMAGES_PER_PAGE, previews
+from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
 
 @role_required(Role.DEIDENTIFIER)

@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import JobState, Role
 from annotation.exports.tables import neutralised
 from annotation.forms.bank import ImportForm
@@ -29,6 +28,7 @@ from annotation.questionbank.uploads import (
     store_checked,
     store_job,
 )
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 ACTIVE = (JobState.QUEUED, JobState.RUNNING)
 

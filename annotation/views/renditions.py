@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.utils.cache import patch_vary_headers
 from django.views.decorators.http import require_safe
 
-from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role
 from annotation.ingest import serving
+from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 KEEP = "private, max-age=31536000, immutable"  # a name always stands for the same bytes
 KEEP_NOTHING = "no-store"

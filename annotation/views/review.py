@@ -14,7 +14,6 @@ from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import push_url
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, ReviewDraft, ReviewRound, User
 from annotation.review.answering import mark_opened
@@ -25,6 +24,7 @@ from annotation.review.transitions import UNFINISHED
 from annotation.review.viewing import size_text, viewing_of
 from annotation.review.worklist import counts_by_state, next_assignment, own_assignments, rounds_of
 from annotation.views.review_form import case_form
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
 FILTERS = {
     "": (),

@@ -21,7 +21,6 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import AssignmentState, ReturnReason, RoundState
 from annotation.models import Assignment
 from annotation.review.answering import (
@@ -53,6 +52,7 @@ from annotation.review.worklist import categories_of, counts_by_state
 from annotation.timing.parsing import Trace, TraceRefused, parse_events, readable_trace
 from annotation.timing.witnessed import NoSuchImage, NotSeen
 from annotation.views.review import case_page, named_or_404, own_assignment_or_404
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
 Act = Callable[..., HttpResponse]
 

@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.archiving import bring_back
-from annotation.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.bin.archiving import bring_back
 from annotation.enums import Role, RoundState
 from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User
@@ -33,6 +32,7 @@ from annotation.review.viewing import set_viewing
 from annotation.views.bin import delete_or_ask
 from annotation.views.confirming import Confirmation, confirm
 from annotation.views.rounds import coordinated_round
+from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
 @person_required

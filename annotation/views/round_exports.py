@@ -11,7 +11,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.exports.files import scratch_file
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.source_ids import SourceIdsHidden
@@ -20,6 +19,7 @@ from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_h
 from annotation.review.drawing import outcomes_file
 from annotation.review.standing import may_see_outcomes
 from annotation.views.rounds import asked_rule, coordinated_round
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
 
 @person_required

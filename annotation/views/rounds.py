@@ -15,7 +15,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.tables import formats_here
 from annotation.figures.forms import FigureForm
@@ -23,14 +22,6 @@ from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersFo
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.mailing import can_send
 from annotation.people.rosters import people_of
-from annotation.permissions import (
-    is_administrator,
-    is_coordinator,
-    knows_round,
-    may_coordinate,
-    may_invite_to_round,
-    roles_given_in,
-)
 from annotation.review.assigning import RoundRefused, ineligible_reviewers
 from annotation.review.drawing import outcomes_legend
 from annotation.review.due import due_text, not_done, with_lags
@@ -39,9 +30,18 @@ from annotation.review.rounds import create_round, has_work, missing_images
 from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, read_keys, standings
 from annotation.review.times import round_times
 from annotation.review.viewing import size_text, viewing_of
-from annotation.sorting import Columns, asked_sorting, by_rank
+from annotation.site.permissions import (
+    is_administrator,
+    is_coordinator,
+    knows_round,
+    may_coordinate,
+    may_invite_to_round,
+    roles_given_in,
+)
+from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
 from annotation.statistics.issues import CountingRule
 from annotation.timing.durations import PARTS, TimeFlag
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
 PER_PAGE = 25
 SORTED_BY: Columns = {
@@ -87,7 +87,7 @@ def rounds(request: AuthenticatedRequest) -> HttpResponse:
         n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
         n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
     )
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     rows = sorting.of_rows(rows.order_by("-created_at"), SORTED_BY)
     context = {
         "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),

@@ -15,12 +15,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.archiving import archive, bring_back
-from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.bin.archiving import archive, bring_back
 from annotation.enums import Role
 from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan
-from annotation.permissions import is_administrator, is_coordinator
 from annotation.sampling.planning import (
     Draw,
     SampleRefused,
@@ -28,8 +26,10 @@ from annotation.sampling.planning import (
     draw_sample,
     preview_sample,
 )
-from annotation.sorting import Columns, asked_sorting
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.bin import delete_or_ask
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 PER_PAGE = 50
 SORTED_BY: Columns = {
@@ -54,7 +54,7 @@ def samples(request: AuthenticatedRequest) -> HttpResponse:
     archived = "archived" in request.GET
     rows = SamplingPlan.objects.filter(archived_at__isnull=not archived).select_related("bank")
     rows = rows.annotate(n_drawn=Count("questions")).order_by("-created_at")
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     context = {
         "page": Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page")),
         "sorting": sorting,
@@ -141,7 +141,7 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One stored sample: how it was drawn, what was drawn, and the rounds made from it."""
     plan = get_object_or_404(SamplingPlan.objects.select_related("bank", "created_by"), slug=slug)
     drawn = plan.questions.select_related("revision__question").order_by("position")
-    sorting = asked_sorting(request, QUESTIONS_SORTED_BY)
+    sorting = asked_sorting(request.GET, QUESTIONS_SORTED_BY)
     page = Paginator(sorting.of_rows(drawn, QUESTIONS_SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
     rounds = list(plan.rounds.all())
     context = {

@@ -17,16 +17,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, role_required
 from annotation.enums import JobState, Role
 from annotation.exports.missing import near_names
 from annotation.forms.images import UploadForm
 from annotation.ingest import uploading
 from annotation.ingest.matching import missing_images
 from annotation.models import QuestionBank, Upload
-from annotation.permissions import is_administrator, is_coordinator, may_see_quarantine
-from annotation.sorting import Columns, asked_sorting
+from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
+from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.bin import delete_or_ask
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 UPLOADS_PER_PAGE = 50
 SORTED_BY: Columns = {
@@ -45,7 +45,7 @@ def uploads(request: AuthenticatedRequest) -> HttpResponse:
     found = Upload.objects.filter(purpose=uploading.PURPOSE).select_related("created_by", "bank", "job")
     if not request.GET.get("archived"):
         found = found.filter(archived_at=None)
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     page = Paginator(sorting.of_rows(found, SORTED_BY), UPLOADS_PER_PAGE).get_page(request.GET.get("page"))
     return render(request, "annotation/images/uploads.html", {"page": page, "sorting": sorting})
 

@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db.models import Count, Max
 
-from annotation.version import VERSION
+from annotation.site.version import VERSION
 from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.cases import expert_answers
 from readerstudy.analysis.computing import RULE

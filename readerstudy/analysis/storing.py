@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.version import VERSION
+from annotation.site.version import VERSION
 from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.computing import RULE, compute
 from readerstudy.analysis.marking import gathered

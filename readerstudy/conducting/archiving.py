@@ -8,8 +8,8 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation import archiving
-from annotation.bin import BinRefused, note_purged
+from annotation.bin import archiving
+from annotation.bin.deleting import BinRefused, note_purged
 from annotation.models import QuestionBank, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy

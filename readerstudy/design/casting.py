@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import QuestionBank, Revision, User
-from annotation.slugs import listed
+from annotation.site.slugs import listed
 from readerstudy.design.drawing import Candidate, Drawing, DrawRefused, DrawRequest, draw
 from readerstudy.design.drawn import drawn_document
 from readerstudy.design.naming import Name, find_revisions

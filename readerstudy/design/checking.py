@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.enums import ImageState
 from annotation.ingest.completeness import ExamImages, images_of_exams
 from annotation.models import Revision
-from annotation.slugs import listed
+from annotation.site.slugs import listed
 from readerstudy.design.plan_choices import PARTS
 from readerstudy.design.planned_pairs import GROUPS, Pair, folded
 from readerstudy.design.planned_runs import PlannedRun

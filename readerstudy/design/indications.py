@@ -13,7 +13,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 
 from annotation.models import AnswerKey, AuditEvent, Revision
-from annotation.slugs import listed
+from annotation.site.slugs import listed
 from readerstudy.design.checking import named_case
 from readerstudy.design.hinting import marked, shared_words
 from readerstudy.design.options import LETTERS

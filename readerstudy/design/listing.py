@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from django.utils.translation import gettext as _
 
 from annotation.models import QuestionBank
-from annotation.slugs import listed
+from annotation.site.slugs import listed
 from readerstudy.design.casting import resolve
 from readerstudy.design.naming import Name
 from readerstudy.design.plan import Plan, PlannedCase

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import User
 from annotation.people.waiting import SHOWN, Step, WorkItem, WorkSection
-from annotation.permissions import is_administrator, is_coordinator
+from annotation.site.permissions import is_administrator, is_coordinator
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase
 

@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from annotation.enums import ViewerTool
-from annotation.windows import LEAST_WINDOW, MOST_WINDOW
+from annotation.site.windows import LEAST_WINDOW, MOST_WINDOW
 from readerstudy.design.assumptions import Assumptions, AssumptionsRefused, read_assumptions
 from readerstudy.design.planned_pairs import Pair, PairsRefused, read_pairs
 from readerstudy.design.planned_runs import PlannedRun, RunsRefused, read_runs

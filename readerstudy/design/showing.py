@@ -12,8 +12,8 @@ from readerstudy.models import ReaderStudy, StudyCase
 
 
 def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
-    """A rule of annotation.showings: a coordinator of a study, who does not read in it, sees the exams of its cases
-    with their priors, and what is frozen with them.
+    """A rule of annotation.site.showings: a coordinator of a study, who does not read in it, sees the exams of its
+    cases with their priors, and what is frozen with them.
     """
     exam = image.exam_id
     of_exam = Q(revision__question__exam=exam) | Q(revision__question__exam__prior=exam)
@@ -23,6 +23,6 @@ def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
 
 
 def open_studies_with(image_id: int) -> list[str]:
-    """A rule of annotation.showings: the studies in which this image is being read."""
+    """A rule of annotation.site.showings: the studies in which this image is being read."""
     studies = ReaderStudy.objects.filter(state=StudyState.OPEN, cases__shown_images__image=image_id)
     return list(studies.order_by("name").values_list("name", flat=True).distinct())

@@ -18,8 +18,8 @@ from annotation.enums import AssignmentState, KeySource
 from annotation.models import Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing
-from annotation.slugs import listed
-from annotation.vetoes import Veto
+from annotation.site.slugs import listed
+from annotation.site.vetoes import Veto
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 
@@ -29,7 +29,7 @@ OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
 def readers_do_not_review(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
-    """The rule for annotation.vetoes: nobody reviews a question that they read, or will read, in a study.
+    """The rule for annotation.site.vetoes: nobody reviews a question that they read, or will read, in a study.
 
     Whoever left a study keeps only what they had opened.
     """

@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.zones import time_text
+from annotation.site.zones import time_text
 from readerstudy.design.rules import read_rules
 from readerstudy.enrolling.holding import hold
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy

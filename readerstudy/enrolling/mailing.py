@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.people.mailing import send_letter
-from annotation.zones import time_text
+from annotation.site.zones import time_text
 from readerstudy.enrolling.consenting import consent_copy
 from readerstudy.enrolling.inviting import IssuedInvitation
 from readerstudy.models import Enrolment

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import Role
 from annotation.models import Membership, Question, ReviewRound, SampledQuestion, User
-from annotation.permissions import is_administrator, is_coordinator
+from annotation.site.permissions import is_administrator, is_coordinator
 from readerstudy.design.vetoing import OVER, may_not_read
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyRole
 from readerstudy.predictions.eligibility import banks_submitted_for

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from django.core.management.base import CommandError
 
-from annotation.slugs import the_one
+from annotation.site.slugs import the_one
 from readerstudy.design.parsing import MAX_BYTES
 from readerstudy.models import ReaderStudy
 

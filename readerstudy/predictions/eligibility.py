@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, Upload, User
-from annotation.permissions import is_administrator, is_coordinator, site_roles
-from annotation.vetoes import Veto
+from annotation.site.permissions import is_administrator, is_coordinator, site_roles
+from annotation.site.vetoes import Veto
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.entries import ModelRefused
 
@@ -117,7 +117,7 @@ def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound 
 
 
 def submitters_review_nothing(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
-    """The rule for annotation.vetoes: a question of a bank is not given to who submits models for that bank."""
+    """The rule for annotation.site.vetoes: a question of a bank is not given to who submits models for that bank."""
     wanted = set(questions)
     for pk, submitted in _banks_of_submitters(people).items():
         person = User.objects.get(pk=pk)

@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.models import QuestionBank, User
-from annotation.permissions import is_administrator, is_coordinator
+from annotation.site.permissions import is_administrator, is_coordinator
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import open_banks

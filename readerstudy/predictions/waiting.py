@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from annotation.enums import Role
 from annotation.models import User
 from annotation.people.waiting import SHOWN, Step, WorkItem, WorkSection
-from annotation.permissions import site_roles
+from annotation.site.permissions import site_roles
 from readerstudy.predictions.listing import EntryLine, entries_known_to, lines_of
 
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from annotation.kept_queries import KeptQuery, KeptSQL
+from annotation.site.kept_queries import KeptQuery, KeptSQL
 from readerstudy.design.rules import MOST_READY, Rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading, ShownImage

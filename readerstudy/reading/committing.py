@@ -13,8 +13,8 @@ from typing import Any
 from django.db import transaction
 
 from annotation.audit.recording import record
-from annotation.kept_queries import KeptInsert, KeptQuery
 from annotation.models import User
+from annotation.site.kept_queries import KeptInsert, KeptQuery
 from annotation.timing.parsing import NO_TRACE, Trace
 from annotation.timing.witnessed import check_all_seen, time_columns
 from readerstudy.design.rules import Rules

@@ -9,8 +9,8 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.enums import EventKind
-from annotation.kept_queries import KeptQuery
 from annotation.models import User
+from annotation.site.kept_queries import KeptQuery
 from annotation.timing.durations import ClockEvent, Durations, TimeFlag, durations
 from annotation.timing.parsing import SentEvent, Trace
 from annotation.timing.witnessed import ROW, SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed

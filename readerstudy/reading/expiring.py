@@ -11,8 +11,8 @@ from django.db.models import F, Q
 from django.db.models.functions import Coalesce
 
 from annotation.audit.recording import record
-from annotation.kept_queries import KeptQuery
 from annotation.models import User
+from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession, Response
 from readerstudy.reading.holding import rules_of

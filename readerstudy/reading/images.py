@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from annotation.kept_queries import KeptQuery
 from annotation.models import Image
+from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment
 from readerstudy.reading.armed import is_armed_image, is_last_image
@@ -23,7 +23,7 @@ _MINE: KeptQuery[Enrolment] = KeptQuery(
 
 
 def shows_images(person_id: int, image: Image, at: datetime) -> bool:
-    """A rule of annotation.showings: whether some place that shows its images to this person shows this one."""
+    """A rule of annotation.site.showings: whether some place that shows its images to this person shows this one."""
     return any(_shows(enrolment, image.pk, at) for enrolment in _MINE(person_id, image.pk))
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.enums import EventKind
-from annotation.kept_queries import KeptInsert
 from annotation.models import User
+from annotation.site.kept_queries import KeptInsert
 from annotation.timing.parsing import SentEvent
 from annotation.timing.witnessed import SERVER
 from readerstudy.design.rules import Rules

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from annotation.kept_queries import KeptQuery
+from annotation.site.kept_queries import KeptQuery
 from readerstudy.design.options import in_order
 from readerstudy.design.rules import MOST_READY, Rules
 from readerstudy.design.shown import Views, views_of

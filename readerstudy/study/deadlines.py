@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from annotation.zones import time_text
+from annotation.site.zones import time_text
 from readerstudy.models import Enrolment, ReaderStudy
 
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import User
 from readerstudy.models import ReaderStudy
-from readerstudy.permissions import knows_study, may_coordinate_study
+from readerstudy.study.permissions import knows_study, may_coordinate_study
 
 
 def coordinated_study(person: User, slug: str) -> ReaderStudy:

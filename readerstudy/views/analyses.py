@@ -14,8 +14,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import Job
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import stale_among
 from readerstudy.conducting.analysing import ask_for_analysis, job_under_way

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from annotation.decorators import AuthenticatedRequest
+from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.models import ReaderStudy
 
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.zones import time_text
+from annotation.site.zones import time_text
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.deadlines import deadline_text, study_deadline_text, unfinished
 from readerstudy.views.asking import Question

@@ -13,12 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import Difficulty
 from annotation.models import Revision
-from annotation.permissions import is_coordinator
 from annotation.questionbank.known import keys_of_questions
-from annotation.sorting import Columns, asked_sorting, by_rank
+from annotation.site.permissions import is_coordinator
+from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.design.choosing import Choice, Wanted, preview_choice, store_choice
 from readerstudy.design.drawing import effect_by_task
 from readerstudy.design.drawn import cells_of
@@ -29,8 +29,8 @@ from readerstudy.design.rules import read_analysis
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
-from readerstudy.permissions import may_coordinate_study
 from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.design_steps import form_of_step, step_context, study_of_step
 
 PER_PAGE, LOOKED_AT = 50, 50
@@ -137,7 +137,7 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, context: dict[str, 
 def _stored(request: AuthenticatedRequest, study: ReaderStudy) -> dict[str, Any]:
     """The cases that the study has, page by page."""
     rows = study.cases.select_related("revision__question").prefetch_related("sets").order_by("block", "number")
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     page = Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
     hints = hints_in(study, [case.revision for case in page]) if may_coordinate_study(request.user, study) else {}
     cells = cells_of(study.draw)

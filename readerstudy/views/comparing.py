@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import QuestionBank, User
-from annotation.permissions import is_coordinator
+from annotation.site.permissions import is_coordinator
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.comparing.gathering import inputs_now
 from readerstudy.comparing.listing import banks_compared, comparison_file, newest_comparison, result_of
 from readerstudy.comparing.queueing import ask_for_comparison, job_under_way

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.describing import describe_study
 from readerstudy.design.drafting import update_arm, update_readers
 from readerstudy.design.ordering import orders_needed
@@ -23,8 +23,8 @@ from readerstudy.forms.drafts import DraftForm
 from readerstudy.forms.readers import ReadersForm
 from readerstudy.forms.rules import RulesForm
 from readerstudy.models import ReaderStudy
-from readerstudy.permissions import may_coordinate_study
 from readerstudy.study.locking import StudyRefused, locked_study
+from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import coordinated_study, overseen_study
 from readerstudy.views.steps import STEPS, steps_of
 

@@ -13,7 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.rehearsing import SESSION, DryRun, NoSuchPlace, dry_feedback, dry_run_of, dry_state
 from readerstudy.design.rules import CHANCES
 from readerstudy.design.vetoing import note_study_keys

@@ -6,13 +6,13 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_GET
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.rehearsing import MOST_MAIN
 from readerstudy.design.indications import indication_notes
 from readerstudy.design.overview import lines_of
 from readerstudy.design.rules import read_rules
 from readerstudy.enrolling.consenting import consent_text
-from readerstudy.permissions import may_coordinate_study
+from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import overseen_study
 from readerstudy.views.design_steps import step_context
 

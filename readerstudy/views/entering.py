@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.people.mailing import can_send
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolling.consenting import (
     HasRead,
     TextChanged,

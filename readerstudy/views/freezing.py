@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.checking import Place, notes_of, planned_pairs_of, planned_runs_of, problems_by_place
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
 from readerstudy.design.freezing import design_sha256, freeze_study
@@ -23,8 +23,8 @@ from readerstudy.design.plan_choices import parts_read
 from readerstudy.design.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.permissions import may_coordinate_study
 from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.design_steps import step_context, study_of_step
 from readerstudy.views.steps import STEPS

@@ -9,7 +9,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.indications import shows_indications, told_cases
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.views.access import coordinated_study

@@ -12,11 +12,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.people.mailing import try_to_send
 from annotation.people.rosters import has_account
 from annotation.views.confirming import is_confirmed
 from annotation.views.invitation_files import FilePage, file_page
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolling import inviting
 from readerstudy.enrolling.inviting_many import check_for_readers, roles_meaning
 from readerstudy.enrolling.mailing import send_study_invitation, study_link

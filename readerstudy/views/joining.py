@@ -11,13 +11,13 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.decorators import anyone
 from annotation.models import User
 from annotation.people.accepting import InvitationClosed, OtherPersonInvited
 from annotation.people.inviting import Standing
 from annotation.people.joining import AddressTaken
 from annotation.people.rosters import has_account
 from annotation.views.invitations import BACKEND, why_closed
+from annotation.views.site.decorators import anyone
 from readerstudy.enrolling import joining
 from readerstudy.enrolling.inviting import check_takes_readers, find_invitation, standing
 from readerstudy.forms.enrolling import NewReaderForm

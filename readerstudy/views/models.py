@@ -14,17 +14,16 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
-from annotation.permissions import is_administrator, is_coordinator
-from annotation.sorting import Columns, asked_sorting
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 from readerstudy.comparing.repeating import targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.watching import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
-from readerstudy.permissions import may_change_model, may_enter_models
 from readerstudy.predictions import calls
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.entries import (
@@ -37,6 +36,7 @@ from readerstudy.predictions.entries import (
 )
 from readerstudy.predictions.history import history_of
 from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
+from readerstudy.study.permissions import may_change_model, may_enter_models
 
 PER_PAGE = 50
 SORTED_BY: Columns = {"model": Lower("name"), "version": "version", "state": "state", "who": Lower("submitter__name")}
@@ -49,7 +49,7 @@ def models(request: AuthenticatedRequest) -> HttpResponse:
     may_enter = may_enter_models(request.user)
     if not may_enter and not is_administrator(request.user):
         raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     rows = sorting.of_rows(entries_known_to(request.user), SORTED_BY)
     page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
     context = {

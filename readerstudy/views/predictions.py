@@ -16,21 +16,21 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import JobState
 from annotation.jobs.handlers import Params
 from annotation.models import Job, Upload, User
-from annotation.permissions import is_coordinator
+from annotation.site.permissions import is_coordinator
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
 from readerstudy.forms.watching import ReasonForm
 from readerstudy.models import PredictionRun
-from readerstudy.permissions import may_change_model
 from readerstudy.predictions import uploads
 from readerstudy.predictions.eligibility import UPLOADS
 from readerstudy.predictions.entries import ModelRefused
 from readerstudy.predictions.listing import failed_of, runs_known_to, targets_for
 from readerstudy.predictions.runs import name_run, withdraw_run
+from readerstudy.study.permissions import may_change_model
 from readerstudy.views.models import changeable_entry, check_changeable, check_works_with_models, known_entry
 
 ACTIVE = (JobState.QUEUED, JobState.RUNNING)

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolling import preparing
 from readerstudy.enrolling.holding import HasLeft
 from readerstudy.enrolling.results import may_see_results, see_own_results

@@ -16,9 +16,9 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.timing.parsing import Trace, TraceRefused, parse_events, parse_object, readable_trace
 from annotation.timing.witnessed import NoSuchImage, NotSeen
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.models import Enrolment
 from readerstudy.reading.choosing import NoSuchOption, save_choice
 from readerstudy.reading.committing import Answer, OtherAnswer, commit_answer

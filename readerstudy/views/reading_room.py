@@ -10,7 +10,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.rules import CHANCES, Rules
 from readerstudy.enrolling.refusals import has_keys_at_hand
 from readerstudy.models import Enrolment

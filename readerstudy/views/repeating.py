@@ -11,7 +11,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.comparing.repeating import repeatability_for, repeated_targets
 from readerstudy.views.models import known_entry
 

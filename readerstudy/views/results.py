@@ -13,8 +13,8 @@ from django.utils.cache import get_conditional_response, patch_cache_control
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import is_stale
 from readerstudy.conducting.analysing import job_under_way

@@ -12,8 +12,8 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.decorators import AuthenticatedRequest, person_required
-from annotation.sorting import asked_sorting
+from annotation.site.sorted_tables import asked_sorting
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.results.items import SORTED_BY, Show, Which, items_table
 from readerstudy.results.stored import ALL_TASKS, calibrations, has_times, order_of, panel_names
@@ -35,7 +35,7 @@ def study_items(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
     which = Which(asked) if asked in set(Which) else Which.ALL
     show = Show.BEHAVIOUR if request.GET.get("show") == Show.BEHAVIOUR else Show.ANSWERS
     note_study_keys(seen.analysis.study, actor=request.user, at=timezone.now())
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     items = items_table(result, panel, which, sorting.column, is_down=sorting.is_down)
     context: dict[str, Any] = {
         **seen.context(),

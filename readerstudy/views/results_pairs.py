@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.results.bank_mix import bank_mix_of_pair
 from readerstudy.results.cases import cases_shown

@@ -13,9 +13,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.enums import JobState
 from annotation.models import Job
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.analysis.seeing import ResultsHidden
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.keeping import ReportGone, newest_report, path_of, take_report

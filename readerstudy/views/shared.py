@@ -14,7 +14,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
-from annotation.decorators import anyone
+from annotation.views.site.decorators import anyone
 from readerstudy.results.looking import stored_result
 from readerstudy.results.way import Seen, by_link
 from readerstudy.sharing.linking import find_link, is_good, note_use

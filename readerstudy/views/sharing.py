@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.views.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.forms.sharing import ShareForm
 from readerstudy.sharing.linking import links_of, restore_link, revoke_link, share_results
 from readerstudy.views.access import coordinated_study

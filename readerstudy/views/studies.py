@@ -12,11 +12,11 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.decorators import AuthenticatedRequest, person_required, role_required
 from annotation.enums import Role
 from annotation.models import QuestionBank
-from annotation.permissions import is_administrator, is_coordinator
-from annotation.sorting import Columns, asked_sorting, by_rank
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
+from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 from readerstudy.design.creating import create_study
 from readerstudy.design.indications import statement_on
 from readerstudy.design.overview import lines_of, studies_known_to
@@ -24,10 +24,10 @@ from readerstudy.design.plan import Plan
 from readerstudy.design.rules import read_rules
 from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
-from readerstudy.permissions import may_coordinate_study
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.study.deadlines import study_deadline_text
 from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing
 from readerstudy.views.access import overseen_study
 from readerstudy.views.results import first_results
@@ -52,7 +52,7 @@ def studies(request: AuthenticatedRequest) -> HttpResponse:
         raise PermissionDenied(_("This page is for people who coordinate a reader study."))
     archived = "archived" in request.GET
     rows = known.filter(archived_at__isnull=not archived).order_by("-created_at")
-    sorting = asked_sorting(request, SORTED_BY)
+    sorting = asked_sorting(request.GET, SORTED_BY)
     page = Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
     context = {
         "page": page,

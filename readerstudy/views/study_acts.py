@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
-from annotation.permissions import is_coordinator
+from annotation.site.permissions import is_coordinator
 from annotation.views.bin import delete_or_ask
 from annotation.views.confirming import is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
 from readerstudy.design.copying import copy_study

@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enums import StudyState
 from readerstudy.forms.importing import ReadingsForm
 from readerstudy.models import ReaderStudy

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from django import forms
 from django.contrib import messages
 
-from annotation.decorators import AuthenticatedRequest
+from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.study.locking import StudyRefused
 
 

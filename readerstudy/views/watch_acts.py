@@ -11,9 +11,9 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
+from annotation.site.zones import time_text
 from annotation.views.confirming import is_confirmed
-from annotation.zones import time_text
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolling.leaving import withdraw
 from readerstudy.enrolling.replacing import replace_reader
 from readerstudy.forms.watching import DeadlineForm, ReasonForm, ReplaceForm

@@ -12,10 +12,10 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.decorators import AuthenticatedRequest, person_required
 from annotation.models import User
-from annotation.permissions import is_coordinator
+from annotation.site.permissions import is_coordinator
 from annotation.views.confirming import is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.voiding import refusal_of, void_case
 from readerstudy.enums import Block
 from readerstudy.forms.watching import GlassForm, RereviewForm, VoidForm

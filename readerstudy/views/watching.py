@@ -11,9 +11,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.decorators import AuthenticatedRequest, asks_for_part, person_required
 from annotation.models import User
 from annotation.people.mailing import can_send
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enrolling.inviting import open_invitations, takes_readers
 from readerstudy.enrolling.preparing import rules_of
 from readerstudy.enrolling.refusals import readers_with_keys_at_hand
@@ -21,9 +21,9 @@ from readerstudy.enrolling.wording import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.forms.watching import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
 from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.permissions import may_coordinate_study
 from readerstudy.reading.practice import n_right
 from readerstudy.study.deadlines import study_deadline_text, unfinished
+from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study, overseen_study
 from readerstudy.watching.faults import flagged_cases, voidings_of

@@ -38,6 +38,10 @@ def test_annotation_never_knows_the_reader_studies() -> None:
     assert where(python_files("annotation"), lambda path: imported_from(path, "readerstudy")) == {}
 
 
+def test_no_app_knows_the_site_that_runs_it() -> None:
+    assert where(python_files("annotation", "readerstudy"), lambda path: imported_from(path, "rexvqa_site")) == {}
+
+
 def test_kernels_are_pure() -> None:
     """No Django, no settings, no row: the standard library, the numeric and imaging libraries, and other kernels."""
     allowed = PURE_LIBRARIES | TEXT_SEARCH | sys.stdlib_module_names | {"annotation", "readerstudy"}

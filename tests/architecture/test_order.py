@@ -10,16 +10,14 @@ from tests.architecture.source import ROOT, imports_of, python_files, where
 
 ORDER: dict[str, tuple[str, ...]] = {
     "annotation": (
-        "enums", "version", "digests", "slugs", "hooks", "zones", "windows", "sorting", "extras", "outages",
-        "kept_queries", "models", "permissions", "showings", "vetoes", "leftovers", "audit", "bin", "archiving",
-        "jobs", "statistics", "figures", "imaging", "timing", "backup", "health", "ingest", "questionbank",
-        "people", "sampling", "review", "exports", "demonstration", "decorators", "context_processors",
-        "templatetags", "forms", "views", "middleware", "management", "urls", "apps",
+        "enums", "digests", "models", "site", "audit", "bin", "jobs", "statistics", "figures", "imaging", "timing",
+        "backup", "ingest", "questionbank", "people", "sampling", "review", "exports", "demonstration",
+        "templatetags", "forms", "views", "management", "urls", "apps",
     ),
     "readerstudy": (
-        "enums", "models", "permissions", "statistics", "study", "design", "predictions", "unblinding", "enrolling",
-        "reading", "watching", "analysis", "results", "figures", "comparing", "exports", "conducting", "report",
-        "sharing", "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
+        "enums", "models", "statistics", "study", "design", "predictions", "unblinding", "enrolling", "reading",
+        "watching", "analysis", "results", "figures", "comparing", "exports", "conducting", "report", "sharing",
+        "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
     ),
 }  # fmt: skip
 

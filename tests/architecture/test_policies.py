@@ -43,7 +43,7 @@ ALL = list(patterns(get_resolver()))
 def test_every_address_has_a_policy_and_a_name(pattern: URLPattern) -> None:
     assert pattern.name, f"{pattern.pattern} has no name"
     policy = getattr(pattern.callback, "policy", None)
-    assert policy is not None, f"the view of {pattern.name} carries none of annotation.decorators"
+    assert policy is not None, f"the view of {pattern.name} carries none of annotation.views.site.decorators"
     roles = policy.removeprefix("role:").split(",") if policy.startswith("role:") else []
     assert policy in POLICIES or (roles and set(roles) <= set(Role.values()))
 

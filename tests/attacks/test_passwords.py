@@ -12,10 +12,10 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from pytest_django.fixtures import Settings
 
-from annotation.middleware import client_address
 from annotation.models import Job, User
 from annotation.people import mailing
 from annotation.people.throttling import Throttle
+from annotation.views.site.middleware import client_address
 from tests.conftest import NOON, make_person
 from tests.letters import delivered
 

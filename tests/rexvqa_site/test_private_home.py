@@ -12,7 +12,7 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from rexvqa_site.privacy import NotPrivate, is_open_to_others, make_private
+from annotation.site.privacy import NotPrivate, is_open_to_others, make_private
 from tests.processes import ROOT, environment
 
 WORLD_READABLE = 0o022  # the umask of most machines

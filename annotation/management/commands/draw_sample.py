@@ -9,7 +9,7 @@ from django.utils import timezone
 from annotation.models import QuestionBank, SamplingPlan
 from annotation.sampling.planning import DEFAULT_PER_THOUSAND, DEFAULT_SEED, SampleRefused, draw_sample
 from annotation.sampling.strata import StratifyBy, stratify_by
-from annotation.slugs import the_one
+from annotation.site.slugs import the_one
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from annotation.exports.files import whole_file
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import Format, FormatOff, write_codebook
 from annotation.models import ReviewRound
-from annotation.slugs import the_one
+from annotation.site.slugs import the_one
 
 ROUNDS = ReviewRound.objects.select_related("plan__bank")
 

@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.models import QuestionBank
-from annotation.slugs import the_one
+from annotation.site.slugs import the_one
 from readerstudy.design.parsing import storable_name
 from readerstudy.enums import PredictionForm
 from readerstudy.management.arguments import find_study

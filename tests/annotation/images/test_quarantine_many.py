@@ -11,10 +11,10 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation import showings
 from annotation.enums import ImageState, Role
 from annotation.ingest import quarantine
 from annotation.models import AuditEvent, Image, User
+from annotation.site import showings
 from tests.conftest import make_person
 
 from .conftest import MakeImage

@@ -112,7 +112,7 @@ def test_healthz_is_down_where_files_cannot_be_written(client: Client, db: None,
 def test_healthz_is_down_where_another_program_keeps_the_database(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("annotation.health.SECONDS_OF_A_LOCK", 0)
+    monkeypatch.setattr("annotation.site.health.SECONDS_OF_A_LOCK", 0)
     with closing(sqlite3.connect(connection.settings_dict["NAME"])) as other:
         other.execute("BEGIN IMMEDIATE")
         down = client.get(reverse("healthz"))

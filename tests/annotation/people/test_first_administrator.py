@@ -7,7 +7,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.permissions import site_roles
+from annotation.site.permissions import site_roles
 
 
 def test_the_printed_link_makes_the_first_administrator(

@@ -8,7 +8,7 @@ from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
 from annotation.people import granting, joining
 from annotation.people.inviting import Grant, Standing, invite, standing
-from annotation.permissions import is_administrator, is_coordinator, may_invite_to_round
+from annotation.site.permissions import is_administrator, is_coordinator, may_invite_to_round
 
 
 def test_granting_twice_changes_nothing(ada: User, stan: User, noon: datetime) -> None:

@@ -10,7 +10,7 @@ from django.utils.html import escape
 from annotation.enums import Role
 from annotation.models import Invitation, User
 from annotation.people.inviting import Grant, invite
-from annotation.zones import zone_of
+from annotation.site.zones import zone_of
 
 
 def test_name_and_zone_are_stored(client: Client, rita: User) -> None:

@@ -9,7 +9,6 @@ import pytest
 from django.test import Client
 
 from annotation.enums import RoundState
-from annotation.hooks import Hooks
 from annotation.models import QuestionBank, User
 from annotation.people import waiting
 from annotation.people.waiting import (
@@ -21,6 +20,7 @@ from annotation.people.waiting import (
     WorkSection,
     what_waits,
 )
+from annotation.site.hooks import Hooks
 from annotation.views.home import next_step
 
 OWN = WorkSection(

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from annotation import vetoes
-from annotation.bin import BinRefused, empty_bin, move_to_bin
+from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, AuditEvent, Membership, Review, ReviewRound, SamplingPlan, User
 from annotation.review.assigning import RoundRefused, assign_round
@@ -22,7 +21,8 @@ from annotation.review.rounds import (
     create_round,
     open_round,
 )
-from annotation.vetoes import Veto
+from annotation.site import vetoes
+from annotation.site.vetoes import Veto
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 

@@ -11,8 +11,8 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotation.archiving import archive, bring_back
-from annotation.bin import BinRefused, empty_bin, move_to_bin
+from annotation.bin.archiving import archive, bring_back
+from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
 from annotation.enums import ImportState, Task
 from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
 from annotation.review.rounds import create_round

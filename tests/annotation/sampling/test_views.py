@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.archiving import archive
+from annotation.bin.archiving import archive
 from annotation.models import QuestionBank, SamplingPlan, User
 from annotation.review.rounds import create_round
 from annotation.sampling.planning import draw_sample

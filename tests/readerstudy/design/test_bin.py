@@ -13,15 +13,15 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.urls import get_resolver, reverse
 
-from annotation import bin as acts
+from annotation.bin import deleting as acts
 from annotation.jobs.handlers import handler_for
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, User
 from readerstudy.design.copying import copy_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, ReaderStudy, StudyCase, StudyRole
-from readerstudy.permissions import may_coordinate_study
+from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views import access
-from tests.annotation.test_bin import Silent, patterns, shown
+from tests.annotation.bin.test_deleting import Silent, patterns, shown
 from tests.conftest import NOON
 from tests.readerstudy.studies import make_study
 from tests.readerstudy.views.drafts import make_draft, study_coordinator

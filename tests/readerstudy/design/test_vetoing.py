@@ -9,7 +9,7 @@ from annotation.enums import AssignmentState
 from annotation.models import AuditEvent, BankImport, Question, Revision, User
 from annotation.review.assigning import RoundRefused, plan_assignments
 from annotation.review.eligibility import who_knows_keys
-from annotation.vetoes import vetoes
+from annotation.site.vetoes import vetoes
 from readerstudy.design.vetoing import may_not_read, note_study_keys
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading

@@ -14,7 +14,7 @@ from annotation.enums import ImageState
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, User
-from annotation.vetoes import vetoes
+from annotation.site.vetoes import vetoes
 from readerstudy.analysis.cases import Cases, cases_of
 from readerstudy.comparing.gathering import gather_runs, gather_study_runs
 from readerstudy.design.checking import hindrances_of, problems_of

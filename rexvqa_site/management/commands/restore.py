@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.backup.checking import NotABackup
 from annotation.backup.database import DatabaseToolFailed
 from annotation.backup.restoring import HomeNotEmpty, RestoreDiffers, restore_backup
-from rexvqa_site.privacy import NotPrivate, make_private
+from annotation.site.privacy import NotPrivate, make_private
 from rexvqa_site.serving import HomeInUse, home_lock
 
 REFUSALS = (HomeInUse, HomeNotEmpty, NotABackup, RestoreDiffers, DatabaseToolFailed, NotPrivate)

@@ -6,10 +6,10 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.functional import SimpleLazyObject
 
-from annotation.bin import opens
+from annotation.bin.deleting import opens
 from annotation.enums import ImageState
 from annotation.models import Image
-from annotation.permissions import looks_after, site_roles
+from annotation.site.permissions import looks_after, site_roles
 
 
 def site(request: HttpRequest) -> dict[str, Any]:

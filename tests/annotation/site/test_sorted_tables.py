@@ -9,14 +9,15 @@ from typing import Any
 from urllib.parse import urlencode
 
 import pytest
-from django.test import Client, RequestFactory
+from django.http import QueryDict
+from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Job, QuestionBank, SamplingPlan, User
 from annotation.models.imaging import Upload
 from annotation.review.rounds import create_round
 from annotation.sampling.planning import draw_sample
-from annotation.sorting import Sorting, asked_sorting
+from annotation.site.sorted_tables import Sorting, asked_sorting
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry
 from tests.annotation.review.cases import make_bank, make_revision
@@ -26,7 +27,7 @@ from tests.readerstudy.studies import make_study
 
 def test_the_address_names_the_column_and_the_end() -> None:
     def asked(query: str) -> Sorting:
-        return asked_sorting(RequestFactory().get(f"/?{query}"), {"task": "task"})
+        return asked_sorting(QueryDict(query), {"task": "task"})
 
     assert asked("sort=task") == Sorting("task")
     assert asked("sort=-task") == Sorting("task", is_down=True)

@@ -18,8 +18,8 @@ from django.utils.translation import gettext_lazy as _
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
 from annotation.models.deleting import Deletable
-from annotation.permissions import is_administrator, is_coordinator
-from annotation.slugs import free_slug
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.slugs import free_slug
 
 KEPT_FOR = timedelta(days=30)
 

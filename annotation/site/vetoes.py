@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 
-from annotation.hooks import Hooks
+from annotation.site.hooks import Hooks
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from django.db import DatabaseError, IntegrityError, connection, transaction
 from django.db.models import F, QuerySet
 from django.test.utils import CaptureQueriesContext
 
-from annotation.kept_queries import KeptInsert, KeptQuery, KeptSQL
 from annotation.models import Assignment, Review, User
+from annotation.site.kept_queries import KeptInsert, KeptQuery, KeptSQL
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 
 pytestmark = pytest.mark.django_db

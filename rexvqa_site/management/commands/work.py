@@ -14,8 +14,8 @@ from django.db import connection
 from django.utils import timezone
 
 from annotation.jobs.sweeping import sweep
+from annotation.site.privacy import NotPrivate, make_private
 from rexvqa_site.celery import app
-from rexvqa_site.privacy import NotPrivate, make_private
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_SWEEPS = 5

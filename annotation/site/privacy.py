@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+SHORTEST_SECRET = 32  # characters of a key that stands in the home
 UMASK = 0o077  # of every process of the site
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from annotation.hooks import Hooks
 from annotation.models import Image
+from annotation.site.hooks import Hooks
 
 Rule = Callable[[int, Image, datetime], bool]
 rules: Hooks[Rule] = Hooks()  # of the id of a person, and an available image: whether it is shown to them then

@@ -8,8 +8,8 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from annotation.site.zones import zone_of
 from annotation.views.errors import answer_to, bad_request, too_large
-from annotation.zones import zone_of
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from django_htmx.middleware import HtmxDetails
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.permissions import site_roles
+from annotation.site.permissions import site_roles
 
 View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 

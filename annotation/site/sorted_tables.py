@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 
 from django.db.models import Case, F, Model, QuerySet, When
 from django.db.models.functions import Lower
-from django.http import HttpRequest
 
 Row = TypeVar("Row", bound=Model)
 One = TypeVar("One")
@@ -49,9 +48,9 @@ class Sorting:
         return sorted(known, key=value, reverse=self.is_down) + rest
 
 
-def asked_sorting(request: HttpRequest, columns: Mapping[str, Any]) -> Sorting:
-    """What the address asks for; nonsense is no column."""
-    asked = request.GET.get("sort", "")
+def asked_sorting(query: Mapping[str, str], columns: Mapping[str, Any]) -> Sorting:
+    """What the query of an address asks for; nonsense is no column."""
+    asked = query.get("sort", "")
     column = asked.removeprefix("-")
     return Sorting(column, asked.startswith("-")) if column in columns else Sorting()
 

@@ -11,13 +11,13 @@ from django.test import Client
 
 from annotation.enums import ImageState
 from annotation.exports.tables import Column, Format, FormatOff, Kind, formats_here, write_table
-from annotation.extras import extras_off
 from annotation.ingest.searching import check_text
 from annotation.models import AuditEvent, Image
+from annotation.site.extras import extras_off
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
 from tests.conftest import NOON
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless"}
 
 

@@ -13,9 +13,9 @@ from django.utils import timezone
 
 from annotation.demonstration.completeness import is_complete
 from annotation.people.founding import first_administrator_link
+from annotation.site.privacy import NotPrivate, make_private
 from rexvqa_site import serving
 from rexvqa_site.children import Children, ServerDidNotStart
-from rexvqa_site.privacy import NotPrivate, make_private
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 

@@ -9,11 +9,10 @@ from datetime import datetime
 from django.conf import settings
 from django.db import Error, connection, transaction
 
-from annotation.extras import extras_off
-from annotation.jobs.sweeping import last_beat
 from annotation.models import WorkerBeat
-from annotation.outages import is_locked
-from rexvqa_site.privacy import is_open_to_others
+from annotation.site.extras import extras_off
+from annotation.site.outages import is_locked
+from annotation.site.privacy import is_open_to_others
 
 SECONDS_UNTIL_WORKER_IS_LATE = 30
 SECONDS_OF_A_LOCK = 4  # no act of ours writes so long
@@ -78,7 +77,7 @@ def _storage() -> str:
 
 
 def _worker(at: datetime) -> str:
-    beat = last_beat()
+    beat = WorkerBeat.objects.order_by("-beat_at").values_list("beat_at", flat=True).first()
     if beat is None:
         return "no worker has been seen yet"
     seconds = int((at - beat).total_seconds())

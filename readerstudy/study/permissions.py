@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.permissions import Person, is_administrator, is_coordinator, site_roles
+from annotation.site.permissions import Person, is_administrator, is_coordinator, site_roles
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from annotation.hooks import Hooks, NameTaken
+from annotation.site.hooks import Hooks, NameTaken
 
 
 def one() -> int:
