@@ -90,9 +90,9 @@ proof-orders: setup-dev
 	@PROOF_SEEDS=$${PROOF_SEEDS:-1000} $(BIN)/python -m pytest -q -n 0 tests/readerstudy/design/test_neighbours.py
 
 proof-statistics: setup-dev
-	@$(BIN)/python -m tests.readerstudy.statistics.golden_table
-	@$(BIN)/python -m tests.readerstudy.statistics.coverage
-	@$(BIN)/python -m tests.readerstudy.statistics.forecast_check
+	@$(BIN)/python -m tests.annotation.statistics.golden_table
+	@$(BIN)/python -m tests.annotation.statistics.coverage
+	@$(BIN)/python -m tests.annotation.statistics.forecast_check
 
 ## make torture      kill -9 web, worker and database under 20 readers, compare with what they were told (TORTURE_KILLS, TORTURE_ANSWERS)
 torture: setup-dev

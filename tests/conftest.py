@@ -17,8 +17,8 @@ from hypothesis import HealthCheck, settings
 from annotation.enums import Role
 from annotation.models import Assignment, Membership, User
 from annotation.review import answering, witnessing
-from annotation.review.visibility import Step
-from annotation.timing.witnessed import Witnessed
+from annotation.review.kernels.visibility import Step
+from annotation.timing.kernels.witnessed import Witnessed
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -26,8 +26,8 @@ from annotation.demonstration.records import records_of
 from annotation.demonstration.rehearsing import finished_round, open_round_under_way
 from annotation.enums import ImageState, Role
 from annotation.ingest.crediting import credit_images
-from annotation.ingest.credits import Credit
 from annotation.ingest.exams import ingest_paths
+from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, User
 from annotation.people.granting import add_role

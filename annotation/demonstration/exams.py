@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from annotation.imaging.phantom import Photometric, phantom_dicom
-from annotation.imaging.phantom_spec import ChestSpec, Effusion, Nodule, Pneumothorax, Projection
+from annotation.demonstration.kernels.phantom import Photometric, phantom_dicom
+from annotation.demonstration.kernels.phantom_spec import ChestSpec, Effusion, Nodule, Pneumothorax, Projection
 
 VIEWS: tuple[Projection, ...] = ("PA", "LL")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from annotation.imaging.phantom_spec import ChestSpec, Lobe, Side
+from annotation.demonstration.kernels.phantom_spec import ChestSpec, Lobe, Side
 
 LARGE_HEART = 0.52
 """Between 0.48 and this no chest of the demonstration is: the answer must be plain."""

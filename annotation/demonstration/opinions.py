@@ -6,7 +6,7 @@ import numpy as np
 
 from annotation.demonstration.questions import DemonstrationQuestion
 from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict
-from annotation.review.form import Blind, Judgement, make_blind
+from annotation.review.kernels.form import Blind, Judgement, make_blind
 
 LETTERS = "ABCD"
 

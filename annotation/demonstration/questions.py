@@ -19,8 +19,8 @@ from annotation.demonstration.findings import (
     leading,
     present,
 )
+from annotation.demonstration.kernels.phantom_spec import ChestSpec, side_of
 from annotation.enums import Flag
-from annotation.imaging.phantom_spec import ChestSpec, side_of
 
 SEED = 20261121
 

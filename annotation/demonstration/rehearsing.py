@@ -14,12 +14,12 @@ from annotation.enums import AssignmentState
 from annotation.models import Assignment, QuestionBank, ReviewRound, User
 from annotation.review.answering import answer_blind, mark_opened, open_report
 from annotation.review.drafting import save_draft
+from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.rounds import close_round, create_round, open_round
 from annotation.review.skipping import skip
 from annotation.review.submitting import submit_review
-from annotation.review.transitions import UNFINISHED
+from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.planning import draw_sample
-from annotation.sampling.strata import StratifyBy
 
 FINISHED_ROUND = "Pilot round (simulated reviews)"
 OPEN_ROUND = "First round"

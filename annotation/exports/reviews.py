@@ -27,12 +27,12 @@ from annotation.enums import (
 from annotation.exports.files import Written, write_digested
 from annotation.exports.source_ids import SOURCE_ID, SourceIdsHidden, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Kind
-from annotation.imaging.deidentification import keyed_pseudonym
+from annotation.imaging.kernels.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, Question, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
 from annotation.review.viewing import viewing_of
-from annotation.timing.durations import DOUBT, EXACT_MS, EXCLUDING, PARTS, TimeFlag, part_cells
+from annotation.timing.kernels.durations import DOUBT, EXACT_MS, EXCLUDING, PARTS, TimeFlag, part_cells
 
 TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
 LETTERS = "A, B, C, D"

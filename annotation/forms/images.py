@@ -9,7 +9,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ImageState, ViewPosition
-from annotation.imaging.masking import Box
+from annotation.imaging.kernels.masking import Box
 from annotation.ingest.uploading import PURPOSE, SentFile
 from annotation.models import QuestionBank, Upload
 

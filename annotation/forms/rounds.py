@@ -14,8 +14,8 @@ from annotation.enums import Role, RoundSteps, ViewerTool
 from annotation.models import ReviewRound, SamplingPlan, User
 from annotation.review.rounds import MOST_PER_QUESTION
 from annotation.review.viewing import Viewing, viewing_of
-from annotation.sampling.drawing import SEED_MAX
-from annotation.site.windows import LEAST_WINDOW, MOST_WINDOW
+from annotation.sampling.kernels.drawing import SEED_MAX
+from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
 
 if TYPE_CHECKING:
     OnePerson = forms.ModelChoiceField[User]

@@ -9,9 +9,9 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import QuestionBank
-from annotation.sampling.drawing import SEED_MAX
+from annotation.sampling.kernels.drawing import SEED_MAX
+from annotation.sampling.kernels.strata import StratifyBy, stratify_by
 from annotation.sampling.planning import DEFAULT_PER_THOUSAND, DEFAULT_SEED
-from annotation.sampling.strata import StratifyBy, stratify_by
 
 
 class DrawForm(forms.Form):

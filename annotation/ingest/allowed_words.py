@@ -12,7 +12,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import hold_log, record
-from annotation.imaging.textwords import ALLOWED, letters_of
+from annotation.imaging.kernels.textwords import ALLOWED, letters_of
 from annotation.models import AllowedWords, User
 
 LONGEST = 40

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
-from annotation.imaging.refusals import ImageRefused
+from annotation.imaging.kernels.refusals import ImageRefused
 
 ZIP_MAGIC = b"PK\x03\x04"
 MAX_MEMBERS = 20_000

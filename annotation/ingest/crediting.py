@@ -11,7 +11,7 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ViewPosition
-from annotation.ingest.credits import Credit
+from annotation.ingest.kernels.credits import Credit
 from annotation.models import Image, QuestionBank, SourceIdentifier, User
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from annotation.imaging.attributes import LookupTable
-    from annotation.imaging.reading import SourceImage
+    from annotation.imaging.kernels.attributes import LookupTable
+    from annotation.imaging.kernels.reading import SourceImage
 
 PIXELS, FACTS = "pixels.raw", "facts.json"
 
@@ -60,8 +60,8 @@ def describe(source: SourceImage) -> dict[str, object]:
 
 def answer_for(data: bytes, workplace: Path) -> dict[str, str]:
     """Decode one file into the workplace. What it may not be is a refusal; what nobody foresaw ends the process."""
-    from annotation.imaging.reading import read_image
-    from annotation.imaging.refusals import ImageRefused
+    from annotation.imaging.kernels.reading import read_image
+    from annotation.imaging.kernels.refusals import ImageRefused
 
     try:
         source = read_image(data)
@@ -84,5 +84,5 @@ if __name__ == "__main__":
     root, workplace_name, address_space_text, cpu_text = sys.argv[1:]
     limit_process(int(address_space_text))
     sys.path.insert(0, root)
-    importlib.import_module("annotation.imaging.reading")  # now, so that the first file's processor time is its own
+    importlib.import_module("annotation.imaging.kernels.reading")  # now: its time is not the first file's
     serve(sys.stdin.buffer, sys.stdout.buffer, Path(workplace_name), int(cpu_text))

@@ -20,7 +20,7 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState
-from annotation.imaging.refusals import SENTENCES, ImageRefused
+from annotation.imaging.kernels.refusals import SENTENCES, ImageRefused
 from annotation.ingest import storage
 from annotation.ingest.archives import ArchiveLimits, open_archive
 from annotation.ingest.finding import Found, find_units, is_companion, read_file

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from annotation.imaging.refusals import ImageRefused
+from annotation.imaging.kernels.refusals import ImageRefused
 from annotation.ingest.archives import ZIP_MAGIC
 
 COMPANIONS = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".xml", ".xlsx", ".pdf", ".html", ".log"})

@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImageState
-from annotation.imaging.attributes import Identifiers
-from annotation.imaging.refusals import ImageRefused
+from annotation.imaging.kernels.attributes import Identifiers
+from annotation.imaging.kernels.refusals import ImageRefused
 from annotation.ingest.preparing import Source
 from annotation.models import Exam, Image, QuestionBank, SourceIdentifier
 

@@ -10,10 +10,10 @@ import numpy as np
 from django.conf import settings
 
 from annotation.enums import RenditionKind
-from annotation.imaging.deidentification import as_file, deidentified, keyed_names
-from annotation.imaging.reading import SourceImage, SourceKind
-from annotation.imaging.refusals import WARNINGS
-from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
+from annotation.imaging.kernels.deidentification import as_file, deidentified, keyed_names
+from annotation.imaging.kernels.reading import SourceImage, SourceKind
+from annotation.imaging.kernels.refusals import WARNINGS
+from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
 
 

@@ -14,9 +14,9 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState, RenditionKind
-from annotation.imaging.masking import Box, blackened, boxes_within, is_covered
-from annotation.imaging.reading import read_image
-from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
+from annotation.imaging.kernels.masking import Box, blackened, boxes_within, is_covered
+from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
 from annotation.models import AuditEvent, Image, Rendition, User
 from annotation.site import showings

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState, JobState, RenditionKind
-from annotation.imaging.rendering import payload_of
+from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import allowed_words, storage
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
@@ -39,7 +39,7 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
         return _hold_unsearched(image, at=at)
     rendition = image.renditions.get(kind=RenditionKind.FULL)
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
-    from annotation.imaging.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
+    from annotation.imaging.kernels.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
 
     words = allowed_words.current()
     findings = find_text(pixels, words.words)

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
-from annotation.imaging.rendering import gzip_of
+from annotation.imaging.kernels.rendering import gzip_of
 from annotation.ingest import storage
 from annotation.models import Assignment, Image, Membership, Rendition, User
 from annotation.site import showings

@@ -11,7 +11,7 @@ from django.db import connection, transaction
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ImageState, Sex, ViewPosition
-from annotation.imaging.deidentification import VERSION, keyed_pseudonym
+from annotation.imaging.kernels.deidentification import VERSION, keyed_pseudonym
 from annotation.ingest.matching import (
     check_not_another,
     exam_of_study,

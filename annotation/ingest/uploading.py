@@ -20,8 +20,8 @@ from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import JobState
 from annotation.ingest.crediting import CreditsUnmatched, credit_images
-from annotation.ingest.credits import CreditsRefused, parse_credits
 from annotation.ingest.exams import ingest_paths
+from annotation.ingest.kernels.credits import CreditsRefused, parse_credits
 from annotation.ingest.searching import check_text
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue

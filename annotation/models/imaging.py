@@ -59,7 +59,7 @@ class Image(models.Model):
     columns = models.PositiveIntegerField(null=True, blank=True)
     bits_stored = models.PositiveSmallIntegerField(null=True, blank=True)
     photometric_interpretation = models.CharField(max_length=16, blank=True)
-    display = models.JSONField(null=True, blank=True)  # annotation.imaging.rendering.Display, for the viewer
+    display = models.JSONField(null=True, blank=True)  # annotation.imaging.kernels.rendering.Display, for the viewer
     warnings = models.JSONField(default=list, blank=True)  # list of {code, message}
     text_findings = models.JSONField(default=list, blank=True)  # boxes only; what was read is never stored
     source_sha256 = models.CharField(max_length=64, blank=True)  # of the bytes that came in

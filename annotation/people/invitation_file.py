@@ -10,8 +10,8 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
-from annotation.questionbank.spreadsheets import lines_of_csv
-from annotation.questionbank.strictjson import FileUnreadable
+from annotation.questionbank.kernels.spreadsheets import lines_of_csv
+from annotation.questionbank.kernels.strictjson import FileUnreadable
 
 NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")
 _CALLED = {"e-mail": EMAIL, "mail": EMAIL, "address": EMAIL, "e-mail address": EMAIL, "role": ROLES}

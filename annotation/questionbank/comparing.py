@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from annotation.questionbank.batches import Batch, ExamRow, QuestionRow
+from annotation.questionbank.kernels.batches import Batch, ExamRow, QuestionRow
 from annotation.questionbank.known import (
     KnownQuestion,
     arrived_images,

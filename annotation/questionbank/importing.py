@@ -23,12 +23,12 @@ from django.utils.text import slugify
 from annotation.audit.recording import record
 from annotation.enums import ImportState
 from annotation.models import BankImport, Exam, Image, Job, QuestionBank, SourceIdentifier, User
-from annotation.questionbank.batches import Batch
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.comparing import BatchComparison, Counts
+from annotation.questionbank.kernels.batches import Batch
+from annotation.questionbank.kernels.records import MIN_EXPLANATION, Problem, images_root
 from annotation.questionbank.priors import PriorCounts, link_priors
 from annotation.questionbank.reading_child import read_file
-from annotation.questionbank.records import MIN_EXPLANATION, Problem, images_root
 from annotation.questionbank.storing import BatchStore
 from annotation.questionbank.sweeping import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
 

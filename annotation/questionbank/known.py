@@ -12,7 +12,7 @@ from django.db.models import Max, Q
 from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImportState
 from annotation.models import BankImport, Image, Report, Revision, SourceIdentifier
-from annotation.questionbank.batches import ExamRow, ImageRow, QuestionRow
+from annotation.questionbank.kernels.batches import ExamRow, ImageRow, QuestionRow
 
 AT_ONCE = 5_000  # digests looked up by one statement
 

@@ -17,9 +17,9 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import IO, Any
 
-from annotation.questionbank.batches import BATCH, Batch, ExamRow, ImageRow, QuestionRow, read_batches
-from annotation.questionbank.difficulties import read_difficulties
-from annotation.questionbank.records import Problem, RecordRules
+from annotation.questionbank.kernels.batches import BATCH, Batch, ExamRow, ImageRow, QuestionRow, read_batches
+from annotation.questionbank.kernels.difficulties import read_difficulties
+from annotation.questionbank.kernels.records import Problem, RecordRules
 
 WORTH_A_PROCESS = 4_000_000  # bytes; starting a process takes as long as reading them
 AHEAD = 3  # batches waiting

@@ -27,9 +27,9 @@ from annotation.models import (
     Revision,
     SourceIdentifier,
 )
-from annotation.questionbank.batches import Batch, ExamRow, ImageRow, QuestionRow
 from annotation.questionbank.bulk import IdBlocks, Row, insert_rows, random_names
 from annotation.questionbank.comparing import Counts
+from annotation.questionbank.kernels.batches import Batch, ExamRow, ImageRow, QuestionRow
 from annotation.questionbank.known import (
     KnownExam,
     KnownQuestion,

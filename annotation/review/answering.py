@@ -10,10 +10,10 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import RoundSteps
 from annotation.models import Assignment, BlindAnswer, User
-from annotation.review.form import Blind, Problem, check_blind, make_blind
 from annotation.review.holding import drop_draft, hold_assignment, knows_key
-from annotation.review.transitions import Act, state_after
-from annotation.review.visibility import Step
+from annotation.review.kernels.form import Blind, Problem, check_blind, make_blind
+from annotation.review.kernels.transitions import Act, state_after
+from annotation.review.kernels.visibility import Step
 from annotation.review.witnessing import (
     check_seen,
     keep_events,
@@ -23,7 +23,7 @@ from annotation.review.witnessing import (
     witness,
 )
 from annotation.site.kept_queries import KeptInsert
-from annotation.timing.parsing import NO_TRACE, Trace
+from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 _insert = KeptInsert(BlindAnswer)
 

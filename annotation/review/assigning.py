@@ -17,9 +17,9 @@ from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, Membership, ReviewRound, SampledQuestion, User
 from annotation.people.barring import RoleBarred
 from annotation.people.granting import add_role
-from annotation.review.allotment import Item, TooFewReviewers, allot
 from annotation.review.eligibility import who_knows_keys
-from annotation.review.transitions import UNFINISHED
+from annotation.review.kernels.allotment import Item, TooFewReviewers, allot
+from annotation.review.kernels.transitions import UNFINISHED
 from annotation.site.vetoes import vetoes
 
 BATCH = 2000

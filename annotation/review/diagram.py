@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from annotation.enums import AssignmentState, RoundSteps
-from annotation.review.transitions import TRANSITIONS
+from annotation.review.kernels.transitions import TRANSITIONS
 
 HEAD = """# States
 

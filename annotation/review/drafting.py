@@ -10,11 +10,11 @@ from django.db import transaction
 from annotation.enums import GradeName
 from annotation.models import Assignment, ReviewDraft, User
 from annotation.review.answering import stored_answer
-from annotation.review.form import TEXT_LIMIT
 from annotation.review.holding import hold_assignment
+from annotation.review.kernels.form import TEXT_LIMIT
 from annotation.review.submitting import newest_review
 from annotation.review.witnessing import keep_events
-from annotation.timing.parsing import NO_TRACE, Trace
+from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 STEP_ONE_FIELDS = frozenset({"best", "defensible", "difficulty"})
 STEP_TWO_FIELDS = frozenset(

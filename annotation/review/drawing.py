@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from django.utils.translation import gettext as _
 
-from annotation.figures.forms import FigureForm, Width
+from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import ReviewRound
 from annotation.review.outcomes import Outcomes, round_outcomes
-from annotation.statistics.issues import CountingRule
+from annotation.statistics.kernels.issues import CountingRule
 
 
 def outcomes_file(review_round: ReviewRound, rule: CountingRule, form: FigureForm, width: Width) -> bytes:
     """The issues of the paper and any flag at all, by this rule of counting; the same reviews give the same bytes."""
-    from annotation.figures.outcomes import Issue, outcomes_figure  # with matplotlib, slow to load
-    from annotation.figures.rendering import rendered
+    from annotation.figures.kernels.outcomes import Issue, outcomes_figure  # with matplotlib, slow to load
+    from annotation.figures.kernels.rendering import rendered
 
     found = round_outcomes(review_round, rule)
     issues = [Issue(_(row.issue.label), row.rate.share) for row in found.paper]

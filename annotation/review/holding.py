@@ -8,7 +8,7 @@ from django.db.models import Exists, OuterRef
 from annotation.enums import RoundState, RoundSteps
 from annotation.models import Assignment, ReviewDraft, Revision, SeenKey, User
 from annotation.review.eligibility import shown_keys
-from annotation.review.transitions import GONE
+from annotation.review.kernels.transitions import GONE
 from annotation.site.kept_queries import KeptQuery
 
 # What acts and the case page need of an assignment, in one row. Built once: building costs more than asking.

@@ -12,10 +12,10 @@ from django.db.models import Exists, F, OuterRef, QuerySet
 
 from annotation.enums import AssignmentState, Degree, Flag, GradeName, RoundSteps, Verdict, Word
 from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion
-from annotation.review.form import is_accepting
-from annotation.statistics.estimate import Estimate
-from annotation.statistics.intervals import ClusteredShare, clustered_share, share
-from annotation.statistics.issues import PAPER_FLAGS, CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
+from annotation.review.kernels.form import is_accepting
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import ClusteredShare, clustered_share, share
+from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
 
 CANNOT_JUDGE = "cannot_judge"
 LOW_GRADE = 3  # below this a question does not settle

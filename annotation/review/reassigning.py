@@ -14,7 +14,6 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, ReviewRound, User
-from annotation.review.allotment import hand_out, share_for_newcomer
 from annotation.review.assigning import (
     BATCH,
     RoundRefused,
@@ -29,7 +28,8 @@ from annotation.review.assigning import (
     reviewers_of,
     sentences,
 )
-from annotation.review.transitions import UNREVIEWED, Act, state_after
+from annotation.review.kernels.allotment import hand_out, share_for_newcomer
+from annotation.review.kernels.transitions import UNREVIEWED, Act, state_after
 
 
 @transaction.atomic

@@ -25,9 +25,9 @@ from annotation.review.assigning import (
     plan_assignments,
     store_assignments,
 )
-from annotation.review.transitions import UNREVIEWED
+from annotation.review.kernels.transitions import UNREVIEWED
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
-from annotation.sampling.drawing import SEED_MAX
+from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.slugs import free_slug, listed
 
 # Where a round may go; a closed one stays closed, because its reviewers may have seen each other's answers.

@@ -21,12 +21,12 @@ from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import Names, image_descriptors
 from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
 from annotation.review.answering import stored_answer, stored_blind
-from annotation.review.form import Blind, following_flags, stored_disagreement
 from annotation.review.holding import CASES, knows_key
+from annotation.review.kernels.form import Blind, following_flags, stored_disagreement
+from annotation.review.kernels.transitions import GONE
+from annotation.review.kernels.visibility import Part, Standing, Step, current_step, visible_parts
 from annotation.review.submitting import newest_review
-from annotation.review.transitions import GONE
 from annotation.review.viewing import viewing_of
-from annotation.review.visibility import Part, Standing, Step, current_step, visible_parts
 from annotation.review.worklist import N_AHEAD, Progress, next_exams, progress_at
 from annotation.site.kept_queries import KeptQuery
 

@@ -11,9 +11,9 @@ from annotation.audit.recording import record
 from annotation.enums import ReturnReason
 from annotation.models import Assignment, User
 from annotation.review.holding import drop_draft, hold_assignment, knows_key
-from annotation.review.transitions import UNFINISHED, Act, state_after
+from annotation.review.kernels.transitions import UNFINISHED, Act, state_after
 from annotation.review.witnessing import keep_events
-from annotation.timing.parsing import NO_TRACE, Trace
+from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 REASON_LIMIT = 300
 

@@ -12,7 +12,7 @@ from annotation.enums import AssignmentState, KeySource, RoundState
 from annotation.models import AnswerKey, Assignment, Question, Review, ReviewRound, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assigning import assigned_now, reviewers_of
-from annotation.review.transitions import UNREVIEWED
+from annotation.review.kernels.transitions import UNREVIEWED
 
 State = AssignmentState
 

@@ -11,13 +11,13 @@ from annotation.enums import AssignmentState, Flag, ImageState, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
 from annotation.models import AnswerKey, Assignment, Image, Review, User
 from annotation.review.answering import stored_answer, stored_blind
-from annotation.review.form import Ground, Judgement, Problem, check_judgement, standing_flags
 from annotation.review.holding import drop_draft, hold_assignment
-from annotation.review.transitions import Act, state_after
-from annotation.review.visibility import Step
+from annotation.review.kernels.form import Ground, Judgement, Problem, check_judgement, standing_flags
+from annotation.review.kernels.transitions import Act, state_after
+from annotation.review.kernels.visibility import Step
 from annotation.review.witnessing import check_seen, simulated_time, time_of, witness
 from annotation.site.kept_queries import KeptInsert, KeptQuery
-from annotation.timing.parsing import NO_TRACE, Trace
+from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 _insert = KeptInsert(Review)
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)

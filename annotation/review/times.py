@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from annotation.models import ReviewRound
 from annotation.review.outcomes import newest_reviews
-from annotation.statistics.estimate import Estimate
-from annotation.statistics.quantiles import median_estimate
-from annotation.timing.durations import CLOCK_RULES, EXCLUDING, RULE, TimeFlag, is_counted
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.quantiles import median_estimate
+from annotation.timing.kernels.durations import CLOCK_RULES, EXCLUDING, RULE, TimeFlag, is_counted
 
 
 @dataclass(frozen=True)

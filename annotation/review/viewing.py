@@ -13,7 +13,7 @@ from annotation.audit.recording import record
 from annotation.enums import RoundState, ViewerTool
 from annotation.models import ReviewRound, User
 from annotation.review.assigning import RoundRefused, hold_round
-from annotation.site.windows import LEAST_WINDOW, MOST_WINDOW
+from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,11 @@ from django.db.models import Q
 from annotation.enums import EventKind, ImageState
 from annotation.models import Assignment, Image, ReviewEvent, User
 from annotation.review.holding import hold_assignment
-from annotation.review.visibility import Step
+from annotation.review.kernels.visibility import Step
 from annotation.site.kept_queries import KeptQuery
-from annotation.timing.durations import RULE, TimeFlag, durations
-from annotation.timing.parsing import SentEvent, Trace
-from annotation.timing.witnessed import (
+from annotation.timing.kernels.durations import RULE, TimeFlag, durations
+from annotation.timing.kernels.parsing import SentEvent, Trace
+from annotation.timing.kernels.witnessed import (
     ROW,
     SERVER,
     Row,

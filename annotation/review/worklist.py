@@ -11,7 +11,7 @@ from django.db.models import Count, Q, QuerySet
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, BlindAnswer, ReviewRound, Revision, User
 from annotation.review.holding import CASES
-from annotation.review.transitions import GONE, IN_TURN, UNFINISHED
+from annotation.review.kernels.transitions import GONE, IN_TURN, UNFINISHED
 from annotation.site.kept_queries import KeptQuery, KeptSQL
 
 N_AHEAD = 2  # cases that a page fetches and decodes before they are needed

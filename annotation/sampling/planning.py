@@ -13,9 +13,9 @@ from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.ingest.completeness import images_of_exams, lost_exams
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
-from annotation.sampling.allocation import allocate, sample_size
-from annotation.sampling.drawing import RULE, SEED_MAX, Drawn, draw
-from annotation.sampling.strata import StratifyBy, frame_of
+from annotation.sampling.kernels.allocation import allocate, sample_size
+from annotation.sampling.kernels.drawing import RULE, SEED_MAX, Drawn, draw
+from annotation.sampling.kernels.strata import StratifyBy, frame_of
 from annotation.site.slugs import free_slug
 
 DEFAULT_PER_THOUSAND = 100

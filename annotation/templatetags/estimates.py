@@ -8,7 +8,7 @@ from django import template
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from annotation.statistics.estimate import (
+from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
     NO_VARIATION,
     SMALL_N,

@@ -20,7 +20,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.enums import ImageState, RenditionKind, Role
 from annotation.forms.images import MaskForm, ReasonForm
-from annotation.imaging.masking import boxes_within
+from annotation.imaging.kernels.masking import boxes_within
 from annotation.ingest import quarantine as acts
 from annotation.ingest.searching import check_text
 from annotation.ingest.serving import image_descriptors

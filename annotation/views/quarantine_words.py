@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.enums import JobState, Role
 from annotation.forms.images import WordForm
-from annotation.imaging.textwords import ALLOWED
+from annotation.imaging.kernels.textwords import ALLOWED
 from annotation.ingest import allowed_words as acts
 from annotation.ingest.searching import HELD_JOB_KIND, begin_search_of_held, held_for_words
 from annotation.models import Image, Job

@@ -18,9 +18,9 @@ from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, ReviewDraft, ReviewRound, User
 from annotation.review.answering import mark_opened
 from annotation.review.due import due_text
-from annotation.review.form import Problem
+from annotation.review.kernels.form import Problem
+from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.showing import named_assignment, own_assignment, show_case
-from annotation.review.transitions import UNFINISHED
 from annotation.review.viewing import size_text, viewing_of
 from annotation.review.worklist import counts_by_state, next_assignment, own_assignments, rounds_of
 from annotation.views.review_form import case_form

@@ -40,17 +40,17 @@ from annotation.review.drafting import (
     DraftRefused,
     save_draft,
 )
-from annotation.review.form import Problem, parse_blind, parse_judgement
 from annotation.review.holding import NotTheReviewer, RoundNotOpen
+from annotation.review.kernels.form import Problem, parse_blind, parse_judgement
+from annotation.review.kernels.transitions import TransitionRefused
 from annotation.review.showing import show_case
 from annotation.review.skipping import NothingToHandBack, ReasonNeeded
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, hide_identifying_images
-from annotation.review.transitions import TransitionRefused
 from annotation.review.turning import Turn, return_and_turn, skip_and_turn, submit_and_turn
 from annotation.review.witnessing import NoImages, TooManyEvents, record_events
 from annotation.review.worklist import categories_of, counts_by_state
-from annotation.timing.parsing import Trace, TraceRefused, parse_events, readable_trace
-from annotation.timing.witnessed import NoSuchImage, NotSeen
+from annotation.timing.kernels.parsing import Trace, TraceRefused, parse_events, readable_trace
+from annotation.timing.kernels.witnessed import NoSuchImage, NotSeen
 from annotation.views.review import case_page, named_or_404, own_assignment_or_404
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 

@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, Verdict, Word
-from annotation.review.anchors import (
+from annotation.review.kernels.anchors import (
     DIFFICULTY_ANCHORS,
     DISAGREEMENT_ANCHORS,
     GRADE_QUESTIONS,
@@ -17,7 +17,7 @@ from annotation.review.anchors import (
     RELEVANT_ANCHORS,
     anchor_of,
 )
-from annotation.review.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, Problem, differs
+from annotation.review.kernels.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, Problem, differs
 from annotation.review.showing import ShownCase
 from annotation.templatetags.fragments import kept_fragment
 

@@ -15,7 +15,7 @@ from annotation.exports.files import scratch_file
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.source_ids import SourceIdsHidden
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
-from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.review.drawing import outcomes_file
 from annotation.review.standing import may_see_outcomes
 from annotation.views.rounds import asked_rule, coordinated_round

@@ -17,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.tables import formats_here
-from annotation.figures.forms import FigureForm
+from annotation.figures.kernels.forms import FigureForm
 from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersForm, RoundForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.mailing import can_send
@@ -39,8 +39,8 @@ from annotation.site.permissions import (
     roles_given_in,
 )
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
-from annotation.statistics.issues import CountingRule
-from annotation.timing.durations import PARTS, TimeFlag
+from annotation.statistics.kernels.issues import CountingRule
+from annotation.timing.kernels.durations import PARTS, TimeFlag
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
 PER_PAGE = 25

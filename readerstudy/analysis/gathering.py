@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from django.db.models import Exists, OuterRef, Value
 
-from readerstudy.analysis.arrays import MODEL, READER, Rater, StudyArrays, Times
+from annotation.statistics.kernels.results import POST_HOC
 from readerstudy.analysis.cases import cases_of, experts_of
+from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, StudyArrays, Times
 from readerstudy.analysis.sheet import Sheet, assign, fill_predictions, fill_remarks, fill_responses
-from readerstudy.design.drawn import cells_of
-from readerstudy.design.rules import read_analysis, read_rules
+from readerstudy.design.kernels.drawn import cells_of
+from readerstudy.design.kernels.rules import read_analysis, read_rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
 from readerstudy.predictions.history import names_at
 from readerstudy.predictions.runs import is_renamed
 from readerstudy.predictions.standing import Standing, Standings, standings_of
-from readerstudy.statistics.results import POST_HOC
 from readerstudy.study.locking import StudyRefused
 
 

@@ -19,12 +19,12 @@ from typing import Any
 from django.db.models import Count, Max
 
 from annotation.site.version import VERSION
-from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.cases import expert_answers
-from readerstudy.analysis.computing import RULE
 from readerstudy.analysis.gathering import gather
-from readerstudy.design.protocol import canonical, sha256_of
-from readerstudy.design.rules import read_rules
+from readerstudy.analysis.kernels.arrays import StudyArrays
+from readerstudy.analysis.kernels.computing import RULE
+from readerstudy.design.kernels.protocol import canonical, sha256_of
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.models import Enrolment, InputsMark, PredictionRun, ReaderStudy, Remark, Response, Voiding
 
 READER = ("pk", "pseudonym", "case_set_id", "reader_id", "withdrawn_at", "replaced_at", "finished_at")

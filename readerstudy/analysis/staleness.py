@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readerstudy.analysis.computing import RULE
+from readerstudy.analysis.kernels.computing import RULE
 from readerstudy.analysis.marking import gathered, kept_inputs
 from readerstudy.models import Analysis, ReaderStudy
 

@@ -15,14 +15,14 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.site.version import VERSION
-from readerstudy.analysis.arrays import StudyArrays
-from readerstudy.analysis.computing import RULE, compute
+from annotation.statistics.kernels.bootstrap import DRAWS
+from readerstudy.analysis.kernels.arrays import StudyArrays
+from readerstudy.analysis.kernels.computing import RULE, compute
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.marking import gathered
-from readerstudy.analysis.settings import Settings
-from readerstudy.design.protocol import sha256_of
+from readerstudy.design.kernels.protocol import sha256_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.statistics.bootstrap import DRAWS
 from readerstudy.study.kernels.states import may_become
 from readerstudy.study.locking import StudyRefused, lock_study
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from annotation.enums import ImportState
 from annotation.models import AnswerKey, BankImport, QuestionBank, Revision
 from annotation.questionbank.patients import Patients, patients_of
-from readerstudy.analysis.arrays import LETTERS, TASKS
-from readerstudy.comparing.arrays import FAILED, MISSING, BankArrays, Entrant
-from readerstudy.comparing.computing import RULE
-from readerstudy.design.protocol import canonical
+from readerstudy.analysis.kernels.arrays import LETTERS, TASKS
+from readerstudy.comparing.kernels.arrays import FAILED, MISSING, BankArrays, Entrant
+from readerstudy.comparing.kernels.computing import RULE
+from readerstudy.design.kernels.protocol import canonical
 from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block, EntryState
 from readerstudy.models import Prediction, PredictionRun, ReaderStudy, StudyCase

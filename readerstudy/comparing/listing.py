@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from annotation.exports.tables import Column, Format, Kind, write_table
 from annotation.models import QuestionBank
-from readerstudy.comparing.tables import FILE_COLUMNS, file_rows
+from readerstudy.comparing.kernels.tables import FILE_COLUMNS, file_rows
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun
 

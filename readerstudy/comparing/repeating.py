@@ -15,9 +15,9 @@ from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
 from readerstudy.comparing.gathering import gather_runs, gather_study_runs, published_imports
+from readerstudy.comparing.kernels.repeatability import repeatability, without_scores
 from readerstudy.comparing.queueing import REPEATABILITY
-from readerstudy.comparing.repeatability import repeatability, without_scores
-from readerstudy.design.protocol import canonical
+from readerstudy.design.kernels.protocol import canonical
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.listing import runs_known_to

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, User
 from readerstudy.analysis.storing import as_text, software_versions
-from readerstudy.comparing.computing import RULE, compare
 from readerstudy.comparing.gathering import gather, inputs_now
-from readerstudy.design.protocol import sha256_of
+from readerstudy.comparing.kernels.computing import RULE, compare
+from readerstudy.design.kernels.protocol import sha256_of
 from readerstudy.models import ModelComparison
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.models import AnswerKey
-from readerstudy.design.chance import Purpose, branch
-from readerstudy.design.options import LETTERS, in_order, shown_order
-from readerstudy.design.rules import Rules, read_rules
+from readerstudy.design.kernels.chance import Purpose, branch
+from readerstudy.design.kernels.options import LETTERS, in_order, shown_order
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.shown import Shown, shown_as_frozen, shown_now, views_of
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase

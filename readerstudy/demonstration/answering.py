@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.design.rules import CHANCES
+from readerstudy.design.kernels.rules import CHANCES
 
 SEED = 20261122
 LETTERS = "ABCD"

@@ -17,9 +17,9 @@ from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.finished import add_finished_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.plan import Plan
+from readerstudy.design.kernels.plan import Plan
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.pool import pool_of
-from readerstudy.design.rules import Rules
 from readerstudy.enrolling.joining import enrol_reader
 from readerstudy.models import ReaderStudy
 

@@ -22,8 +22,8 @@ from annotation.demonstration.exposing import Stage
 from annotation.enums import ImageState, RenditionKind
 from annotation.ingest import storage
 from annotation.ingest.crediting import credit_images
-from annotation.ingest.credits import Credit
 from annotation.ingest.exams import ingest_paths
+from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, Rendition, User
 from annotation.questionbank.importing import import_questions, locate
@@ -36,8 +36,8 @@ from readerstudy.demonstration.refusing import FinishedStudyRefused
 from readerstudy.demonstration.small_exams import VIEW, SmallExam, records_of_one_view, small_exams, small_picture
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.plan import N_READERS, Plan
-from readerstudy.design.rules import Rules, proposed_analysis
+from readerstudy.design.kernels.plan import N_READERS, Plan
+from readerstudy.design.kernels.rules import Rules, proposed_analysis
 from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase

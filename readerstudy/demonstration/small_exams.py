@@ -12,9 +12,9 @@ import numpy as np
 from PIL import Image
 
 from annotation.demonstration.exams import DemonstrationExam
+from annotation.demonstration.kernels.phantom_spec import Projection
 from annotation.demonstration.questions import DemonstrationQuestion, questions_of
 from annotation.demonstration.records import records_of
-from annotation.imaging.phantom_spec import Projection
 
 SHARE = 1.75  # exams for each chest of the demonstration: 42 for its 24, and 210 questions
 FIRST = 101  # number of the first of them

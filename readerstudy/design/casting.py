@@ -13,11 +13,11 @@ from annotation.audit.recording import record
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import listed
-from readerstudy.design.drawing import Candidate, Drawing, DrawRefused, DrawRequest, draw
-from readerstudy.design.drawn import drawn_document
+from readerstudy.design.kernels.drawing import Candidate, Drawing, DrawRefused, DrawRequest, draw
+from readerstudy.design.kernels.drawn import drawn_document
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.naming import Name, find_revisions
 from readerstudy.design.pool import candidates_of, is_accepted, pool_of, verdicts_on
-from readerstudy.design.rules import read_rules
 from readerstudy.enums import Block
 from readerstudy.models import CaseSet, ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused, check_draft, lock_study

@@ -15,11 +15,10 @@ from annotation.enums import ImageState
 from annotation.ingest.completeness import ExamImages, images_of_exams
 from annotation.models import Revision
 from annotation.site.slugs import listed
-from readerstudy.design.plan_choices import PARTS
-from readerstudy.design.planned_pairs import GROUPS, Pair, folded
-from readerstudy.design.planned_runs import PlannedRun
-from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
-from readerstudy.design.rules import (
+from readerstudy.design.kernels.plan_choices import PARTS
+from readerstudy.design.kernels.planned_pairs import GROUPS, Pair, folded
+from readerstudy.design.kernels.planned_runs import PlannedRun
+from readerstudy.design.kernels.rules import (
     FEW_READERS,
     RANDOM_BOTH,
     RulesRefused,
@@ -30,6 +29,7 @@ from readerstudy.design.rules import (
     read_rules,
     with_choices,
 )
+from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState
 from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, ShownImage, StudyCase

@@ -13,10 +13,10 @@ from annotation.audit.recording import record
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import free_slug, listed
 from readerstudy.design.casting import ALL_CASES, Cast, Chosen, cast_of, preview_draw, resolve, store_cast
-from readerstudy.design.drawn import drawn_document, read_request
-from readerstudy.design.plan import Plan, PlannedArm, PlannedCase, PlannedSet
-from readerstudy.design.protocol import text_sha256
-from readerstudy.design.rules import read_analysis, read_rules
+from readerstudy.design.kernels.drawn import drawn_document, read_request
+from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet
+from readerstudy.design.kernels.protocol import text_sha256
+from readerstudy.design.kernels.rules import read_analysis, read_rules
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Arm, ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused

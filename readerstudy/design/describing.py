@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotation.models import User
 from readerstudy.design.drafting import update_analysis, update_rules, update_texts
-from readerstudy.design.rules import AnalysisPlan, Rules
+from readerstudy.design.kernels.rules import AnalysisPlan, Rules
 from readerstudy.models import ReaderStudy
 
 

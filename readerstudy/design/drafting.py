@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.sampling.drawing import SEED_MAX
+from annotation.sampling.kernels.drawing import SEED_MAX
 from readerstudy.design.creating import check_contact, check_name
-from readerstudy.design.rules import AnalysisPlan, Rules, proposed_inference
+from readerstudy.design.kernels.rules import AnalysisPlan, Rules, proposed_inference
 from readerstudy.enums import Aid, Information
 from readerstudy.models import Arm, ReaderStudy
 from readerstudy.study.locking import StudyRefused, check_draft, lock_study

@@ -12,7 +12,7 @@ from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.design.creating import plan_of
 from readerstudy.design.freezing import opening_of
-from readerstudy.design.plan import plan_document
+from readerstudy.design.kernels.plan import plan_document
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.models import ReaderStudy
 

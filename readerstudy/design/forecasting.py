@@ -11,11 +11,11 @@ from django.db import transaction
 from django.db.models import Count
 
 from annotation.models import User
-from readerstudy.design.assumptions import Assumptions
 from readerstudy.design.drafting import update_analysis
-from readerstudy.design.drawing import CellCount
-from readerstudy.design.forecast import Forecast, forecast
-from readerstudy.design.rules import RulesRefused, read_analysis
+from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.drawing import CellCount
+from readerstudy.design.kernels.forecast import Forecast, forecast
+from readerstudy.design.kernels.rules import RulesRefused, read_analysis
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import lock_study

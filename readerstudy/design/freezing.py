@@ -15,17 +15,17 @@ from annotation.audit.recording import record
 from annotation.models import AnswerKey, QuestionBank, User
 from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
-from readerstudy.design.chance import Purpose, branch
 from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import plan_of
-from readerstudy.design.drawn import cells_of
 from readerstudy.design.forecasting import forecast_document
 from readerstudy.design.indications import FROZEN, READ, check_indications_read
-from readerstudy.design.options import LETTERS, shown_order
-from readerstudy.design.ordering import RULE, draw_orders, group_size, orders_needed
-from readerstudy.design.plan import plan_document
-from readerstudy.design.protocol import FORMAT, canonical, commitment, sha256_of
-from readerstudy.design.rules import Rules, read_analysis, read_rules, with_choices
+from readerstudy.design.kernels.chance import Purpose, branch
+from readerstudy.design.kernels.drawn import cells_of
+from readerstudy.design.kernels.options import LETTERS, shown_order
+from readerstudy.design.kernels.ordering import RULE, draw_orders, group_size, orders_needed
+from readerstudy.design.kernels.plan import plan_document
+from readerstudy.design.kernels.protocol import FORMAT, canonical, commitment, sha256_of
+from readerstudy.design.kernels.rules import Rules, read_analysis, read_rules, with_choices
 from readerstudy.design.shown import hash_of, shown_now
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, ShownImage, StudyCase

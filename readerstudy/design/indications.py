@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from annotation.models import AnswerKey, AuditEvent, Revision
 from annotation.site.slugs import listed
 from readerstudy.design.checking import named_case
-from readerstudy.design.hinting import marked, shared_words
-from readerstudy.design.options import LETTERS
-from readerstudy.design.protocol import canonical, sha256_of
+from readerstudy.design.kernels.hinting import marked, shared_words
+from readerstudy.design.kernels.options import LETTERS
+from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused

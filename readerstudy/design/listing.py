@@ -9,10 +9,10 @@ from django.utils.translation import gettext as _
 from annotation.models import QuestionBank
 from annotation.site.slugs import listed
 from readerstudy.design.casting import resolve
+from readerstudy.design.kernels.plan import Plan, PlannedCase
+from readerstudy.design.kernels.rules import Rules, proposed_analysis
 from readerstudy.design.naming import Name
-from readerstudy.design.plan import Plan, PlannedCase
 from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
-from readerstudy.design.rules import Rules, proposed_analysis
 from readerstudy.study.locking import StudyRefused
 
 

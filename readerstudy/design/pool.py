@@ -12,8 +12,8 @@ from annotation.ingest.completeness import lost_exams
 from annotation.models import QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
 from annotation.questionbank.patients import Patients, patients_of
-from annotation.review.form import is_accepting
-from readerstudy.design.drawing import Candidate
+from annotation.review.kernels.form import is_accepting
+from readerstudy.design.kernels.drawing import Candidate
 
 CHUNK = 5_000
 AT_ONCE = 500  # ids in one query

@@ -9,7 +9,7 @@ from django.db.models import Count
 
 from annotation.enums import Difficulty, Task
 from annotation.models import QuestionBank
-from readerstudy.design.drawing import Cell
+from readerstudy.design.kernels.drawing import Cell
 from readerstudy.design.pool import drawable, pool_of
 
 

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.site.zones import time_text
-from readerstudy.design.rules import read_rules
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enrolling.holding import hold
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
 

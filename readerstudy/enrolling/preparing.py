@@ -8,10 +8,10 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.audit.recording import record
-from readerstudy.design.rules import Rules, read_rules
-from readerstudy.enrolling.display import Corner, Screen, corners_of, is_large_enough
-from readerstudy.enrolling.facts import ReaderFacts
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enrolling.holding import hold
+from readerstudy.enrolling.kernels.display import Corner, Screen, corners_of, is_large_enough
+from readerstudy.enrolling.kernels.facts import ReaderFacts
 from readerstudy.models import Enrolment, ReaderStudy
 
 TRIES = 2  # of the display check, before a reader may go on without a patch

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from django.db import transaction
 
-from annotation.statistics.estimate import Estimate
+from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.enrolling.preparing import rules_of
 from readerstudy.models import Enrolment
 from readerstudy.study.tallies import accuracy_of

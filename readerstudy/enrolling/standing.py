@@ -8,7 +8,7 @@ from datetime import datetime
 from django.db.models import Count, Q
 
 from annotation.models import User
-from readerstudy.enrolling.steps import Facts, Step, next_step
+from readerstudy.enrolling.kernels.steps import Facts, Step, next_step
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentedCase, Reading
 from readerstudy.study.deadlines import deadline_text, is_past

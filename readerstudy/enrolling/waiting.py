@@ -11,8 +11,8 @@ from django.utils.translation import ngettext
 from annotation.models import User
 from annotation.people.waiting import Step as HomeStep
 from annotation.people.waiting import WorkItem, WorkSection
+from readerstudy.enrolling.kernels.steps import Step
 from readerstudy.enrolling.standing import Standing, studies_of
-from readerstudy.enrolling.steps import Step
 
 QUIET = {Step.DONE, Step.LEFT, Step.OVER}
 

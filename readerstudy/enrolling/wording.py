@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.enums import Word
-from readerstudy.design.rules import CHANCES, Rules
-from readerstudy.enrolling.facts import DisplayUsed, Exposure, Training
+from readerstudy.design.kernels.rules import CHANCES, Rules
+from readerstudy.enrolling.kernels.facts import DisplayUsed, Exposure, Training
 from readerstudy.enums import Information
 
 

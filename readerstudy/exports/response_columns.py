@@ -5,8 +5,8 @@ from __future__ import annotations
 from annotation.enums import Difficulty, Task
 from annotation.exports.reviews import part_columns
 from annotation.exports.tables import Column
-from annotation.timing.durations import EXCLUDING, TimeFlag
-from readerstudy.design.rules import CHANCES
+from annotation.timing.kernels.durations import EXCLUDING, TimeFlag
+from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.enums import Aid, Information, ResponseState
 from readerstudy.exports.columns import (
     ARM,

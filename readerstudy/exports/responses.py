@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from annotation.exports.tables import Cell
 from annotation.models import AnswerKey
-from annotation.timing.durations import part_cells
+from annotation.timing.kernels.durations import part_cells
 from readerstudy.enums import Block, RemarkKind
 from readerstudy.exports.columns import reader_cells, study_cells
 from readerstudy.exports.response_columns import response_columns

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from django.conf import settings
 
 from annotation.exports.tables import Cell, Column
-from annotation.imaging.deidentification import keyed_pseudonym
+from annotation.imaging.kernels.deidentification import keyed_pseudonym
 from readerstudy.exports.columns import BLOCK, CASE, STUDY, TEXT, TIME, YES_NO, study_cells
 from readerstudy.models import ReaderStudy, Voiding
 

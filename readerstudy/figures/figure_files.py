@@ -19,11 +19,11 @@ from types import MappingProxyType
 from django.conf import settings
 
 from annotation import figures as shared_figures
-from annotation.figures.forms import FigureForm, Width
+from annotation.figures.kernels.forms import FigureForm, Width
 from readerstudy import figures
-from readerstudy.design.protocol import canonical, sha256_of
+from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.models import Analysis
-from readerstudy.results import scale, stored
+from readerstudy.results.kernels import scale, stored
 from readerstudy.results.looking import named_result, stored_result
 from readerstudy.results.naming import reader_names
 

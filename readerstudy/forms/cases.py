@@ -11,14 +11,14 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
-from annotation.sampling.drawing import SEED_MAX
+from annotation.sampling.kernels.drawing import SEED_MAX
 from readerstudy.design.casting import resolve
 from readerstudy.design.choosing import stored_choice
-from readerstudy.design.drawing import ANY, DrawRequest, Quota
-from readerstudy.design.drawn import read_request
+from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota
+from readerstudy.design.kernels.drawn import read_request
+from readerstudy.design.kernels.protocol import sha256_of
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.naming import ListRefused, Name, listed_names
-from readerstudy.design.protocol import sha256_of
-from readerstudy.design.rules import read_rules
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused

@@ -11,8 +11,8 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import Word
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
 from annotation.models import User
-from readerstudy.enrolling.display import Corner, Screen
-from readerstudy.enrolling.facts import MOST_FILMS, MOST_YEARS, DisplayUsed, Exposure, ReaderFacts, Training
+from readerstudy.enrolling.kernels.display import Corner, Screen
+from readerstudy.enrolling.kernels.facts import MOST_FILMS, MOST_YEARS, DisplayUsed, Exposure, ReaderFacts, Training
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
 
 if TYPE_CHECKING:

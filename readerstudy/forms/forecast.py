@@ -8,9 +8,9 @@ from typing import Any
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from readerstudy.design.assumptions import FIGURES, RANGES, Assumptions, AssumptionsRefused, read_assumptions
-from readerstudy.design.protocol import canonical, sha256_of
-from readerstudy.design.rules import read_analysis
+from readerstudy.design.kernels.assumptions import FIGURES, RANGES, Assumptions, AssumptionsRefused, read_assumptions
+from readerstudy.design.kernels.protocol import canonical, sha256_of
+from readerstudy.design.kernels.rules import read_analysis
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
 

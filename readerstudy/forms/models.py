@@ -13,9 +13,9 @@ from annotation.templatetags.sizes import file_size
 from readerstudy.enums import PredictionForm
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
-from readerstudy.predictions.matching import FIRST, LAST
-from readerstudy.predictions.reading import MOST_BYTES
-from readerstudy.predictions.records import without_hidden
+from readerstudy.predictions.kernels.matching import FIRST, LAST
+from readerstudy.predictions.kernels.reading import MOST_BYTES
+from readerstudy.predictions.kernels.records import without_hidden
 from readerstudy.predictions.targets import Target
 
 MOST_FILES = 30  # at once

@@ -15,11 +15,17 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ViewerTool
 from annotation.forms.account import TimeZoneField
-from annotation.site.windows import LEAST_WINDOW, MOST_WINDOW
-from readerstudy.design.plan_choices import LABELS, MEANINGS, PARTS
-from readerstudy.design.planned_pairs import LONGEST_NAME, MOST_PAIRS, PairsRefused, pairs_of_text, text_of_pairs
-from readerstudy.design.planned_runs import MOST_RUNS, PlannedRun, RunsRefused, runs_of_text, text_of_runs
-from readerstudy.design.rules import (
+from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
+from readerstudy.design.kernels.plan_choices import LABELS, MEANINGS, PARTS
+from readerstudy.design.kernels.planned_pairs import (
+    LONGEST_NAME,
+    MOST_PAIRS,
+    PairsRefused,
+    pairs_of_text,
+    text_of_pairs,
+)
+from readerstudy.design.kernels.planned_runs import MOST_RUNS, PlannedRun, RunsRefused, runs_of_text, text_of_runs
+from readerstudy.design.kernels.rules import (
     INFERENCES,
     LEAST_READY,
     MADE,

@@ -8,7 +8,7 @@ from pathlib import Path
 from django.core.management.base import CommandError
 
 from annotation.site.slugs import the_one
-from readerstudy.design.parsing import MAX_BYTES
+from readerstudy.design.kernels.parsing import MAX_BYTES
 from readerstudy.models import ReaderStudy
 
 

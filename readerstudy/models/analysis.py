@@ -18,7 +18,7 @@ class Analysis(models.Model):
     study = models.ForeignKey(ReaderStudy, on_delete=models.PROTECT, related_name="analyses")
     inputs_sha256 = models.CharField(max_length=64)  # of answers, keys, voidings, raters and protocol
     seed = models.BigIntegerField()  # of the bootstrap
-    settings = models.JSONField()  # readerstudy.analysis.settings.Settings
+    settings = models.JSONField()  # readerstudy.analysis.kernels.settings.Settings
     software = models.JSONField()  # versions of the program and of its numeric libraries
     result = models.TextField()  # canonical JSON, see docs/analysis.md; the same inputs give the same bytes
     result_sha256 = models.CharField(max_length=64)
@@ -44,7 +44,7 @@ class InputsMark(models.Model):
 
     study = models.OneToOneField(ReaderStudy, on_delete=models.CASCADE, related_name="+")
     mark_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.marking
-    inputs_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.arrays.StudyArrays.sha256
+    inputs_sha256 = models.CharField(max_length=64)  # readerstudy.analysis.kernels.arrays.StudyArrays.sha256
 
     def __str__(self) -> str:
         return f"mark of the inputs of study {self.study_id}"

@@ -24,10 +24,10 @@ from readerstudy.enums import EntryState, PredictionForm, PredictionState, Study
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
 from readerstudy.predictions.entries import ModelRefused, enter_model, hold_entry
-from readerstudy.predictions.extraction import RULE
-from readerstudy.predictions.matching import Answer, Matching, match
-from readerstudy.predictions.reading import opened, read_predictions
-from readerstudy.predictions.records import FileUnreadable, KeptRecords, Problem, Record
+from readerstudy.predictions.kernels.extraction import RULE
+from readerstudy.predictions.kernels.matching import Answer, Matching, match
+from readerstudy.predictions.kernels.reading import opened, read_predictions
+from readerstudy.predictions.kernels.records import FileUnreadable, KeptRecords, Problem, Record
 from readerstudy.predictions.targets import Target, questions_of
 from readerstudy.study.locking import lock_study
 

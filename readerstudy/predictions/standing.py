@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from readerstudy.design.planned_pairs import folded
-from readerstudy.design.planned_runs import PlannedRun, run_number
-from readerstudy.design.rules import RulesRefused, read_analysis
+from readerstudy.design.kernels.planned_pairs import folded
+from readerstudy.design.kernels.planned_runs import PlannedRun, run_number
+from readerstudy.design.kernels.rules import RulesRefused, read_analysis
 from readerstudy.models import PredictionRun, ReaderStudy
 from readerstudy.predictions.history import names_at
 from readerstudy.predictions.runs import is_post_hoc, is_renamed, left_because

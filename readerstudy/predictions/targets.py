@@ -10,7 +10,7 @@ from annotation.questionbank.known import keys_of_questions
 from readerstudy.design.naming import questions_named
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
-from readerstudy.predictions.matching import KnownQuestion
+from readerstudy.predictions.kernels.matching import KnownQuestion
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from annotation.site.kept_queries import KeptQuery, KeptSQL
-from readerstudy.design.rules import MOST_READY, Rules
+from readerstudy.design.kernels.rules import MOST_READY, Rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading, ShownImage
 from readerstudy.reading.holding import NotArmed
-from readerstudy.reading.limits import is_over
+from readerstudy.reading.kernels.limits import is_over
 
 # What the page of a reader shows of a place, in one row. Nothing of a key, an explanation, a task or a category.
 _COLUMNS = (

@@ -9,14 +9,14 @@ from django.db import transaction
 
 from annotation.enums import EventKind
 from annotation.models import User
-from annotation.timing.durations import durations
-from annotation.timing.parsing import NO_TRACE, Trace
+from annotation.timing.kernels.durations import durations
+from annotation.timing.kernels.parsing import NO_TRACE, Trace
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response
 from readerstudy.reading.armed import named_place
 from readerstudy.reading.events import opened_reading, witness
 from readerstudy.reading.expiring import close_with_newer_choice
 from readerstudy.reading.holding import check_may_read, check_still_open, hold_enrolment, hold_pen, rules_of
-from readerstudy.reading.limits import is_in_time, is_over, taken_ms
+from readerstudy.reading.kernels.limits import is_in_time, is_over, taken_ms
 
 
 class NoSuchOption(Exception):

@@ -15,9 +15,9 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.site.kept_queries import KeptInsert, KeptQuery
-from annotation.timing.parsing import NO_TRACE, Trace
-from annotation.timing.witnessed import check_all_seen, time_columns
-from readerstudy.design.rules import Rules
+from annotation.timing.kernels.parsing import NO_TRACE, Trace
+from annotation.timing.kernels.witnessed import check_all_seen, time_columns
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
@@ -33,8 +33,8 @@ from readerstudy.reading.holding import (
     hold_pen,
     rules_of,
 )
-from readerstudy.reading.keys import check_key
-from readerstudy.reading.limits import judge, taken_ms
+from readerstudy.reading.kernels.keys import check_key
+from readerstudy.reading.kernels.limits import judge, taken_ms
 from readerstudy.reading.opening import open_answered
 from readerstudy.reading.practice import settle_block
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from annotation.review.diagram import diagram
-from readerstudy.reading.transitions import TRANSITIONS, PlaceState
+from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceState
 
 
 def place_states() -> str:

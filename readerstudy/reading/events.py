@@ -11,14 +11,14 @@ from django.db import transaction
 from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
-from annotation.timing.durations import ClockEvent, Durations, TimeFlag, durations
-from annotation.timing.parsing import SentEvent, Trace
-from annotation.timing.witnessed import ROW, SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed
+from annotation.timing.kernels.durations import ClockEvent, Durations, TimeFlag, durations
+from annotation.timing.kernels.parsing import SentEvent, Trace
+from annotation.timing.kernels.witnessed import ROW, SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.armed import named_place, reading_of
-from readerstudy.reading.elapsed import Heard, most_elapsed_ms, since_opening_ms
 from readerstudy.reading.holding import NotOpened, check_may_read, hold_enrolment, hold_pen, rules_of
-from readerstudy.reading.limits import deadline_after
+from readerstudy.reading.kernels.elapsed import Heard, most_elapsed_ms, since_opening_ms
+from readerstudy.reading.kernels.limits import deadline_after
 
 _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
     lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")),
@@ -132,7 +132,7 @@ def insert_events(
 
 
 def _most_elapsed_ms(reading: Reading, told: Told, *, at: datetime) -> float | None:
-    """What the server can say about a case whose opening reached it late; see readerstudy.reading.elapsed."""
+    """What the server can say about a case whose opening reached it late; see readerstudy.reading.kernels.elapsed."""
     pages = {event.page for event in told.seen.events}
     before = TimingEvent.objects.filter(
         reading__enrolment=reading.enrolment_id, page__in=pages, received_at__lt=reading.opened_at

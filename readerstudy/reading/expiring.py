@@ -16,7 +16,7 @@ from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession, Response
 from readerstudy.reading.holding import rules_of
-from readerstudy.reading.limits import GRACE, ON_THE_WAY, is_over, is_to_be_closed, state_without_answer
+from readerstudy.reading.kernels.limits import GRACE, ON_THE_WAY, is_over, is_to_be_closed, state_without_answer
 from readerstudy.reading.practice import settle_block
 
 LEFT_AFTER = timedelta(minutes=30)  # a reader who has finished

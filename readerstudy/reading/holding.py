@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from annotation.audit.recording import hold_log
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
-from readerstudy.design.rules import Rules, read_rules
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Refusal, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession
 

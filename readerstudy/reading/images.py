@@ -10,7 +10,7 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment
 from readerstudy.reading.armed import is_armed_image, is_last_image
 from readerstudy.reading.holding import ENROLMENTS, may_read, rules_of
-from readerstudy.reading.visibility import Part, Standing, visible_parts
+from readerstudy.reading.kernels.visibility import Part, Standing, visible_parts
 
 _MINE: KeptQuery[Enrolment] = KeptQuery(
     lambda person, image: ENROLMENTS.filter(

@@ -13,13 +13,13 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
+from readerstudy.design.kernels.parsing import FileRefused, parse_voidings
 from readerstudy.design.naming import find_cases
-from readerstudy.design.parsing import FileRefused, parse_voidings
 from readerstudy.design.voiding import CheckedVoidings, VoidingsRefused, check_declared, declare_voidings
 from readerstudy.enrolling.joining import as_spoken
 from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
-from readerstudy.reading.response_file import Answer, FileUnreadable, Problem, read_response_file
+from readerstudy.reading.kernels.response_file import Answer, FileUnreadable, Problem, read_response_file
 from readerstudy.study.locking import StudyRefused
 
 TIME_RULE = "elsewhere"

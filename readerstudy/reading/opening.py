@@ -9,9 +9,9 @@ from django.db import transaction
 from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptInsert
-from annotation.timing.parsing import SentEvent
-from annotation.timing.witnessed import SERVER
-from readerstudy.design.rules import Rules
+from annotation.timing.kernels.parsing import SentEvent
+from annotation.timing.kernels.witnessed import SERVER
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import RemarkKind, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Remark, Response
 from readerstudy.reading.armed import last_place, named_place, reading_of, standing_of

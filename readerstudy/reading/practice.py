@@ -17,7 +17,7 @@ from readerstudy.enums import Block, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Response
 from readerstudy.reading.armed import counts_of
 from readerstudy.reading.holding import rules_of
-from readerstudy.reading.visibility import Part, Standing, visible_parts
+from readerstudy.reading.kernels.visibility import Part, Standing, visible_parts
 from readerstudy.study.locking import StudyRefused
 
 

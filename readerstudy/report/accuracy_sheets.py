@@ -6,7 +6,15 @@ from collections.abc import Iterator, Sequence
 
 from annotation.exports.tables import Cell, Column
 from readerstudy.report.sheets import KIND, PANEL, RATER, REAL, TEXT, VALUE, WHOLE, Sheet, value_cells, values_of
-from readerstudy.results.stored import ALL_TASKS, Json, asks_guesses, calibrations, kinds_of, order_of, raters_of
+from readerstudy.results.kernels.stored import (
+    ALL_TASKS,
+    Json,
+    asks_guesses,
+    calibrations,
+    kinds_of,
+    order_of,
+    raters_of,
+)
 
 COUNTS = (
     Column("n_correct", WHOLE, "Right answers."),

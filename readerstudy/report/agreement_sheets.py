@@ -20,7 +20,7 @@ from readerstudy.report.sheets import (
     value_cells,
     values_of,
 )
-from readerstudy.results.inferences import (
+from readerstudy.results.kernels.inferences import (
     BY_CLUSTER,
     BY_QUESTION,
     COMPLETE_ROWS,
@@ -29,7 +29,7 @@ from readerstudy.results.inferences import (
     MOVER,
     lines_of,
 )
-from readerstudy.results.stored import ALL_TASKS, Json
+from readerstudy.results.kernels.stored import ALL_TASKS, Json
 
 OF_READERS, ONE_READER = "mean of the readers", "one_reader"
 UNITS = {BY_QUESTION: "question", BY_CLUSTER: "cluster"}

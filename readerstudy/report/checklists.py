@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.report.facts import StudyFacts
-from readerstudy.report.guideline_items import ITEMS
+from readerstudy.report.kernels.facts import StudyFacts
+from readerstudy.report.kernels.guideline_items import ITEMS
 from readerstudy.report.methods import counted, paragraphs_of
 from readerstudy.report.sheets import TEXT, YES_NO
-from readerstudy.results.stored import ALL_TASKS, MODEL, READER, Json, panel_names, task_label
+from readerstudy.results.kernels.stored import ALL_TASKS, MODEL, READER, Json, panel_names, task_label
 
 NOT_KNOWN = "not known to the program"
 COLUMNS = (

@@ -10,10 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from annotation.exports.tables import Cell, Column, Format, write_codebook, write_table
-from annotation.figures.forms import FigureForm, Width
-from annotation.figures.rendering import rendered
-from readerstudy.analysis.arrays import StudyArrays
-from readerstudy.analysis.settings import Settings
+from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.figures.kernels.rendering import rendered
+from readerstudy.analysis.kernels.arrays import StudyArrays
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.design.freezing import opening_of
 from readerstudy.exports import predictions, readers, voidings
 from readerstudy.exports.response_columns import response_columns
@@ -26,17 +26,17 @@ from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report import checklists, imrmc, ratings
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.facts import StudyFacts
 from readerstudy.report.flowing import flow_of
-from readerstudy.report.latex import escaped, plain, whole_document
+from readerstudy.report.kernels.facts import StudyFacts
+from readerstudy.report.kernels.latex import escaped, plain, whole_document
 from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.methods import methods_text
 from readerstudy.report.office import codebook_rows, document_of, workbook_of
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.readme import readme_text
-from readerstudy.results.stored import Json
+from readerstudy.results.kernels.stored import Json
 
-SCRIPT = Path(__file__).with_name("recompute.py")
+SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
 SUMS = "SHA256SUMS"
 ABOUT_SUMS = f"SHA-256 of every other file: check with sha256sum -c {SUMS}"
 Rows = Iterable[Sequence[Cell]]

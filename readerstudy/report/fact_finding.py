@@ -12,12 +12,12 @@ from django.db.models import Count, Q
 from annotation.enums import ImportState, Word
 from annotation.models import Revision
 from readerstudy.design.indications import statement_on
-from readerstudy.design.rules import read_rules
-from readerstudy.enrolling.facts import DisplayUsed, Exposure, Training
+from readerstudy.design.kernels.rules import read_rules
+from readerstudy.enrolling.kernels.facts import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
-from readerstudy.report.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts
-from readerstudy.results.stored import READER, Json, is_by_plan, kinds_of, runs_of
+from readerstudy.report.kernels.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts
+from readerstudy.results.kernels.stored import READER, Json, is_by_plan, kinds_of, runs_of
 from readerstudy.unblinding.looks import looks_before_closing
 
 NOT_SAID = "not said"

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from readerstudy.figures.kernels.flow import Box, Flow
-from readerstudy.report.facts import StudyFacts
+from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.methods import counted
-from readerstudy.results.stored import ALL_TASKS, DECLARED, MODEL, READER, Json, post_hoc_models
+from readerstudy.results.kernels.stored import ALL_TASKS, DECLARED, MODEL, READER, Json, post_hoc_models
 
 MOST_REASONS, LONGEST_REASON = 6, 60
 STATES = {

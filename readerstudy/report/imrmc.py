@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.analysis.arrays import StudyArrays, Voided
-from readerstudy.analysis.scoring import score
-from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
+from readerstudy.analysis.kernels.scoring import score
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.report.sheets import TEXT, WHOLE
 
 HEAD = "readerID,caseID,modalityID,score"

@@ -4,11 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from readerstudy.report.latex import TexTable, escaped, marked, percent, percent_limits, percent_of, stacked
-from readerstudy.report.latex_words import INTERVAL, Rows, caption, failed_rule, layout, quotes, rater_head, with_n
-from readerstudy.results.inferences import means_of_runs
-from readerstudy.results.stored import ALL_TASKS, Json, expert_ceiling, task_label
-from readerstudy.results.tables import AccuracyRow, AccuracyTable, accuracy_table, breakdown, runs_table, variants_table
+from readerstudy.report.kernels.latex import TexTable, escaped, marked, percent, percent_limits, percent_of, stacked
+from readerstudy.report.kernels.latex_words import (
+    INTERVAL,
+    Rows,
+    caption,
+    failed_rule,
+    layout,
+    quotes,
+    rater_head,
+    with_n,
+)
+from readerstudy.results.kernels.inferences import means_of_runs
+from readerstudy.results.kernels.stored import ALL_TASKS, Json, expert_ceiling, task_label
+from readerstudy.results.kernels.tables import (
+    AccuracyRow,
+    AccuracyTable,
+    accuracy_table,
+    breakdown,
+    runs_table,
+    variants_table,
+)
 from readerstudy.results.wording import caution
 
 AT_ONCE, MOST_AT_ONCE = 6, 8  # columns of shares beside each other; of the table of tasks

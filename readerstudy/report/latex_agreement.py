@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from readerstudy.report.latex import TexTable, escaped, fixed, limits, marked, percent, percent_limits, stacked
-from readerstudy.report.latex_words import (
+from readerstudy.report.kernels.latex import TexTable, escaped, fixed, limits, marked, percent, percent_limits, stacked
+from readerstudy.report.kernels.latex_words import (
     INTERVAL,
     SHARED_DIFFICULTY,
     Rows,
@@ -16,8 +16,8 @@ from readerstudy.report.latex_words import (
     rater_head,
     with_n,
 )
-from readerstudy.results.reader_agreement import GROUPS, group_value, reader_agreement
-from readerstudy.results.stored import (
+from readerstudy.results.kernels.reader_agreement import GROUPS, group_value, reader_agreement
+from readerstudy.results.kernels.stored import (
     ALL_TASKS,
     FEWEST_FOR_KAPPA,
     Json,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from readerstudy.report.latex import (
+from annotation.statistics.kernels.multireader import FEWEST_READERS
+from readerstudy.report.kernels.latex import (
     NONE,
     TexTable,
     escaped,
@@ -17,14 +18,13 @@ from readerstudy.report.latex import (
     row_head,
     stacked,
 )
+from readerstudy.report.kernels.latex_words import INTERVAL, Rows, caption
 from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, runs_tex, variants_tex
 from readerstudy.report.latex_agreement import groups_tex, mean_agreement_tex, pairs_tex
-from readerstudy.report.latex_words import INTERVAL, Rows, caption
-from readerstudy.results.inferences import Line, counted, means_of_runs, planned_line
-from readerstudy.results.stored import Json, calibrations, is_made_after_readings
-from readerstudy.results.tables import Planned, claims_of, planned_pairs_table, planned_rows, post_hoc_table
+from readerstudy.results.kernels.inferences import Line, counted, means_of_runs, planned_line
+from readerstudy.results.kernels.stored import Json, calibrations, is_made_after_readings
+from readerstudy.results.kernels.tables import Planned, claims_of, planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.wording import came, caution, methods, plan_kind
-from readerstudy.statistics.multireader import FEWEST_READERS
 
 AFTER_SEEING = (
     "Post hoc models came in, or were chosen, after somebody had seen a result; their p is adjusted with nothing:"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from readerstudy.report.facts import StudyFacts
-from readerstudy.report.latex_words import SHARED_DIFFICULTY
-from readerstudy.results.inferences import BY_CLUSTER, FIXED, FIXED_QUESTIONS, RANDOM, counted, planned_line
-from readerstudy.results.reader_agreement import reader_agreement
-from readerstudy.results.stored import (
+from annotation.statistics.kernels.multireader import FEWEST_READERS
+from readerstudy.report.kernels.facts import StudyFacts
+from readerstudy.report.kernels.latex_words import SHARED_DIFFICULTY
+from readerstudy.results.kernels.inferences import BY_CLUSTER, FIXED, FIXED_QUESTIONS, RANDOM, counted, planned_line
+from readerstudy.results.kernels.reader_agreement import reader_agreement
+from readerstudy.results.kernels.stored import (
     ALL_TASKS,
     Json,
     calibrations,
@@ -21,7 +22,6 @@ from readerstudy.results.stored import (
     task_label,
 )
 from readerstudy.results.wording import came, caution
-from readerstudy.statistics.multireader import FEWEST_READERS
 
 FAILED_IN_ACCURACY = {"wrong": "counted as wrong", "exclude": "left out of accuracy"}
 MADE_AFTER_READINGS = (

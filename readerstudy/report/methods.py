@@ -6,10 +6,10 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from readerstudy.report.facts import ModelFacts, ReaderFacts, StudyFacts
+from readerstudy.report.kernels.facts import ModelFacts, ReaderFacts, StudyFacts
+from readerstudy.report.kernels.sample_size import sample_size_text
 from readerstudy.report.method_statistics import statistics_text
-from readerstudy.report.sample_size import sample_size_text
-from readerstudy.results.stored import ALL_TASKS, DECLARED, Json, panel_names, task_label
+from readerstudy.results.kernels.stored import ALL_TASKS, DECLARED, Json, panel_names, task_label
 
 WIDTH = 110
 NOT_KNOWN = (

@@ -22,9 +22,9 @@ from openpyxl.styles import Font
 from openpyxl.utils import get_column_letter
 
 from annotation.exports.tables import Cell
-from readerstudy.report.latex import TexTable, plain
+from readerstudy.report.kernels.latex import TexTable, plain
+from readerstudy.report.kernels.zipping import write_entry
 from readerstudy.report.sheets import Sheet
-from readerstudy.report.zipping import write_entry
 
 WRITTEN = datetime(2000, 1, 1, tzinfo=UTC)  # what both formats ask for and nobody needs: the same for every file
 CODEBOOK = "codebook"

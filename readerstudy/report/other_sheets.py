@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from annotation.exports.tables import Cell, Column
 from readerstudy.report.sheets import REAL, TEXT, TIME_STATISTIC, VALUE, WHOLE, YES_NO, Sheet, value_cells, values_of
-from readerstudy.results.stored import Json
+from readerstudy.results.kernels.stored import Json
 
 COMPONENTS = ("reader", "question", "residual")
 

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from math import isnan
 
 from annotation.exports.tables import Cell, Column, Format, Kind, write_table
-from readerstudy.analysis.arrays import LETTERS, TASKS, State, StudyArrays, Voided
-from readerstudy.analysis.scoring import score
-from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.kernels.arrays import LETTERS, TASKS, State, StudyArrays, Voided
+from readerstudy.analysis.kernels.scoring import score
+from readerstudy.analysis.kernels.settings import Settings
 
 TEXT, WHOLE, REAL = Kind.TEXT, Kind.WHOLE, Kind.REAL
 OPTIONS = "A, B, C, D"

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Mapping
 
 from readerstudy.report.imrmc import N_FAKE
-from readerstudy.results.stored import Json, post_hoc_models
+from readerstudy.results.kernels.stored import Json, post_hoc_models
 from readerstudy.results.wording import came, plan_kind
 
 WIDTH = 110

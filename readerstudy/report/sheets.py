@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from annotation.exports.tables import Cell, Column, Kind
-from readerstudy.results.stored import Json
+from readerstudy.results.kernels.stored import Json
 
 TEXT, WHOLE, REAL, YES_NO = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO
 RATER = Column("rater", TEXT, "Pseudonym of the reader, or name of the model.")

@@ -15,8 +15,8 @@ from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.keeping import path_of
+from readerstudy.report.kernels.zipping import zip_folder
 from readerstudy.report.writing import Tell, WrittenFile, write_report
-from readerstudy.report.zipping import zip_folder
 from readerstudy.study.locking import lock_study
 
 

@@ -11,9 +11,9 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.exports.files import whole_file
-from readerstudy.analysis.arrays import StudyArrays
 from readerstudy.analysis.gathering import gather
-from readerstudy.analysis.settings import read_settings
+from readerstudy.analysis.kernels.arrays import StudyArrays
+from readerstudy.analysis.kernels.settings import read_settings
 from readerstudy.analysis.staleness import has_earlier_rule
 from readerstudy.models import Analysis
 from readerstudy.report.contents import ABOUT_SUMS, SUMS, Source, contents_of

@@ -9,8 +9,8 @@ from typing import Any
 import msgspec
 
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.earlier import in_the_form_of_now
-from readerstudy.results.stored import with_names
+from readerstudy.results.kernels.earlier import in_the_form_of_now
+from readerstudy.results.kernels.stored import with_names
 from readerstudy.unblinding.looks import may_see_results
 
 KEPT = 4  # results that a process keeps decoded: up to some 30 MB each, of 41,007 questions

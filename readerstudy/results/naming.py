@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from readerstudy.design.rules import read_rules
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.models import Analysis, Enrolment
 from readerstudy.results.looking import stored_result
 

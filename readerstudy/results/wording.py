@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 
-from readerstudy.results.inferences import CAUTIONS
-from readerstudy.results.stored import Json, is_made_after_readings
+from readerstudy.results.kernels.inferences import CAUTIONS
+from readerstudy.results.kernels.stored import Json, is_made_after_readings
 
 
 def caution(one: Json) -> str:

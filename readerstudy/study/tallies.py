@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from annotation.models import AnswerKey
-from annotation.statistics.estimate import Estimate
-from annotation.statistics.intervals import share
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import share
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, ReaderStudy, Response
 from readerstudy.study.kernels.counting import counted_state, is_correct

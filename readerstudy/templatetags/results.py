@@ -15,12 +15,13 @@ from django.template import Context
 from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
-from annotation.figures.words import short
+from annotation.figures.kernels.words import short
 from annotation.templatetags.estimates import percent
 from readerstudy.figures.kernels.legends import figure_legend
-from readerstudy.results import inferences, wording
-from readerstudy.results.stored import ALL_TASKS, Json, task_label
-from readerstudy.results.tables import OtherLines, Planned, other_lines
+from readerstudy.results import wording
+from readerstudy.results.kernels import inferences
+from readerstudy.results.kernels.stored import ALL_TASKS, Json, task_label
+from readerstudy.results.kernels.tables import OtherLines, Planned, other_lines
 from readerstudy.results.way import inside
 
 register = template.Library()

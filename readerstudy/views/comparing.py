@@ -19,9 +19,9 @@ from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.comparing.gathering import inputs_now
+from readerstudy.comparing.kernels.tables import band_rows, category_table, model_rows
 from readerstudy.comparing.listing import banks_compared, comparison_file, newest_comparison, result_of
 from readerstudy.comparing.queueing import ask_for_comparison, job_under_way
-from readerstudy.comparing.tables import band_rows, category_table, model_rows
 from readerstudy.predictions.eligibility import knows_scores
 
 

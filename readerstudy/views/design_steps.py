@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.describing import describe_study
 from readerstudy.design.drafting import update_arm, update_readers
-from readerstudy.design.ordering import orders_needed
+from readerstudy.design.kernels.ordering import orders_needed
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.arms import ArmForm
 from readerstudy.forms.drafts import DraftForm

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_GET
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.rehearsing import MOST_MAIN
 from readerstudy.design.indications import indication_notes
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.overview import lines_of
-from readerstudy.design.rules import read_rules
 from readerstudy.enrolling.consenting import consent_text
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import overseen_study

@@ -21,10 +21,10 @@ from readerstudy.enrolling.consenting import (
     decline,
 )
 from readerstudy.enrolling.holding import HasLeft
+from readerstudy.enrolling.kernels.steps import Step
 from readerstudy.enrolling.leaving import withdraw
 from readerstudy.enrolling.mailing import send_consent_copy
 from readerstudy.enrolling.standing import studies_of
-from readerstudy.enrolling.steps import Step
 from readerstudy.views.reading_access import PAGES, own_standing, reader_page
 
 

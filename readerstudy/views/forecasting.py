@@ -13,15 +13,15 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import User
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.assumptions import Assumptions
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of, update_assumptions
+from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.rules import read_analysis
 from readerstudy.design.overview import studies_known_to
-from readerstudy.design.rules import read_analysis
 from readerstudy.enums import StudyState
 from readerstudy.forms.forecast import ForecastForm
 from readerstudy.models import ReaderStudy
+from readerstudy.results.kernels.planning_figures import PlanningFigures, planning_figures
 from readerstudy.results.looking import is_seen, newest_analysis, stored_result
-from readerstudy.results.planning_figures import PlanningFigures, planning_figures
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.access import coordinated_study
 from readerstudy.views.design_steps import form_of_step, step_context, study_of_step

@@ -17,10 +17,10 @@ from readerstudy.design.checking import Place, notes_of, planned_pairs_of, plann
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
 from readerstudy.design.freezing import design_sha256, freeze_study
 from readerstudy.design.indications import indication_notes, sha256_of_told, shows_indications, told_cases
-from readerstudy.design.ordering import orders_needed
+from readerstudy.design.kernels.ordering import orders_needed
+from readerstudy.design.kernels.plan_choices import parts_read
+from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
 from readerstudy.design.overview import lines_of
-from readerstudy.design.plan_choices import parts_read
-from readerstudy.design.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused

@@ -14,9 +14,9 @@ from django.views.decorators.http import require_http_methods
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolling import preparing
 from readerstudy.enrolling.holding import HasLeft
+from readerstudy.enrolling.kernels.steps import Step
 from readerstudy.enrolling.results import may_see_results, see_own_results
 from readerstudy.enrolling.standing import Standing
-from readerstudy.enrolling.steps import Step
 from readerstudy.enrolling.wording import keys_of, rules_in_words
 from readerstudy.forms.enrolling import DisplayForm, FactsForm
 from readerstudy.views.reading_access import own_standing, reader_page

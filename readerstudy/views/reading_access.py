@@ -9,9 +9,9 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from annotation.models import User
+from readerstudy.enrolling.kernels.steps import SHOWN, Step, done_steps
 from readerstudy.enrolling.preparing import least_window, rules_of
 from readerstudy.enrolling.standing import Standing, own_enrolment, standing_of
-from readerstudy.enrolling.steps import SHOWN, Step, done_steps
 
 # Where each step is done; the others have no page of their own.
 PAGES = {

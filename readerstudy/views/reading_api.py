@@ -16,16 +16,16 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.timing.parsing import Trace, TraceRefused, parse_events, parse_object, readable_trace
-from annotation.timing.witnessed import NoSuchImage, NotSeen
+from annotation.timing.kernels.parsing import Trace, TraceRefused, parse_events, parse_object, readable_trace
+from annotation.timing.kernels.witnessed import NoSuchImage, NotSeen
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.models import Enrolment
 from readerstudy.reading.choosing import NoSuchOption, save_choice
 from readerstudy.reading.committing import Answer, OtherAnswer, commit_answer
 from readerstudy.reading.events import TooManyEvents, record_events
 from readerstudy.reading.holding import NotArmed, NotOpened, NotTheReader, NotYet, ReadingRefused, own_enrolment
-from readerstudy.reading.keys import KeyMissing
-from readerstudy.reading.limits import seconds_left
+from readerstudy.reading.kernels.keys import KeyMissing
+from readerstudy.reading.kernels.limits import seconds_left
 from readerstudy.reading.opening import ConfidenceMissing, GuessMissing, ReadingPaused, open_place
 from readerstudy.reading.pausing import NoPauseHere, pause, resume
 from readerstudy.reading.practice import feedback_of

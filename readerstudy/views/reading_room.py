@@ -11,7 +11,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.rules import CHANCES, Rules
+from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.enrolling.refusals import has_keys_at_hand
 from readerstudy.models import Enrolment
 from readerstudy.reading.armed import last_place, reading_of, standing_of

@@ -13,18 +13,16 @@ from django.utils.cache import get_conditional_response, patch_cache_control
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from annotation.figures.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
 from readerstudy.analysis.staleness import is_stale
 from readerstudy.conducting.analysing import job_under_way
 from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.looking import is_seen, newest_analysis
-from readerstudy.results.naming import reader_names
-from readerstudy.results.reader_agreement import reader_agreement
-from readerstudy.results.stored import expert_ceiling, has_times
-from readerstudy.results.tables import (
+from readerstudy.results.kernels.reader_agreement import reader_agreement
+from readerstudy.results.kernels.stored import expert_ceiling, has_times
+from readerstudy.results.kernels.tables import (
     accuracy_table,
     claims_of,
     planned_pairs_table,
@@ -33,6 +31,8 @@ from readerstudy.results.tables import (
     runs_table,
     variants_table,
 )
+from readerstudy.results.looking import is_seen, newest_analysis
+from readerstudy.results.naming import reader_names
 from readerstudy.results.way import Seen
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.access import coordinated_study

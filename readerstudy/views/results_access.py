@@ -11,9 +11,9 @@ from django.utils.translation import gettext as _
 
 from annotation.models import User
 from readerstudy.models import Analysis
+from readerstudy.results.kernels.stored import order_of, panel_names
 from readerstudy.results.looking import is_seen, named_result
 from readerstudy.results.naming import reader_names
-from readerstudy.results.stored import order_of, panel_names
 from readerstudy.results.way import Seen, inside
 from readerstudy.views.access import coordinated_study
 

@@ -15,13 +15,20 @@ from django.views.decorators.http import require_safe
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.vetoing import note_study_keys
-from readerstudy.results.bank_mix import bank_mix_of_pair
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.disagreeing import disagreements
-from readerstudy.results.heatmap import Agree, Cell, HeatMap, heatmap, pairs_once
-from readerstudy.results.reader_agreement import group_table
-from readerstudy.results.stored import ALL_TASKS, order_of, pair_between, panel_names, runs_of, with_shown_kappas
-from readerstudy.results.tables import planned_pairs_table
+from readerstudy.results.kernels.bank_mix import bank_mix_of_pair
+from readerstudy.results.kernels.disagreeing import disagreements
+from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, heatmap, pairs_once
+from readerstudy.results.kernels.reader_agreement import group_table
+from readerstudy.results.kernels.stored import (
+    ALL_TASKS,
+    order_of,
+    pair_between,
+    panel_names,
+    runs_of,
+    with_shown_kappas,
+)
+from readerstudy.results.kernels.tables import planned_pairs_table
 from readerstudy.results.way import Seen
 from readerstudy.results.wording import caution
 from readerstudy.templatetags.results import (

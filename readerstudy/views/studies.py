@@ -19,9 +19,9 @@ from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 from readerstudy.design.creating import create_study
 from readerstudy.design.indications import statement_on
+from readerstudy.design.kernels.plan import Plan
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.overview import lines_of, studies_known_to
-from readerstudy.design.plan import Plan
-from readerstudy.design.rules import read_rules
 from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
 from readerstudy.predictions.listing import runs_known_to

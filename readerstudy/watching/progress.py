@@ -11,9 +11,9 @@ from itertools import groupby
 from django.db.models import Count, Max, Q
 
 from annotation.models import AuditEvent
-from annotation.statistics.estimate import Estimate
-from annotation.statistics.quantiles import median_estimate
-from annotation.timing.durations import CLOCK_RULES, RULE, is_counted
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.quantiles import median_estimate
+from annotation.timing.kernels.durations import CLOCK_RULES, RULE, is_counted
 from readerstudy.enrolling.standing import Standing, standings_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark, Response

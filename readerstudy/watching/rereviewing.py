@@ -20,9 +20,9 @@ from annotation.audit.recording import record
 from annotation.enums import RoundState
 from annotation.models import AuditEvent, ReviewRound, User
 from annotation.review.rounds import create_round
-from annotation.sampling.drawing import Drawn, random_ranks
+from annotation.sampling.kernels.drawing import Drawn, random_ranks
+from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.planning import Draw, SampleRefused, Stratum, store_sample
-from annotation.sampling.strata import StratifyBy
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused, lock_study

@@ -10,72 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEMPLATES = ROOT / "templates"
 
-KERNEL_PATTERNS = (
-    "*/*/kernels/*.py",
-    "annotation/enums.py",
-    "annotation/figures/*.py",
-    "annotation/imaging/*.py",
-    "annotation/statistics/*.py",
-    "annotation/questionbank/rexvqa.py",
-    "annotation/sampling/strata.py",
-    "annotation/sampling/allocation.py",
-    "annotation/review/transitions.py",
-    "annotation/review/visibility.py",
-    "annotation/review/form.py",
-    "annotation/timing/durations.py",
-    "annotation/timing/spans.py",
-    "annotation/timing/parsing.py",
-    "annotation/timing/witnessed.py",
-    "annotation/quality/schema.py",
-    "readerstudy/enums.py",
-    "readerstudy/analysis/arrays.py",
-    "readerstudy/analysis/computing.py",
-    "readerstudy/comparing/arrays.py",
-    "readerstudy/comparing/computing.py",
-    "readerstudy/comparing/repeatability.py",
-    "readerstudy/comparing/showing.py",
-    "readerstudy/comparing/tables.py",
-    "readerstudy/design/rules.py",
-    "readerstudy/design/chance.py",
-    "readerstudy/design/drawing.py",
-    "readerstudy/design/drawn.py",
-    "readerstudy/design/assumptions.py",
-    "readerstudy/design/forecast.py",
-    "readerstudy/design/hinting.py",
-    "readerstudy/design/inferences.py",
-    "readerstudy/design/options.py",
-    "readerstudy/design/ordering.py",
-    "readerstudy/design/parsing.py",
-    "readerstudy/design/plan.py",
-    "readerstudy/design/planfields.py",
-    "readerstudy/design/protocol.py",
-    "readerstudy/report/facts.py",
-    "readerstudy/report/guideline_items.py",
-    "readerstudy/report/latex.py",
-    "readerstudy/report/sample_size.py",
-    "readerstudy/report/zipping.py",
-    "readerstudy/results/bank_mix.py",
-    "readerstudy/results/planning_figures.py",
-    "readerstudy/results/stored.py",
-    "readerstudy/results/tables.py",
-    "readerstudy/results/heatmap.py",
-    "readerstudy/results/disagreeing.py",
-    "readerstudy/results/items.py",
-    "readerstudy/predictions/extraction.py",
-    "readerstudy/predictions/matching.py",
-    "readerstudy/predictions/reading.py",
-    "readerstudy/report/recompute.py",
-    "readerstudy/reading/response_file.py",
-    "readerstudy/reading/transitions.py",
-    "readerstudy/reading/visibility.py",
-    "readerstudy/reading/limits.py",
-    "readerstudy/reading/elapsed.py",
-    "readerstudy/reading/keys.py",
-    "readerstudy/statistics/*.py",
-    "readerstudy/enrolling/steps.py",
-    "readerstudy/enrolling/facts.py",
-    "readerstudy/enrolling/display.py",
-)
+GROUND = ("annotation/enums.py", "annotation/digests.py", "readerstudy/enums.py")  # what models and kernels share
 EDGES = ("views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms
 
 
@@ -86,15 +21,9 @@ def python_files(*roots: str) -> list[Path]:
 
 @cache
 def kernels() -> list[Path]:
-    """The pure modules, and everything of this project that they import: it must be pure as well."""
-    found: set[Path] = set()
-    waiting = [p for pattern in KERNEL_PATTERNS for p in ROOT.glob(pattern)]
-    while waiting:
-        path = waiting.pop()
-        if path not in found:
-            found.add(path)
-            waiting += [file for module in imports_of(path) if (file := file_of(module)) is not None]
-    return sorted(found)
+    """The pure modules: what stands in the folder ``kernels/`` of a room, and the ground of both apps."""
+    found = [path for path in python_files("annotation", "readerstudy") if path.parent.name == "kernels"]
+    return found + [ROOT / name for name in GROUND]
 
 
 def file_of(module: str) -> Path | None:

@@ -15,7 +15,7 @@ ORDER: dict[str, tuple[str, ...]] = {
         "templatetags", "forms", "views", "management", "urls", "apps",
     ),
     "readerstudy": (
-        "enums", "models", "statistics", "study", "design", "predictions", "unblinding", "enrolling", "reading",
+        "enums", "models", "study", "design", "predictions", "unblinding", "enrolling", "reading",
         "watching", "analysis", "results", "figures", "comparing", "exports", "conducting", "report", "sharing",
         "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
     ),

@@ -13,14 +13,14 @@ import pytest
 from django.utils import timezone
 from PIL import Image as Picture
 
-from annotation.imaging.reading import SourceImage, read_image
-from annotation.imaging.refusals import ImageRefused
+from annotation.imaging.kernels.reading import SourceImage, read_image
+from annotation.imaging.kernels.refusals import ImageRefused
 from annotation.ingest import archives
 from annotation.ingest.archives import ArchiveLimits, open_archive
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.preparing import Prepared, Source, prepare_image
 from annotation.models import Image
-from readerstudy.predictions.reading import read_predictions
+from readerstudy.predictions.kernels.reading import read_predictions
 from tests.annotation.ingest.conftest import stored_files
 
 SIDE = 700  # pixels
@@ -82,7 +82,7 @@ def test_a_file_of_predictions_is_not_held_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
     """110 MB took 1.25 GB. Here 6 MB, read from the disk and kept on the disk."""
-    monkeypatch.setattr("readerstudy.predictions.records.IN_MEMORY", 1_000)
+    monkeypatch.setattr("readerstudy.predictions.kernels.records.IN_MEMORY", 1_000)
     said = ({"id": f"Q{number}", "pred_answer": "clear lungs " * 500 + "Answer: B"} for number in range(1_000))
     path = tmp_path / "answers"
     if form == "lines":

@@ -30,8 +30,8 @@ from annotation.people.inviting import Grant, invite
 from annotation.review.assigning import RoundRefused
 from annotation.review.reassigning import add_reviewer
 from annotation.review.rounds import create_round
+from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.planning import draw_sample
-from annotation.sampling.strata import StratifyBy
 from readerstudy.comparing.storing import compare_models
 from readerstudy.enrolling.inviting import invite_reader
 from readerstudy.enrolling.joining import join_as, join_as_new_person

@@ -26,7 +26,7 @@ def made_study(n_cases: int) -> ReaderStudy:
 
     from annotation.models import QuestionBank, Revision
     from annotation.questionbank.importing import import_questions, locate
-    from readerstudy.design.rules import Rules
+    from readerstudy.design.kernels.rules import Rules
     from readerstudy.enums import StudyState
     from readerstudy.models import Arm, CaseSet, ReaderStudy, StudyCase
     from tests.bench.import_questions import prepared_file

@@ -24,7 +24,7 @@ from tests.processes import ROOT, environment, postgres_url, temporary_database
 
 if TYPE_CHECKING:
     from annotation.models import Image, Question, QuestionBank, SourceIdentifier
-    from annotation.questionbank.batches import Batch
+    from annotation.questionbank.kernels.batches import Batch
 
 N_QUESTIONS = 60_000
 BASELINE_QUESTIONS = 20_000
@@ -133,8 +133,8 @@ def _bulk_created(path: Path) -> tuple[int, float]:
     from django.utils import timezone
 
     from annotation.models import BankImport, QuestionBank
-    from annotation.questionbank.batches import read_batches
-    from annotation.questionbank.records import RecordRules
+    from annotation.questionbank.kernels.batches import read_batches
+    from annotation.questionbank.kernels.records import RecordRules
 
     now = timezone.now()
     bank = QuestionBank.objects.create(name="Baseline", slug="baseline", created_at=now)

@@ -14,8 +14,8 @@ from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.pixels.processing import apply_voi_lut
 from pydicom.uid import UID, ExplicitVRLittleEndian, generate_uid
 
-from annotation.imaging import deidentification, rendering
-from annotation.imaging.reading import read_image
+from annotation.imaging.kernels import deidentification, rendering
+from annotation.imaging.kernels.reading import read_image
 from tests.bench.rows import Row, median
 
 ROWS, COLUMNS = 2500, 2048

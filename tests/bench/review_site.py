@@ -87,8 +87,8 @@ def made_radiograph(seed: int) -> tuple[dict[str, Any], dict[str, tuple[bytes, i
     from PIL import Image as Picture
 
     from annotation.enums import RenditionKind
-    from annotation.imaging.reading import read_image
-    from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
+    from annotation.imaging.kernels.reading import read_image
+    from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
     from tests.bench.viewer import radiograph
 
     png = io.BytesIO()

@@ -87,9 +87,9 @@ def panels() -> list[Panel]:
 
 def run(way: str) -> dict[str, float]:
     """Seconds of all six panels, those of all threads together, and the most memory that this process held."""
-    from readerstudy.statistics.bootstrap import units_of
-    from readerstudy.statistics.group_intervals import panel_agreement
-    from readerstudy.statistics.pair_intervals import pair_statistics
+    from annotation.statistics.kernels.bootstrap import units_of
+    from annotation.statistics.kernels.group_intervals import panel_agreement
+    from annotation.statistics.kernels.pair_intervals import pair_statistics
 
     given = panels()
     is_reader = np.arange(len(ACCURACIES)) < 3
@@ -114,7 +114,7 @@ def run_baseline() -> dict[str, float]:
 
     from sklearn.metrics import cohen_kappa_score
 
-    from readerstudy.statistics import bootstrap
+    from annotation.statistics.kernels import bootstrap
 
     rng = np.random.default_rng(SEED)
     given = panels()

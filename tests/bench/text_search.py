@@ -2,7 +2,7 @@
 
 ``python -m tests.bench text_search``: the real radiographs of the sample, as they are and with words planted into them
 (spread to 12 bits, so that a difference can be smaller than one grey level of eight bits). With
-``REXVQA_TEXT_BEFORE=FILE`` an older ``annotation/imaging/text.py`` is measured on the same films. Shares stand with
+``REXVQA_TEXT_BEFORE=FILE`` an older module of the search is measured on the same films. Shares stand with
 Wilson's interval; time is that of the processor, one thread.
 """
 
@@ -23,9 +23,9 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
-from annotation.imaging import text
-from annotation.imaging.textwords import is_allowed, letters_of
-from annotation.statistics.intervals import wilson
+from annotation.imaging.kernels import text
+from annotation.imaging.kernels.textwords import is_allowed, letters_of
+from annotation.statistics.kernels.intervals import wilson
 from tests.bench.rows import Row, median
 from tests.processes import ROOT
 

@@ -16,7 +16,7 @@ def fill(n_readers: int, n_cases: int) -> dict[str, object]:
     from django.test import Client
 
     from annotation.models import User
-    from readerstudy.design.rules import Rules
+    from readerstudy.design.kernels.rules import Rules
     from readerstudy.models import Enrolment
     from tests.bench.review_site import BACKEND
     from tests.readerstudy.studies import enrol, make_study

@@ -15,9 +15,9 @@ from django.utils.translation import gettext as _
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-from annotation.questionbank.difficulties import DifficultiesUnreadable
 from annotation.questionbank.importing import ImportResult, ImportRunning, Watcher, import_questions, locate
-from annotation.questionbank.records import MIN_EXPLANATION
+from annotation.questionbank.kernels.difficulties import DifficultiesUnreadable
+from annotation.questionbank.kernels.records import MIN_EXPLANATION
 
 SHOWN_ERRORS = 20
 

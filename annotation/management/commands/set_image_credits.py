@@ -8,7 +8,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from annotation.ingest.crediting import CreditsUnmatched, credit_images
-from annotation.ingest.credits import MAX_BYTES, CreditsRefused, parse_credits
+from annotation.ingest.kernels.credits import MAX_BYTES, CreditsRefused, parse_credits
 from annotation.models import QuestionBank
 
 SHOWN_PROBLEMS = 20

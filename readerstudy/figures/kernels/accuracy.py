@@ -9,12 +9,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from annotation.figures.forms import Width
-from annotation.figures.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
-from annotation.figures.words import printed_percent, short, title_with_n
+from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
+from annotation.figures.kernels.words import printed_percent, short, title_with_n
 from readerstudy.figures.kernels.legends import DAGGER, is_small, printed_limits
 from readerstudy.figures.kernels.style import READER_COLOUR, mark_of, marks_of
-from readerstudy.results.stored import (
+from readerstudy.results.kernels.stored import (
     ALL_TASKS,
     N_OPTIONS,
     READER,
@@ -23,7 +23,7 @@ from readerstudy.results.stored import (
     order_of,
     raters_of,
 )
-from readerstudy.results.tables import Group, large_categories, large_tasks
+from readerstudy.results.kernels.tables import Group, large_categories, large_tasks
 
 CHANCE = 100 / N_OPTIONS
 DASHES, DOTS = (0, (5, 2)), (0, (2, 2))

@@ -13,13 +13,13 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotation.figures.forms import Width
-from annotation.figures.style import INCHES, QUIET, mark_simulated, new_figure, titled
-from annotation.figures.words import LONGEST_NAME, short
+from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.style import INCHES, QUIET, mark_simulated, new_figure, titled
+from annotation.figures.kernels.words import LONGEST_NAME, short
 from readerstudy.figures.kernels.style import marks_of
-from readerstudy.results.heatmap import STATISTIC, Agree, gap_before, group_means
-from readerstudy.results.scale import COLOURS, HIGHEST, LOWEST, N_STEPS, STEP, colour_of, step_of, words_on
-from readerstudy.results.stored import (
+from readerstudy.results.kernels.heatmap import STATISTIC, Agree, gap_before, group_means
+from readerstudy.results.kernels.scale import COLOURS, HIGHEST, LOWEST, N_STEPS, STEP, colour_of, step_of, words_on
+from readerstudy.results.kernels.stored import (
     ALL_TASKS,
     FEWEST_FOR_KAPPA,
     READER,

@@ -7,12 +7,12 @@ from math import ceil
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotation.figures.forms import Width
-from annotation.figures.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
-from annotation.figures.words import short, title_with_n
+from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
+from annotation.figures.kernels.words import short, title_with_n
+from annotation.statistics.kernels.results import POST_HOC
 from readerstudy.figures.kernels.style import mark_of
-from readerstudy.results.stored import Json, calibrations
-from readerstudy.statistics.results import POST_HOC
+from readerstudy.results.kernels.stored import Json, calibrations
 
 BESIDE = {Width.ONE: 2, Width.TWO: 4}
 TITLE_LINE, TITLE_HEIGHT = 24, 0.13  # signs of a line of a title; inches of a further line

@@ -10,14 +10,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from annotation.figures.forms import Width
-from annotation.figures.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, write_beside
-from annotation.figures.words import printed_percent
+from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, write_beside
+from annotation.figures.kernels.words import printed_percent
 from readerstudy.figures.kernels.legends import MADE_AFTER, printed_limits
 from readerstudy.figures.kernels.style import READER_COLOUR, marks_of
-from readerstudy.results.inferences import INFERENCES, Line, inference_words
-from readerstudy.results.stored import Json, is_made_after_readings
-from readerstudy.results.tables import Planned, planned_rows, post_hoc_table
+from readerstudy.results.kernels.inferences import INFERENCES, Line, inference_words
+from readerstudy.results.kernels.stored import Json, is_made_after_readings
+from readerstudy.results.kernels.tables import Planned, planned_rows, post_hoc_table
 
 OFFSETS = (0.0, 0.09, 0.16)  # inches below the name, the primary inference first
 FIRST_READER, NEXT_READER, GAP = 0.23, 0.055, 0.16

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from annotation.figures.forms import Width
-from annotation.figures.style import INCHES, INK, QUIET, RULE, mark_simulated, new_figure
-from readerstudy.results.stored import Json
+from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.style import INCHES, INK, QUIET, RULE, mark_simulated, new_figure
+from readerstudy.results.kernels.stored import Json
 
 LINE = 0.124  # inches of one line of words
 PAD, GAP, TITLE = 0.09, 0.2, 0.22

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from annotation.figures.words import printed_percent
-from annotation.statistics.intervals import FEWEST_TRIALS
-from readerstudy.results.inferences import (
+from annotation.figures.kernels.words import printed_percent
+from annotation.statistics.kernels.intervals import FEWEST_TRIALS
+from readerstudy.results.kernels.inferences import (
     CAUTIONS,
     WHY_NARROWER,
     counted,
@@ -14,7 +14,7 @@ from readerstudy.results.inferences import (
     planned_line,
     unit_words,
 )
-from readerstudy.results.stored import (
+from readerstudy.results.kernels.stored import (
     ALL_TASKS,
     FEWEST_FOR_KAPPA,
     N_OPTIONS,
@@ -23,7 +23,7 @@ from readerstudy.results.stored import (
     is_made_after_readings,
     post_hoc_models,
 )
-from readerstudy.results.tables import Planned, planned_rows, post_hoc_table
+from readerstudy.results.kernels.tables import Planned, planned_rows, post_hoc_table
 
 DAGGER = "†"  # behind an n that is small
 MADE_AFTER = "Plan made after the readings"

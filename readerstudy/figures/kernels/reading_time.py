@@ -9,10 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from annotation.figures.forms import Width
-from annotation.figures.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
+from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
 from readerstudy.figures.kernels.style import READER_COLOUR
-from readerstudy.results.stored import Json
+from readerstudy.results.kernels.stored import Json
 
 ALL = "All readers"
 BOX = "#e4ebf3"

@@ -7,21 +7,21 @@ from dataclasses import dataclass
 
 from matplotlib.figure import Figure
 
-from annotation.figures.forms import FigureForm, Width
-from annotation.figures.rendering import rendered
+from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.figures.kernels.rendering import rendered
 from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.kernels.agreement import agreement_figure, error_consistency_figure
 from readerstudy.figures.kernels.calibration import calibration_figure
 from readerstudy.figures.kernels.difference import difference_figure, inferences_figure
 from readerstudy.figures.kernels.reading_time import time_figure
-from readerstudy.results.stored import (
+from readerstudy.results.kernels.stored import (
     Json,
     calibrations,
     has_times,
     planned_comparisons,
     post_hoc_differences,
 )
-from readerstudy.results.tables import large_categories, large_tasks
+from readerstudy.results.kernels.tables import large_categories, large_tasks
 
 
 @dataclass(frozen=True)

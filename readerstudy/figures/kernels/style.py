@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from annotation.figures.style import BLUE, ORANGE
-from readerstudy.results.stored import POST_HOC_MARK, Json, post_hoc_models
+from annotation.figures.kernels.style import BLUE, ORANGE
+from readerstudy.results.kernels.stored import POST_HOC_MARK, Json, post_hoc_models
 
 READER_COLOUR, MODEL_COLOUR = BLUE, ORANGE
 READER_MARK, MODEL_MARK = "o", "D"

@@ -9,12 +9,12 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
+from annotation.statistics.kernels.bootstrap import DRAWS
+from readerstudy.analysis.kernels.settings import SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.seeing import check_may_see, see_analysis
-from readerstudy.analysis.settings import SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.management.arguments import find_study
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.statistics.bootstrap import DRAWS
 from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
 

@@ -12,14 +12,14 @@ from django.utils.translation import gettext as _
 
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
-from readerstudy.design.parsing import storable_name
+from readerstudy.design.kernels.parsing import storable_name
 from readerstudy.enums import PredictionForm
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import ModelRefused, find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
-from readerstudy.predictions.matching import FIRST, LAST
-from readerstudy.predictions.reading import MOST_BYTES
+from readerstudy.predictions.kernels.matching import FIRST, LAST
+from readerstudy.predictions.kernels.reading import MOST_BYTES
 from readerstudy.predictions.targets import Target
 
 SHOWN = 20

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from readerstudy.design.parsing import storable_name
+from readerstudy.design.kernels.parsing import storable_name
 from readerstudy.management.arguments import find_study
 from readerstudy.reading.importing import DeclaredFile, ResponsesImported, import_responses
 

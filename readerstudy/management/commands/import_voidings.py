@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from readerstudy.design.parsing import FileRefused, parse_voidings, storable_name
+from readerstudy.design.kernels.parsing import FileRefused, parse_voidings, storable_name
 from readerstudy.design.voiding import VoidingsRefused, import_voidings
 from readerstudy.management.arguments import find_study, read_file
 from readerstudy.study.locking import StudyRefused

@@ -9,7 +9,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
-from annotation.figures.forms import FigureForm, Width
+from annotation.figures.kernels.forms import FigureForm, Width
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.figures.figure_files import figure_file
 from readerstudy.figures.kernels.legends import figure_legend

@@ -13,7 +13,7 @@ from annotation.demonstration.findings import FINDINGS, HEART, STRUCTURES, leadi
 from annotation.demonstration.questions import DemonstrationQuestion
 from annotation.demonstration.records import records_of
 from annotation.enums import Flag
-from annotation.questionbank.records import MIN_EXPLANATION
+from annotation.questionbank.kernels.records import MIN_EXPLANATION
 
 QUESTIONS = all_questions()
 SHOWN = {finding.name: finding.shows for finding in FINDINGS}

@@ -15,7 +15,7 @@ from django.urls import reverse
 from pytest_django import Settings
 
 from annotation.enums import JobState
-from annotation.imaging import text
+from annotation.imaging.kernels import text
 from annotation.ingest import uploading
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Upload, User
 from tests.annotation.images.test_uploads import Reports, png, sent

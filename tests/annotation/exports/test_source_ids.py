@@ -17,8 +17,8 @@ from annotation.exports.reviews import COLUMNS
 from annotation.exports.tables import restored
 from annotation.models import Assignment, AuditEvent, BlindAnswer, Question, QuestionBank, ReviewRound, User
 from annotation.review.rounds import create_round, open_round
+from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.planning import draw_sample
-from annotation.sampling.strata import StratifyBy
 from tests.annotation.questionbank.files import make_record, run_import, write_file
 from tests.annotation.review.cases import images_are_there
 from tests.annotation.rounds.made import say, theirs

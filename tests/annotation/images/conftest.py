@@ -12,8 +12,8 @@ import pytest
 from pytest_django import Settings
 
 from annotation.enums import AssignmentState, ImageState, RenditionKind, RoundState
-from annotation.imaging.attributes import Attributes, Identifiers
-from annotation.imaging.reading import SourceImage, SourceKind
+from annotation.imaging.kernels.attributes import Attributes, Identifiers
+from annotation.imaging.kernels.reading import SourceImage, SourceKind
 from annotation.ingest.preparing import Source, prepare_image
 from annotation.ingest.storing import store_rows
 from annotation.models import (

@@ -13,7 +13,7 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.enums import ImageState, JobState, Role
-from annotation.imaging import text
+from annotation.imaging.kernels import text
 from annotation.ingest import uploading
 from annotation.models import Image, Job, Membership, Rendition, Upload, User
 from tests.annotation.ingest.planted import planted_forms, planted_in

@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import reverse
 
 from annotation.enums import ImageState, RenditionKind
-from annotation.imaging import text
-from annotation.imaging.rendering import payload_of
-from annotation.imaging.text import TextFinding
+from annotation.imaging.kernels import text
+from annotation.imaging.kernels.rendering import payload_of
+from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import quarantine, searching, storage
 from annotation.models import AuditEvent, Image, Job, User
 

@@ -11,8 +11,8 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import ImageState
-from annotation.imaging import text, textwords
-from annotation.imaging.text import TextFinding
+from annotation.imaging.kernels import text, textwords
+from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import allowed_words, quarantine, searching
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
 from annotation.views import quarantine_words

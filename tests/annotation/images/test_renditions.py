@@ -13,7 +13,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
-from annotation.imaging.rendering import payload_of
+from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import storage
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Image, Membership, Rendition, User

@@ -18,10 +18,10 @@ from PIL import Image as Picture
 from pytest_django import Settings
 
 from annotation.enums import IdentifierKind, JobState
-from annotation.imaging import text
+from annotation.imaging.kernels import text
 from annotation.ingest import uploading
 from annotation.ingest.crediting import CreditsUnmatched, credit_images
-from annotation.ingest.credits import CreditsRefused, parse_credits
+from annotation.ingest.kernels.credits import CreditsRefused, parse_credits
 from annotation.models import AuditEvent, Image, Job, QuestionBank, SourceIdentifier, Upload, User
 
 from .conftest import MakeImage

@@ -15,11 +15,11 @@ from PIL import Image
 from pydicom.encaps import generate_frames
 from pydicom.uid import RLELossless
 
-from annotation.imaging import decoding
-from annotation.imaging.decoding import Geometry, decode_frame, split_frames
-from annotation.imaging.elements import parse_dicom
-from annotation.imaging.reading import n_frames, read_frames, read_geometry
-from annotation.imaging.refusals import ImageRefused
+from annotation.imaging.kernels import decoding
+from annotation.imaging.kernels.decoding import Geometry, decode_frame, split_frames
+from annotation.imaging.kernels.elements import parse_dicom
+from annotation.imaging.kernels.reading import n_frames, read_frames, read_geometry
+from annotation.imaging.kernels.refusals import ImageRefused
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 
 ROWS, COLUMNS = 120, 100

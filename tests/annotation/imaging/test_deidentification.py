@@ -11,8 +11,8 @@ import pytest
 from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
-from annotation.imaging.attributes import LookupTable
-from annotation.imaging.deidentification import (
+from annotation.imaging.kernels.attributes import LookupTable
+from annotation.imaging.kernels.deidentification import (
     ALLOWLIST,
     VERSION,
     as_file,
@@ -21,7 +21,7 @@ from annotation.imaging.deidentification import (
     keyed_pseudonym,
     keyed_uid,
 )
-from annotation.imaging.reading import SourceImage, read_image
+from annotation.imaging.kernels.reading import SourceImage, read_image
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_data_set
 from tests.annotation.imaging.test_windowing import CURVE, lut
 

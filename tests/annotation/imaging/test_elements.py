@@ -8,8 +8,8 @@ import zlib
 import pytest
 from pydicom.uid import DeflatedExplicitVRLittleEndian, ImplicitVRLittleEndian
 
-from annotation.imaging.elements import IMPLICIT_LE, inflate, parse_dicom
-from annotation.imaging.refusals import ImageRefused
+from annotation.imaging.kernels.elements import IMPLICIT_LE, inflate, parse_dicom
+from annotation.imaging.kernels.refusals import ImageRefused
 from tests.annotation.imaging.dicomfiles import as_bytes, make_data_set, make_dicom
 
 

@@ -10,7 +10,7 @@ import pytest
 from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import UID, ExplicitVRLittleEndian
 
-from annotation.imaging.masking import blackened, boxes_within, is_covered
+from annotation.imaging.kernels.masking import blackened, boxes_within, is_covered
 
 
 def stored(photometric: str, *, bits: int = 16, rows: int = 31, columns: int = 33) -> bytes:

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from PIL import Image, PngImagePlugin
 
-from annotation.imaging.pictures import exif_orientation, read_jpeg, read_png, turn
-from annotation.imaging.refusals import ImageRefused
+from annotation.imaging.kernels.pictures import exif_orientation, read_jpeg, read_png, turn
+from annotation.imaging.kernels.refusals import ImageRefused
 from tests.annotation.imaging.dicomfiles import chest
 
 GREY = (chest(90, 70, top=255)).astype(np.uint8)

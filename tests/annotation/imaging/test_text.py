@@ -17,9 +17,9 @@ from PIL import Image, ImageDraw, ImageFont
 pytest.importorskip("rapidocr", reason="the search for text is not installed (requirements-small.txt)")
 pytest.importorskip("cv2", reason="the search for text is not installed (requirements-small.txt)")
 
-from annotation.imaging import text, textwords
-from annotation.imaging.reading import read_image
-from annotation.imaging.text import TextFinding, find_text, is_suspicious, whole_range
+from annotation.imaging.kernels import text, textwords
+from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.text import TextFinding, find_text, is_suspicious, whole_range
 from tests.processes import ROOT
 
 Grey = NDArray[np.uint8]
@@ -219,7 +219,7 @@ def test_planted_text_is_found_whatever_the_flag_says(shared_data: Path, name: s
 def test_the_search_writes_nothing_into_the_home_of_the_person_who_runs_it(tmp_path: Path) -> None:
     """onnxruntime keeps a telemetry database there unless it is told not to."""
     program = (
-        "import numpy as np; from annotation.imaging.text import find_text; find_text(np.zeros((64, 64), np.uint8))"
+        "import numpy; from annotation.imaging.kernels import text; text.find_text(numpy.zeros((64, 64), numpy.uint8))"
     )
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("ORT_", "XDG_"))}
     done = subprocess.run(

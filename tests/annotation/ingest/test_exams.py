@@ -12,8 +12,8 @@ from PIL import Image as Picture
 
 from annotation.audit.recording import first_broken_link
 from annotation.enums import IdentifierKind, ImageState, RenditionKind, ViewPosition
-from annotation.imaging.deidentification import VERSION
-from annotation.imaging.rendering import payload_of
+from annotation.imaging.kernels.deidentification import VERSION
+from annotation.imaging.kernels.rendering import payload_of
 from annotation.ingest import storage, storing
 from annotation.ingest.exams import IngestResult
 from annotation.models import AuditEvent, Exam, Image, Rendition, SourceIdentifier, User

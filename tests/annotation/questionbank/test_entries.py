@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from annotation.questionbank.batches import Batch, read_batches
-from annotation.questionbank.entries import EntryReader
-from annotation.questionbank.records import RecordRules
-from annotation.questionbank.spreadsheets import NEEDED, NEEDED_OF_EXAM, OPTIONAL
-from annotation.questionbank.strictjson import Entry
+from annotation.questionbank.kernels.batches import Batch, read_batches
+from annotation.questionbank.kernels.entries import EntryReader
+from annotation.questionbank.kernels.records import RecordRules
+from annotation.questionbank.kernels.spreadsheets import NEEDED, NEEDED_OF_EXAM, OPTIONAL
+from annotation.questionbank.kernels.strictjson import Entry
 from annotation.questionbank.template import COLUMNS, EXAMPLES, TEMPLATE_FORMS, template_file
 
 DOCS = Path(__file__).resolve().parents[3] / "docs"

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.enums import Difficulty, Sex, Task, ViewPosition
-from annotation.questionbank import fields
+from annotation.questionbank.kernels import fields
 
 PLAIN = st.text("abcxyz 0123.,()é", min_size=1, max_size=20).filter(lambda text: text == text.strip() and text)
 

@@ -27,11 +27,12 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.questionbank import batches, importing, reading_child, storing, sweeping
+from annotation.questionbank import importing, reading_child, storing, sweeping
 from annotation.questionbank.comparing import Counts
-from annotation.questionbank.difficulties import DifficultiesUnreadable
 from annotation.questionbank.importing import ImportRunning
 from annotation.questionbank.keeping import delete_bank_job
+from annotation.questionbank.kernels import batches
+from annotation.questionbank.kernels.difficulties import DifficultiesUnreadable
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.enums import Difficulty
-from annotation.questionbank.records import QuestionRecord, RecordRules
-from annotation.questionbank.rexvqa import RecordReader
-from annotation.questionbank.strictjson import Entry, ObjectReader
+from annotation.questionbank.kernels.records import QuestionRecord, RecordRules
+from annotation.questionbank.kernels.rexvqa import RecordReader
+from annotation.questionbank.kernels.strictjson import Entry, ObjectReader
 from tests.annotation.questionbank.files import make_record
 
 TEXTS = st.sampled_from(

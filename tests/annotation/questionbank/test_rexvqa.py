@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from annotation.enums import Difficulty, Sex, Task, ViewPosition
-from annotation.questionbank.batches import read_batches
-from annotation.questionbank.records import Problem, QuestionRecord, RecordRules, images_root
-from annotation.questionbank.rexvqa import RecordReader
-from annotation.questionbank.strictjson import Entry
+from annotation.questionbank.kernels.batches import read_batches
+from annotation.questionbank.kernels.records import Problem, QuestionRecord, RecordRules, images_root
+from annotation.questionbank.kernels.rexvqa import RecordReader
+from annotation.questionbank.kernels.strictjson import Entry
 from tests.annotation.questionbank.files import make_record
 
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.questionbank import strictjson
-from annotation.questionbank.strictjson import Entry, FileUnreadable, ObjectReader
+from annotation.questionbank.kernels import strictjson
+from annotation.questionbank.kernels.strictjson import Entry, FileUnreadable, ObjectReader
 
 VALUES = st.recursive(
     st.none()

@@ -24,7 +24,7 @@ from annotation.models import (
     SamplingPlan,
     User,
 )
-from annotation.review.form import Judgement
+from annotation.review.kernels.form import Judgement
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 SECRETS = {

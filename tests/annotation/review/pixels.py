@@ -13,8 +13,8 @@ import numpy as np
 from PIL import Image as Picture
 
 from annotation.enums import ImageState, RenditionKind
-from annotation.imaging.reading import read_image
-from annotation.imaging.rendering import as_8bit, full_depth, prepare, preview
+from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
 from annotation.ingest import storage
 from annotation.models import Image, Rendition
 from tests.annotation.review.cases import NOON

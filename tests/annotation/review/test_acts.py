@@ -18,9 +18,9 @@ from annotation.review.answering import (
 )
 from annotation.review.drafting import DraftOutdated, DraftOvertaken, DraftRefused, save_draft
 from annotation.review.holding import NotTheReviewer, RoundNotOpen
+from annotation.review.kernels.transitions import TransitionRefused
 from annotation.review.skipping import ReasonNeeded, skip
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, submit_review
-from annotation.review.transitions import TransitionRefused
 from annotation.review.worklist import categories_of, next_assignment, progress_at, rounds_of
 from tests.annotation.review.cases import assignments_of, good_judgement, make_bank, make_round
 

@@ -8,7 +8,7 @@ import pytest
 
 from annotation.enums import AssignmentState, RoundSteps
 from annotation.review.diagram import states_document
-from annotation.review.transitions import TRANSITIONS
+from annotation.review.kernels.transitions import TRANSITIONS
 
 DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "states.md"
 

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from annotation.enums import Degree, Difficulty, Flag, GradeName, Verdict
-from annotation.review.anchors import (
+from annotation.review.kernels.anchors import (
     DIFFICULTY_ANCHORS,
     GRADE_ANCHORS,
     NEEDS_IMAGE_ANCHORS,
     RELEVANT_ANCHORS,
     anchor_of,
 )
-from annotation.review.form import (
+from annotation.review.kernels.form import (
     CHOSEN,
     FOLLOWING,
     TEXT_LIMIT,

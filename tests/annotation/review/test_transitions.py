@@ -8,7 +8,7 @@ import pytest
 
 from annotation.enums import AssignmentState as State
 from annotation.enums import RoundSteps
-from annotation.review.transitions import TRANSITIONS, UNFINISHED, Act, TransitionRefused, state_after
+from annotation.review.kernels.transitions import TRANSITIONS, UNFINISHED, Act, TransitionRefused, state_after
 
 
 @pytest.mark.parametrize("steps", list(RoundSteps))

@@ -7,7 +7,15 @@ import itertools
 import pytest
 
 from annotation.enums import RoundSteps
-from annotation.review.visibility import Part, Standing, Step, current_step, may_change, may_open_report, visible_parts
+from annotation.review.kernels.visibility import (
+    Part,
+    Standing,
+    Step,
+    current_step,
+    may_change,
+    may_open_report,
+    visible_parts,
+)
 
 BOOLS = (False, True)
 EVERY_STANDING = [

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.review.allotment import Item, TooFewReviewers, allot, hand_out, in_order, share_for_newcomer
+from annotation.review.kernels.allotment import Item, TooFewReviewers, allot, hand_out, in_order, share_for_newcomer
 
 SEEDS = st.integers(0, 2**63 - 1)
 

@@ -14,7 +14,7 @@ from annotation.review.reassigning import remove_reviewer
 from annotation.review.rounds import close_round, create_round, open_round
 from annotation.review.standing import may_see_outcomes, standings
 from annotation.sampling.planning import draw_sample
-from annotation.statistics.issues import CountingRule, PaperOutcome
+from annotation.statistics.kernels.issues import CountingRule, PaperOutcome
 from tests.annotation.review.cases import images_are_there, make_bank, make_revision
 from tests.annotation.rounds.made import make_sample, say, theirs
 

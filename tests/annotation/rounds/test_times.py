@@ -16,7 +16,7 @@ from annotation.exports.tables import Format
 from annotation.models import BlindAnswer, ReviewRound, User
 from annotation.review.rounds import create_round, open_round
 from annotation.review.times import round_times
-from annotation.timing.durations import RULE, TimeFlag
+from annotation.timing.kernels.durations import RULE, TimeFlag
 from tests.annotation.rounds.made import make_sample, say, theirs
 
 TIMED: dict[str, Any] = {"time_rule": RULE, "n_sittings": 1}

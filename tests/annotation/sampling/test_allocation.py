@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.sampling.allocation import TooManyAsked, allocate, equal, proportional, sample_size
-from annotation.sampling.strata import UNKNOWN, StratifyBy
+from annotation.sampling.kernels.allocation import TooManyAsked, allocate, equal, proportional, sample_size
+from annotation.sampling.kernels.strata import UNKNOWN, StratifyBy
 
 COUNTS = st.dictionaries(st.sampled_from(["easy", "medium", "hard", UNKNOWN]), st.integers(1, 500), min_size=1)
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.sampling.allocation import allocate, sample_size
-from annotation.sampling.drawing import Drawn, draw, random_ranks
-from annotation.sampling.strata import UNKNOWN, QuestionTwice, StratifyBy, frame_of
+from annotation.sampling.kernels.allocation import allocate, sample_size
+from annotation.sampling.kernels.drawing import Drawn, draw, random_ranks
+from annotation.sampling.kernels.strata import UNKNOWN, QuestionTwice, StratifyBy, frame_of
 
 QUESTIONS = st.dictionaries(st.integers(1, 10_000), st.sampled_from(["easy", "medium", "hard", ""]), min_size=1)
 SEEDS = st.integers(0, 2**63 - 1)

@@ -16,12 +16,12 @@ from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
 from annotation.enums import ImportState, Task
 from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
 from annotation.review.rounds import create_round
+from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.planning import (
     SampleRefused,
     draw_sample,
     preview_sample,
 )
-from annotation.sampling.strata import StratifyBy
 from tests.annotation.review.cases import NOON, make_bank, make_revision
 
 

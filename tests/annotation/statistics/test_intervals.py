@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
-from annotation.statistics.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS
-from annotation.statistics.intervals import StratumCount, bank_mix_share, clustered_share, share, wilson
-from annotation.statistics.quantiles import median_estimate
+from annotation.statistics.kernels.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS
+from annotation.statistics.kernels.intervals import StratumCount, bank_mix_share, clustered_share, share, wilson
+from annotation.statistics.kernels.quantiles import median_estimate
 
 
 @pytest.fixture

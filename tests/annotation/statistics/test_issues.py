@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from annotation.enums import Flag
-from annotation.statistics.issues import PAPER_FLAGS, CountingRule, Judged, PaperOutcome, counts, issue_rate
+from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, Judged, PaperOutcome, counts, issue_rate
 
 PAPER = {
     PaperOutcome.SEVERAL_VALID: 13,

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.enums import EventKind as K
-from annotation.timing.durations import DOUBT, RULE, ClockEvent, Durations, TimeFlag, durations, is_counted
+from annotation.timing.kernels.durations import DOUBT, RULE, ClockEvent, Durations, TimeFlag, durations, is_counted
 
 WALL = 1_790_000_000_000.0
 Told = tuple[K, float]

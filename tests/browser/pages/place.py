@@ -29,9 +29,9 @@ from annotation.models import (
     User,
 )
 from annotation.people.inviting import Grant, invite
+from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.planning import draw_sample
-from annotation.sampling.strata import StratifyBy
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say

@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import Enrolment
 from tests.browser.readerstudy.reading import Device
 from tests.browser.review.conftest import is_lost_file

@@ -20,11 +20,11 @@ from PIL import Image
 from pydicom.dataset import Dataset
 from pydicom.encaps import generate_frames
 
-from annotation.imaging.attributes import read_attributes
-from annotation.imaging.elements import parse_dicom
-from annotation.imaging.reading import SourceImage, SourceKind, read_frames, read_geometry, read_image
-from annotation.imaging.refusals import ImageRefused
-from annotation.imaging.rendering import full_depth, prepare
+from annotation.imaging.kernels.attributes import read_attributes
+from annotation.imaging.kernels.elements import parse_dicom
+from annotation.imaging.kernels.reading import SourceImage, SourceKind, read_frames, read_geometry, read_image
+from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rendering import full_depth, prepare
 from tests.annotation.imaging.greyscale import screen_greys
 from tests.browser.viewer.conftest import SIZE, Looker
 from tests.browser.viewer.stage import Descriptor, Stage

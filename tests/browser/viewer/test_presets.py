@@ -10,8 +10,8 @@ import pytest
 from numpy.typing import NDArray
 from PIL import Image
 
-from annotation.imaging.reading import read_image
-from annotation.imaging.rendering import prepare
+from annotation.imaging.kernels.reading import read_image
+from annotation.imaging.kernels.rendering import prepare
 from tests.browser.viewer.conftest import Looker
 from tests.browser.viewer.stage import ROOT
 from tests.browser.viewer.test_pixels import phantom

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from readerstudy.analysis.arrays import (
+from readerstudy.analysis.kernels.arrays import (
     LETTERS,
     MODEL,
     READER,
@@ -20,7 +20,7 @@ from readerstudy.analysis.arrays import (
     Times,
     Voided,
 )
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.design.kernels.rules import AnalysisPlan
 
 
 def make_arrays(

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from readerstudy.analysis.arrays import MODEL, READER, Rater, StudyArrays
-from readerstudy.analysis.computing import compute
-from readerstudy.analysis.planned import PlannedPair, planned_pairs
-from readerstudy.analysis.settings import Settings
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, StudyArrays
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
+from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.design.kernels.rules import AnalysisPlan
 from tests.readerstudy.analysis.made import make_arrays
 
 QUICK = Settings(seed=7, draws=100)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.analysis.arrays import NOT_COUNTED, State, Voided
-from readerstudy.analysis.computing import compute
-from readerstudy.analysis.scoring import score
-from readerstudy.analysis.settings import Settings, SettingsRefused
+from readerstudy.analysis.kernels.arrays import NOT_COUNTED, State, Voided
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.scoring import score
+from readerstudy.analysis.kernels.settings import Settings, SettingsRefused
 from readerstudy.analysis.storing import as_text
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.design.kernels.rules import AnalysisPlan
 from tests.readerstudy.analysis.made import make_arrays, paper_shaped
 
 QUICK = Settings(seed=7, draws=100)

@@ -12,10 +12,10 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.rounds import create_round, open_round
 from annotation.sampling.planning import draw_sample
-from readerstudy.analysis.arrays import MODEL, READER, State, Voided
 from readerstudy.analysis.gathering import gather
+from readerstudy.analysis.kernels.arrays import MODEL, READER, State, Voided
 from readerstudy.analysis.marking import mark_of
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import PredictionState, ResponseState, StudyState
 from readerstudy.models import (
     Enrolment,

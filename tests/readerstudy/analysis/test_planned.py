@@ -11,15 +11,15 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from readerstudy.analysis.arrays import MODEL, READER, Rater, Voided
-from readerstudy.analysis.computing import compute
-from readerstudy.analysis.planned import PlannedPair, planned_pairs
-from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, Voided
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.storing import as_text
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.design.kernels.rules import AnalysisPlan
+from tests.annotation.statistics import goldencases
 from tests.readerstudy.analysis.made import make_arrays, paper_shaped
 from tests.readerstudy.analysis.test_computing import KEY, MODELS, READERS, pair_of
-from tests.readerstudy.statistics import goldencases
 
 QUICK = Settings(seed=7, draws=100)
 RATERS = (

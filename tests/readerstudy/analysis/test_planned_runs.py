@@ -10,17 +10,17 @@ import numpy as np
 import pytest
 
 from annotation.models import User
-from readerstudy.analysis.arrays import MODEL, Repeats, State, StudyArrays
-from readerstudy.analysis.computing import compute
+from annotation.statistics.kernels.multireader import Design, model_minus_readers
 from readerstudy.analysis.gathering import gather
+from readerstudy.analysis.kernels.arrays import MODEL, Repeats, State, StudyArrays
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.marking import mark_of
-from readerstudy.analysis.settings import Settings
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.report.method_statistics import _planned_runs
 from readerstudy.results.wording import came
-from readerstudy.statistics.multireader import Design, model_minus_readers
 from readerstudy.unblinding.looks import unblind
 from tests.readerstudy.analysis.made import make_arrays
 from tests.readerstudy.analysis.test_gathering import predict

@@ -33,8 +33,8 @@ from readerstudy.conducting.opening import open_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
-from readerstudy.design.plan import Plan, PlannedArm, PlannedCase
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Block, Information, RemarkKind, ResponseState
 from readerstudy.models import (
     Analysis,

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from annotation.enums import Task
-from readerstudy.analysis.arrays import LETTERS
-from readerstudy.comparing.arrays import FAILED, MISSING, BankArrays, Entrant
-from readerstudy.comparing.computing import compare
-from readerstudy.comparing.tables import FILE_COLUMNS, band_rows, file_rows
-from readerstudy.statistics.comparing import PairedTable, mcnemar_exact_p, paired_table
-from readerstudy.statistics.ranking import RankBand, rank_bands, ranked_pairs
+from annotation.statistics.kernels.comparing import PairedTable, mcnemar_exact_p, paired_table
+from annotation.statistics.kernels.ranking import RankBand, rank_bands, ranked_pairs
+from readerstudy.analysis.kernels.arrays import LETTERS
+from readerstudy.comparing.kernels.arrays import FAILED, MISSING, BankArrays, Entrant
+from readerstudy.comparing.kernels.computing import compare
+from readerstudy.comparing.kernels.tables import FILE_COLUMNS, band_rows, file_rows
 
 SIGNS = {"x": FAILED, ".": MISSING}
 

@@ -18,7 +18,7 @@ from readerstudy.design.creating import create_study
 from readerstudy.design.diagram import study_states
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
-from readerstudy.design.plan import PlannedArm
+from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.study.kernels.states import TRANSITIONS

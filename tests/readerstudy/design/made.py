@@ -8,7 +8,7 @@ from django.db.models import F
 
 from annotation.enums import Task
 from annotation.models import Exam, Image, QuestionBank, Revision
-from readerstudy.design.plan import Plan, PlannedCase
+from readerstudy.design.kernels.plan import Plan, PlannedCase
 from tests.annotation.review.cases import make_bank, make_revisions
 from tests.annotation.review.pixels import give_pixels_to
 

@@ -8,10 +8,10 @@ from annotation.models import AuditEvent, QuestionBank, User
 from readerstudy.design.choosing import Wanted, preview_choice, store_choice
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import update_rules
-from readerstudy.design.drawing import DrawRequest
-from readerstudy.design.plan import Plan
+from readerstudy.design.kernels.drawing import DrawRequest
+from readerstudy.design.kernels.plan import Plan
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.poolcounts import pool_cells
-from readerstudy.design.rules import Rules, read_rules
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import assignments_of, make_revision, make_round

@@ -20,9 +20,9 @@ from readerstudy.design.drafting import (
     update_seed,
     update_texts,
 )
-from readerstudy.design.drawing import DrawRequest, Quota
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.rules import AnalysisPlan, Rules, read_rules
+from readerstudy.design.kernels.drawing import DrawRequest, Quota
+from readerstudy.design.kernels.rules import AnalysisPlan, Rules, read_rules
 from readerstudy.enums import Block, Information
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.enums import Difficulty, Task
-from readerstudy.design.drawing import (
+from readerstudy.design.kernels.drawing import (
     Candidate,
     CellCount,
     DrawRefused,

@@ -25,7 +25,7 @@ from readerstudy.conducting.opening import open_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
-from readerstudy.design.plan import PlannedArm
+from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON

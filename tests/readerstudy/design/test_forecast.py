@@ -10,11 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.enums import Task
-from readerstudy.design.assumptions import FIGURES, Assumptions, AssumptionsRefused, contradiction_in, read_assumptions
-from readerstudy.design.drawing import CellCount
-from readerstudy.design.forecast import Dealt, Forecast, forecast, rare_in_random
-from readerstudy.design.rules import FIXED_READERS, RANDOM_BOTH, AnalysisPlan, proposed_analysis
-from readerstudy.statistics.planning import mcnemar_questions, wilson_half_width
+from annotation.statistics.kernels.planning import mcnemar_questions, wilson_half_width
+from readerstudy.design.kernels.assumptions import (
+    FIGURES,
+    Assumptions,
+    AssumptionsRefused,
+    contradiction_in,
+    read_assumptions,
+)
+from readerstudy.design.kernels.drawing import CellCount
+from readerstudy.design.kernels.forecast import Dealt, Forecast, forecast, rare_in_random
+from readerstudy.design.kernels.rules import FIXED_READERS, RANDOM_BOTH, AnalysisPlan, proposed_analysis
 
 CELLS = [
     CellCount("presence", "easy", 500, 150),

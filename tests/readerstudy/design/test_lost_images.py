@@ -12,8 +12,8 @@ from readerstudy.conducting.opening import open_study
 from readerstudy.design.casting import draw_cases, list_cases
 from readerstudy.design.checking import notes_of, problems_of
 from readerstudy.design.creating import create_study
-from readerstudy.design.drawing import DrawRequest
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.pool import candidates_of
 from readerstudy.models import ReaderStudy, ShownImage
 from readerstudy.study.locking import StudyRefused

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from readerstudy.design.ordering import draw_orders, most_side_by_side
+from readerstudy.design.kernels.ordering import draw_orders, most_side_by_side
 
 N_SEEDS = int(os.environ.get("PROOF_SEEDS", "20"))
 N_FREE = max(500, N_SEEDS)  # shuffles by which a rule is judged

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from annotation.sampling.drawing import random_ranks
-from readerstudy.design.chance import branch, rank_of, shuffled
-from readerstudy.design.ordering import draw_orders, group_size, latin_square, orders_needed, parts_of
+from annotation.sampling.kernels.drawing import random_ranks
+from readerstudy.design.kernels.chance import branch, rank_of, shuffled
+from readerstudy.design.kernels.ordering import draw_orders, group_size, latin_square, orders_needed, parts_of
 
 NUMBERS = st.sets(st.integers(1, 10_000), min_size=1, max_size=60).map(sorted)
 SEEDS = st.integers(0, 2**63 - 1)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readerstudy.analysis.contrasts import INFERENCES as COMPUTED
-from readerstudy.analysis.contrasts import is_planned
-from readerstudy.design.assumptions import Assumptions
-from readerstudy.design.drawing import DrawRequest, Quota
-from readerstudy.design.drawn import cells_of, read_request, request_document
-from readerstudy.design.plan import Plan, PlannedArm, PlannedCase, PlannedSet, plan_document, read_plan
-from readerstudy.design.plan_choices import parts_read
-from readerstudy.design.planfields import PlanRefused
-from readerstudy.design.rules import (
+from readerstudy.analysis.kernels.contrasts import INFERENCES as COMPUTED
+from readerstudy.analysis.kernels.contrasts import is_planned
+from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.drawing import DrawRequest, Quota
+from readerstudy.design.kernels.drawn import cells_of, read_request, request_document
+from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet, plan_document, read_plan
+from readerstudy.design.kernels.plan_choices import parts_read
+from readerstudy.design.kernels.planfields import PlanRefused
+from readerstudy.design.kernels.rules import (
     FIXED_READERS,
     INFERENCES,
     RANDOM_BOTH,

@@ -13,11 +13,11 @@ from readerstudy.design.checking import notes_of
 from readerstudy.design.copying import copy_study
 from readerstudy.design.creating import create_study, plan_of
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.plan import plan_document, read_plan
-from readerstudy.design.planfields import PlanRefused
-from readerstudy.design.planned_pairs import GROUPS, Pair, PairsRefused, folded, pairs_of_text, text_of_pairs
-from readerstudy.design.protocol import canonical
-from readerstudy.design.rules import AnalysisPlan, RulesRefused, read_analysis
+from readerstudy.design.kernels.plan import plan_document, read_plan
+from readerstudy.design.kernels.planfields import PlanRefused
+from readerstudy.design.kernels.planned_pairs import GROUPS, Pair, PairsRefused, folded, pairs_of_text, text_of_pairs
+from readerstudy.design.kernels.protocol import canonical
+from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, read_analysis
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelEntry, ReaderStudy
 from tests.annotation.review.cases import NOON

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from readerstudy.design.plan import read_plan
-from readerstudy.design.planfields import PlanRefused
-from readerstudy.design.planned_runs import RunsRefused, run_number, runs_of_text, text_of_runs
-from readerstudy.design.rules import AnalysisPlan, RulesRefused, read_analysis
+from readerstudy.design.kernels.plan import read_plan
+from readerstudy.design.kernels.planfields import PlanRefused
+from readerstudy.design.kernels.planned_runs import RunsRefused, run_number, runs_of_text, text_of_runs
+from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, read_analysis
 
 PLANNED = AnalysisPlan(runs=(("Model A", "mean of all runs"), ("Model B 2", "run 12")))
 

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enrolling.consenting import (
     NAMES_SHOWN,
     HasRead,

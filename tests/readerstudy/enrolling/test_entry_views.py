@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
 from annotation.models import User
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enrolling.consenting import consent_sha256
 from readerstudy.enrolling.preparing import corners_now
 from readerstudy.enums import StudyState

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.rules import Rules
-from readerstudy.enrolling.display import CORNERS, Corner, Screen
-from readerstudy.enrolling.facts import ReaderFacts
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enrolling.holding import HasLeft
+from readerstudy.enrolling.kernels.display import CORNERS, Corner, Screen
+from readerstudy.enrolling.kernels.facts import ReaderFacts
 from readerstudy.enrolling.preparing import (
     NotFinished,
     StepsNotSeen,

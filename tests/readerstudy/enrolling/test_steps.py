@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from readerstudy.enrolling.steps import SHOWN, Facts, Step, done_steps, next_step
+from readerstudy.enrolling.kernels.steps import SHOWN, Facts, Step, done_steps, next_step
 from readerstudy.enums import StudyState
 
 NEW = Facts()

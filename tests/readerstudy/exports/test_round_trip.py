@@ -17,7 +17,7 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.exports.exporting import Table, export_table
 from readerstudy.models import ReaderStudy
 from readerstudy.reading.importing import import_responses
-from readerstudy.reading.response_file import OPTIONAL, REQUIRED
+from readerstudy.reading.kernels.response_file import OPTIONAL, REQUIRED
 from tests.readerstudy.design.made import make_questions, plan_for
 
 COLUMNS = (*REQUIRED, *OPTIONAL)

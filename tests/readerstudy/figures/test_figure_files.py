@@ -7,7 +7,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from annotation.figures.forms import FigureForm, Width
+from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
 from readerstudy.figures import figure_files
 from readerstudy.figures.figure_files import NoSuchFigure, figure_file, prepare_figures

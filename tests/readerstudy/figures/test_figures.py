@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.figures.forms import FigureForm, Width
-from annotation.figures.rendering import in_style, rendered
-from annotation.figures.words import printed_percent
-from readerstudy.analysis.computing import compute
+from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.figures.kernels.rendering import in_style, rendered
+from annotation.figures.kernels.words import printed_percent
+from readerstudy.analysis.kernels.computing import compute
 from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.kernels.agreement import agreement_figure
 from readerstudy.figures.kernels.calibration import calibration_figure
@@ -25,7 +25,7 @@ from readerstudy.figures.kernels.legends import LEGENDS, figure_legend
 from readerstudy.figures.kernels.reading_time import time_figure
 from readerstudy.figures.kernels.rendering import FIGURES, figures_of, render
 from readerstudy.figures.kernels.style import mark_of
-from readerstudy.results.scale import COLOURS, N_STEPS, luminance, step_of, words_on
+from readerstudy.results.kernels.scale import COLOURS, N_STEPS, luminance, step_of, words_on
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
 from tests.readerstudy.analysis.made import make_arrays

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readerstudy.enums import ResponseState
-from readerstudy.reading.response_file import Answer, FileUnreadable, read_response_file
+from readerstudy.reading.kernels.response_file import Answer, FileUnreadable, read_response_file
 
 HEADER = "reader,case,option,state,confidence,active_ms,position\n"
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from readerstudy.enums import PredictionForm
-from readerstudy.predictions.reading import read_predictions
-from readerstudy.predictions.records import FileUnreadable, Record
+from readerstudy.predictions.kernels.reading import read_predictions
+from readerstudy.predictions.kernels.records import FileUnreadable, Record
 from tests.readerstudy.predictions.made import lines
 
 RECORD = {"question": "What?", "options": ["A. x", "B. y", "C. z", "D. w"], "correct_answer": "A"}
@@ -188,6 +188,6 @@ def test_what_cannot_be_read_is_refused_as_a_whole(name: str) -> None:
 
 
 def test_a_workbook_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.questionbank.sheets.MOST_BYTES", 2_000)
+    monkeypatch.setattr("annotation.questionbank.kernels.sheets.MOST_BYTES", 2_000)
     many: list[Any] = [("index", "prediction"), *(("Q1", "B") for _n in range(100))]
     assert "too large" in refusal(sheet(*many))

@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.enums import EventKind
 from annotation.models import Image, User
-from annotation.timing.parsing import SentEvent, Trace
+from annotation.timing.kernels.parsing import SentEvent, Trace
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
 from readerstudy.reading.choosing import save_choice
 from readerstudy.reading.committing import Answer, commit_answer

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import User
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import ReaderStudy, Reading, Remark, TimingEvent
 from tests.readerstudy.reading.page import ReadingPage, new_key
 from tests.readerstudy.studies import enrol, make_study

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from annotation.enums import EventKind
-from annotation.timing import witnessed
-from annotation.timing.parsing import Trace
+from annotation.timing.kernels import witnessed
+from annotation.timing.kernels.parsing import Trace
 from readerstudy.models import ReadingSession, TimingEvent
 from readerstudy.reading.events import TooManyEvents
 from readerstudy.reading.holding import NotArmed, NotOpened, ReadingRefused

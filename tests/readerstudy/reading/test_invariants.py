@@ -23,8 +23,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from annotation.audit.recording import first_broken_link
 from annotation.models import User
-from annotation.timing.witnessed import NotSeen
-from readerstudy.design.rules import GRACE_MS, Rules
+from annotation.timing.kernels.witnessed import NotSeen
+from readerstudy.design.kernels.rules import GRACE_MS, Rules
 from readerstudy.enums import Block
 from readerstudy.models import (
     Enrolment,
@@ -40,11 +40,11 @@ from readerstudy.models import (
 from readerstudy.reading.choosing import NoSuchOption
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.holding import NotArmed, NotOpened, NotYet, ReadingRefused
-from readerstudy.reading.limits import is_over
+from readerstudy.reading.kernels.limits import is_over
+from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, PlaceState
 from readerstudy.reading.opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate
-from readerstudy.reading.transitions import TRANSITIONS, PlaceAct, PlaceState
 from readerstudy.views.reading_json import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from annotation.enums import EventKind
-from annotation.timing.durations import ClockEvent
-from readerstudy.reading.limits import (
+from annotation.timing.kernels.durations import ClockEvent
+from readerstudy.reading.kernels.limits import (
     Judged,
     deadline_after,
     is_over,

@@ -20,13 +20,13 @@ from readerstudy.comparing.gathering import gather_runs, gather_study_runs
 from readerstudy.design.checking import hindrances_of, problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.pool import candidates_of, mates_of_patient
-from readerstudy.design.rules import Rules
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.design.vetoing import may_not_read
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.disagreeing import Said
+from readerstudy.results.kernels.disagreeing import Said
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round
 from tests.annotation.review.pixels import give_pixels

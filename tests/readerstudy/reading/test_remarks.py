@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from annotation.models import User
-from readerstudy.design.rules import CHANCES
+from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.models import ReaderStudy, Remark, Response, Voiding
 from readerstudy.reading.choosing import NoSuchOption
 from readerstudy.reading.holding import NotArmed, NotOpened, ReadingRefused
-from readerstudy.reading.keys import KeyMissing
+from readerstudy.reading.kernels.keys import KeyMissing
 from readerstudy.reading.remarks import MOST_TEXT, RemarkRefused, RemarkTooLate
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readerstudy.reading.transitions import TRANSITIONS, PlaceAct, PlaceState
+from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, PlaceState
 
 ORDER = list(PlaceState)
 

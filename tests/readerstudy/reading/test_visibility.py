@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from readerstudy.enums import Block, Information
-from readerstudy.reading.visibility import QUESTION, Part, Standing, visible_parts
+from readerstudy.reading.kernels.visibility import QUESTION, Part, Standing, visible_parts
 
 TRUTH = (True, False)
 EVERY = [

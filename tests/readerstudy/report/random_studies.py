@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.analysis.arrays import (
+from readerstudy.analysis.kernels.arrays import (
     LETTERS,
     MODEL,
     READER,
@@ -29,10 +29,10 @@ from readerstudy.analysis.arrays import (
     Times,
     Voided,
 )
-from readerstudy.analysis.computing import compute
-from readerstudy.analysis.settings import SWITCHES, Settings
-from readerstudy.design.rules import CHANCES, AnalysisPlan
-from readerstudy.report import recompute
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.settings import SWITCHES, Settings
+from readerstudy.design.kernels.rules import CHANCES, AnalysisPlan
+from readerstudy.report.kernels import recompute
 from readerstudy.report.ratings import ratings_csv
 
 CHOSEN = [State.ANSWERED, State.UNCONFIRMED, State.LATE]

@@ -6,9 +6,9 @@ from collections import defaultdict
 
 import pytest
 
-from readerstudy.analysis.arrays import StudyArrays, Voided
-from readerstudy.analysis.computing import compute
-from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.report.imrmc import N_FAKE, imrmc_csv, imrmc_input, key_rows
 from tests.readerstudy.analysis.made import make_arrays
 

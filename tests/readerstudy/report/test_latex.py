@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.analysis.arrays import Times, Voided
-from readerstudy.analysis.computing import compute
-from readerstudy.design.rules import AnalysisPlan
-from readerstudy.report.latex import escaped, fixed, percent, percent_limits, stacked, whole_document
+from readerstudy.analysis.kernels.arrays import Times, Voided
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.report.kernels.latex import escaped, fixed, percent, percent_limits, stacked, whole_document
 from readerstudy.report.latex_tables import tex_tables
-from readerstudy.results.stored import ALL_TASKS
+from readerstudy.results.kernels.stored import ALL_TASKS
 from tests.readerstudy.analysis.made import make_arrays
 from tests.readerstudy.report.made import HOSTILE
 from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result

@@ -15,7 +15,7 @@ import pytest
 from readerstudy.report import office
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.latex import escaped, plain
+from readerstudy.report.kernels.latex import escaped, plain
 from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.office import codebook_rows, document_of, workbook_of
 from readerstudy.report.sheets import RATER, Sheet

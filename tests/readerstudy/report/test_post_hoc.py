@@ -11,10 +11,10 @@ from django.test import Client
 from django.urls import reverse
 from matplotlib.text import Text
 
-from annotation.figures.forms import Width
+from annotation.figures.kernels.forms import Width
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.figures.kernels.accuracy import accuracy_figure
 from readerstudy.figures.kernels.agreement import agreement_figure

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from readerstudy.analysis.arrays import State, StudyArrays, Times, Voided
-from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.kernels.arrays import State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.report.ratings import ratings_columns, ratings_csv
 from tests.readerstudy.analysis.made import make_arrays
 

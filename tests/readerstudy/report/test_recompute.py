@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.analysis.arrays import LETTERS, Experts, Repeats, State, StudyArrays, Times, Voided
-from readerstudy.analysis.computing import RULE, compute
-from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.kernels.arrays import LETTERS, Experts, Repeats, State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.computing import RULE, compute
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.storing import as_text, software_versions
-from readerstudy.design.rules import AnalysisPlan
-from readerstudy.report import recompute
+from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.report.kernels import recompute
 from readerstudy.report.ratings import experts_csv, ratings_csv, runs_csv
 from tests.architecture.source import imports_of
 from tests.readerstudy.analysis.made import make_arrays, paper_shaped

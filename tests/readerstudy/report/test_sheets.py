@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from annotation.exports.tables import Cell
-from readerstudy.analysis.arrays import Voided
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.analysis.kernels.arrays import Voided
+from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.sheets import Sheet
-from readerstudy.results.inferences import INFERENCES
+from readerstudy.results.kernels.inferences import INFERENCES
 from tests.readerstudy.results.made import guessed_result, small_result
 
 Row = dict[str, Cell]

@@ -7,18 +7,18 @@ from typing import Any
 
 import pytest
 
-from annotation.figures.forms import FigureForm, Width
-from annotation.figures.rendering import rendered
+from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.figures.kernels.rendering import rendered
 from annotation.models import User
-from readerstudy.design.assumptions import Assumptions
-from readerstudy.design.rules import AnalysisPlan, Rules
+from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.rules import AnalysisPlan, Rules
 from readerstudy.figures.kernels.flow import flow_figure
 from readerstudy.models import ModelEntry
 from readerstudy.report.checklists import NOT_KNOWN, checklist_rows, facts_for_items
 from readerstudy.report.fact_finding import facts_of
-from readerstudy.report.facts import StudyFacts
 from readerstudy.report.flowing import flow_of
-from readerstudy.report.guideline_items import ITEMS
+from readerstudy.report.kernels.facts import StudyFacts
+from readerstudy.report.kernels.guideline_items import ITEMS
 from readerstudy.report.methods import methods_text
 from readerstudy.results.looking import stored_result
 from tests.readerstudy.report.made import HOSTILE, reported_analysis

@@ -16,11 +16,11 @@ import pytest
 
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import Analysis, Enrolment, Reading, Remark
 from readerstudy.report.contents import SCRIPT
+from readerstudy.report.kernels.zipping import zip_folder
 from readerstudy.report.writing import AnalysisStale, write_report
-from readerstudy.report.zipping import zip_folder
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import void
 from tests.readerstudy.report.made import HOSTILE, QUICK, reported_analysis, reported_study

@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from readerstudy.analysis.arrays import READER
-from readerstudy.analysis.computing import compute
-from readerstudy.analysis.settings import Settings
+from readerstudy.analysis.kernels.arrays import READER
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.storing import as_text
-from readerstudy.design.planned_pairs import Pair
-from readerstudy.design.protocol import sha256_of
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.design.kernels.planned_pairs import Pair
+from readerstudy.design.kernels.protocol import sha256_of
+from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.enums import PredictionState, StudyState
 from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
 from tests.annotation.review.cases import NOON

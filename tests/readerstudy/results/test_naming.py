@@ -15,20 +15,20 @@ from django.urls import reverse
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.figures.forms import FigureForm, Width
+from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
-from readerstudy.analysis.computing import compute
+from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.analysis.storing import as_text
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.figures.figure_files import figure_file
 from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, Enrolment
 from readerstudy.report import contents
 from readerstudy.report.writing import write_report
+from readerstudy.results.kernels.stored import Json, with_names
 from readerstudy.results.looking import stored_result
 from readerstudy.results.naming import reader_names
-from readerstudy.results.stored import Json, with_names
 from readerstudy.sharing.linking import share_results
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.report.made import reported_analysis

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.design.assumptions import Assumptions, contradiction_in
-from readerstudy.results.planning_figures import planning_figures
-from readerstudy.statistics.comparing import paired_table
-from tests.readerstudy.statistics.forecast_check import Planned, Right, simulated
+from annotation.statistics.kernels.comparing import paired_table
+from readerstudy.design.kernels.assumptions import Assumptions, contradiction_in
+from readerstudy.results.kernels.planning_figures import planning_figures
+from tests.annotation.statistics.forecast_check import Planned, Right, simulated
 
 
 def result_of(model: Right, readers: Right) -> dict[str, Any]:

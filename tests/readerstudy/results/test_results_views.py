@@ -11,15 +11,15 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
-from readerstudy.analysis.arrays import Experts, Repeats, State, Voided
-from readerstudy.analysis.computing import compute
-from readerstudy.design.rules import AnalysisPlan
+from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, Voided
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.latex_tables import tex_tables
-from readerstudy.results.inferences import INFERENCES
+from readerstudy.results.kernels.inferences import INFERENCES
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import make_arrays

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from readerstudy.analysis.arrays import Voided
-from readerstudy.analysis.computing import compute
-from readerstudy.results.disagreeing import disagreements
-from readerstudy.results.heatmap import Agree, heatmap, pairs_once
-from readerstudy.results.items import Which, items_table
-from readerstudy.results.reader_agreement import reader_agreement
-from readerstudy.results.stored import ALL_TASKS, pair_between, planned_comparisons
-from readerstudy.results.tables import accuracy_table, breakdown, other_lines, planned_rows, variants_table
+from readerstudy.analysis.kernels.arrays import Voided
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.results.kernels.disagreeing import disagreements
+from readerstudy.results.kernels.heatmap import Agree, heatmap, pairs_once
+from readerstudy.results.kernels.items import Which, items_table
+from readerstudy.results.kernels.reader_agreement import reader_agreement
+from readerstudy.results.kernels.stored import ALL_TASKS, pair_between, planned_comparisons
+from readerstudy.results.kernels.tables import accuracy_table, breakdown, other_lines, planned_rows, variants_table
 from readerstudy.templatetags import results as written
 from tests.readerstudy.analysis.made import make_arrays
 from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result

@@ -12,10 +12,10 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.digests import identifier_digest
 from annotation.enums import IdentifierKind, Task
 from annotation.models import Revision, SourceIdentifier, User
-from readerstudy.design.assumptions import Assumptions
 from readerstudy.design.forecasting import update_assumptions
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.rules import read_rules
+from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.models import ReaderStudy, StudyCase
 from tests.annotation.review.cases import make_revision
 from tests.conftest import NOON

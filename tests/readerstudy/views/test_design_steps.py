@@ -12,7 +12,7 @@ from django.test import Client
 
 from annotation.models import User
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.rules import FIXED_READERS, MADE, AnalysisPlan, Rules, read_analysis, read_rules
+from readerstudy.design.kernels.rules import FIXED_READERS, MADE, AnalysisPlan, Rules, read_analysis, read_rules
 from readerstudy.enrolling.consenting import NAMES_SHOWN
 from readerstudy.models import Arm, ReaderStudy
 from tests.conftest import NOON

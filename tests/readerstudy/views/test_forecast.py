@@ -9,12 +9,12 @@ import pytest
 from django.test import Client
 
 from annotation.models import User
-from readerstudy.design.assumptions import Assumptions
 from readerstudy.design.creating import plan_of
 from readerstudy.design.forecasting import update_assumptions
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.plan import plan_document, read_plan
-from readerstudy.design.rules import read_analysis
+from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.plan import plan_document, read_plan
+from readerstudy.design.kernels.rules import read_analysis
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
 from tests.readerstudy.results.made import analysed_study

@@ -9,7 +9,7 @@ import pytest
 from annotation.audit.recording import first_broken_link
 from annotation.enums import RoundState
 from annotation.models import Assignment, AuditEvent, ReviewRound, SampledQuestion, SamplingPlan, User
-from readerstudy.design.rules import Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enrolling.results import may_see_results, see_own_results
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, Response

@@ -1,0 +1,101 @@
+"""How every figure looks: sizes of journal columns, type, and colours that read without colour vision and in grey."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any
+
+from matplotlib import font_manager
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.words import short
+
+FONTS = Path(__file__).parent.parent / "fonts"  # of the widths of Arial and Helvetica: the same everywhere
+FAMILY = "Liberation Sans"
+FAMILIES = ("Arial", "Helvetica", FAMILY)  # as an SVG names them: whichever its reader has
+INK, QUIET, RULE = "#1c2126", "#56606a", "#c9ced4"
+BLUE, ORANGE = "#0b3c6f", "#d9822b"  # dark blue and orange: apart in grey and for all colour vision
+INCHES = {Width.ONE: 3.35, Width.TWO: 7.0}
+
+RC: dict[Any, Any] = {
+    "font.family": [FAMILY, "DejaVu Sans"],  # the second has letters that the first lacks
+    "font.size": 7.5,
+    "axes.titlesize": 8,
+    "axes.labelsize": 7.5,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7.5,
+    "legend.fontsize": 7,
+    "axes.linewidth": 0.6,
+    "axes.edgecolor": QUIET,
+    "axes.labelcolor": INK,
+    "text.color": INK,
+    "xtick.color": QUIET,
+    "ytick.color": QUIET,
+    "xtick.labelcolor": INK,
+    "ytick.labelcolor": INK,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "lines.solid_capstyle": "butt",
+    "hatch.linewidth": 0.5,
+    "axes.unicode_minus": True,
+    "text.parse_math": False,  # a dollar sign in a name is a dollar sign
+    "svg.fonttype": "none",  # text that can be searched, edited and set again by a journal
+    "svg.hashsalt": "rexvqa",  # names inside the file do not depend on chance
+    "pdf.fonttype": 42,  # TrueType, embedded
+    "figure.dpi": 100,
+    "savefig.dpi": 300,
+    "savefig.facecolor": "white",
+}
+
+
+def new_figure(width: Width, height: float) -> Figure:
+    """``height`` in inches. Not registered anywhere, so that nothing has to be closed."""
+    return Figure(figsize=(INCHES[width], height), layout="constrained")
+
+
+def use_font() -> None:
+    """Known once under its family name."""
+    known = {one.fname for one in font_manager.fontManager.ttflist}
+    for path in sorted(FONTS.glob("*.ttf")):
+        if str(path) not in known:
+            font_manager.fontManager.addfont(str(path))
+
+
+def bare(axes: Axes) -> None:
+    """Only the lower axis is drawn."""
+    for side in ("top", "right", "left"):
+        axes.spines[side].set_visible(False)
+    axes.tick_params(axis="y", length=0)
+
+
+def rows_of_names(axes: Axes, names: list[str], behind: Sequence[str] = ()) -> None:
+    """One row for each name, the first at the top. What stands ``behind`` a name is never cut."""
+    axes.set_ylim(len(names) - 0.4, -0.6)
+    ends = behind or [""] * len(names)
+    axes.set_yticks(range(len(names)), [short(name) + end for name, end in zip(names, ends, strict=True)])
+    axes.grid(axis="x", color=RULE, linewidth=0.4)
+    axes.set_axisbelow(True)
+    bare(axes)
+
+
+def write_beside(axes: Axes, row: float, columns: Sequence[tuple[float, str]], **more: Any) -> None:
+    """Words to the right of the picture, in columns that begin so many points behind its edge."""
+    look = {"fontsize": 7, "va": "center", "ha": "left", "annotation_clip": False, **more}
+    for points, text in columns:
+        axes.annotate(text, (1, row), (points, 0), axes.get_yaxis_transform(), "offset points", **look)
+
+
+def titled(axes: Axes, title: str, place: int | None = None, **more: Any) -> None:
+    """The title of a panel, behind the letter of its place where a figure has several."""
+    said = title if place is None else f"{ascii_uppercase[place]}  {title}" if place < 26 else title
+    axes.set_title(said, loc="left", fontweight="bold", **more)
+
+
+def mark_simulated(figure: Figure, *, simulated: bool) -> None:
+    """Simulated data says so in the picture itself; all other notes stand in its legend."""
+    if simulated:
+        figure.supxlabel("Simulated data", x=0.01, ha="left", fontsize=6.5, color=QUIET)

@@ -1,0 +1,151 @@
+"""Which reviewer gets which question, and in which order. Balanced, seeded, and the same on every machine."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from annotation.sampling.kernels.drawing import random_ranks
+
+
+@dataclass(frozen=True)
+class Item:
+    """One question: its number in the bank, and the exam that it shares with its mates."""
+
+    number: int
+    exam: Hashable
+
+
+class TooFewReviewers(ValueError):
+    """A question cannot get as many different reviewers as the round wants."""
+
+    def __init__(self, number: int, n_possible: int, wanted: int) -> None:
+        super().__init__(f"question {number} can be given to {n_possible} of the reviewers, {wanted} are wanted")
+        self.number, self.n_possible, self.wanted = number, n_possible, wanted
+
+
+def allot(
+    items: Sequence[Item],
+    n_reviewers: int,
+    per_question: int,
+    seed: int,
+    forbidden: Collection[tuple[int, int]] = (),
+) -> list[list[int]]:
+    """Give each question to ``per_question`` different reviewers; returns each reviewer's numbers in their order.
+
+    ``forbidden`` holds (reviewer index, question number). Without it no two reviewers differ by more than one
+    question. Questions of one exam go to different reviewers as far as that allows, reviewers meet in all pairs
+    about equally often, and what is left to chance follows the seed.
+
+    Raises TooFewReviewers when a question has fewer than ``per_question`` reviewers who may have it.
+    """
+    banned = set(forbidden)
+    possible = {one.number: [r for r in range(n_reviewers) if (r, one.number) not in banned] for one in items}
+    for one in items:
+        if len(possible[one.number]) < per_question:
+            raise TooFewReviewers(one.number, len(possible[one.number]), per_question)
+    numbers = sorted(possible)
+    chance = [_ranks(numbers, seed, reviewer) for reviewer in range(-1, n_reviewers)]
+    given: list[list[Item]] = [[] for _ in range(n_reviewers)]
+    loads = [0] * n_reviewers
+    mates: dict[tuple[int, Hashable], int] = defaultdict(int)
+    together: dict[tuple[int, int], int] = defaultdict(int)
+    for one in _exam_by_exam(items, possible, chance[0]):
+        chosen: list[int] = []
+        for _ in range(per_question):
+            free = [r for r in possible[one.number] if r not in chosen]
+            least = min(loads[r] for r in free)
+            best = min(
+                (r for r in free if loads[r] == least),
+                key=lambda r: (
+                    mates[r, one.exam],
+                    sum(together[r, other] for other in chosen),
+                    chance[r + 1][one.number],
+                ),
+            )
+            for other in chosen:
+                together[best, other] += 1
+                together[other, best] += 1
+            chosen.append(best)
+        for reviewer in chosen:
+            given[reviewer].append(one)
+            loads[reviewer] += 1
+            mates[reviewer, one.exam] += 1
+    return [in_order(given[reviewer], chance[reviewer + 1]) for reviewer in range(n_reviewers)]
+
+
+def in_order(items: Sequence[Item], chance: dict[int, int]) -> list[int]:
+    """A random order in which the questions of one exam stand evenly far apart.
+
+    The j-th of m mates stands at (j + u)/m of the way, u being one random number from 0 to 1 for the exam; a
+    question without mates stands at u.
+    """
+    by_exam: dict[Hashable, list[int]] = defaultdict(list)
+    for one in items:
+        by_exam[one.exam].append(one.number)
+    places: list[tuple[float, int]] = []
+    for numbers in by_exam.values():
+        start = chance[min(numbers)] / 2**64
+        mixed = sorted(numbers, key=lambda number: chance[number])
+        places += [((j + start) / len(mixed), number) for j, number in enumerate(mixed)]
+    return [number for _place, number in sorted(places)]
+
+
+def share_for_newcomer(waiting: Sequence[tuple[int, int]], held: Collection[int], seed: int) -> list[int]:
+    """Which of the questions still waiting go to one more reviewer, as indices into ``waiting``.
+
+    ``waiting`` holds (reviewer index, question number); ``held`` the numbers that the newcomer cannot take. One by
+    one from whoever has most, until the newcomer has an equal share; nobody gives more than down to that share.
+    """
+    left: dict[int, list[int]] = defaultdict(list)
+    for index, (reviewer, _number) in enumerate(waiting):
+        left[reviewer].append(index)
+    target = len(waiting) // (len(left) + 1)
+    chance = _ranks([number for _reviewer, number in waiting], seed, len(left))
+    for indices in left.values():
+        indices.sort(key=lambda index: chance[waiting[index][1]])
+    sizes = {reviewer: len(indices) for reviewer, indices in left.items()}
+    taken: list[int] = []
+    unavailable = set(held)
+    while len(taken) < target and (givers := [r for r in left if left[r] and sizes[r] > target]):
+        giver = min(givers, key=lambda r: (-sizes[r], r))
+        index = left[giver].pop()
+        if (number := waiting[index][1]) not in unavailable:
+            unavailable.add(number)
+            taken.append(index)
+            sizes[giver] -= 1
+    return taken
+
+
+def hand_out(numbers: Sequence[int], possible: dict[int, list[int]], loads: Sequence[int], seed: int) -> dict[int, int]:
+    """Give each question to one of its ``possible`` reviewers, least load first: question number -> reviewer index.
+
+    Questions with the fewest possible reviewers are given first. Raises TooFewReviewers when a question has none.
+    """
+    chance = _ranks(numbers, seed, len(loads))
+    load = list(loads)
+    given: dict[int, int] = {}
+    for number in sorted(numbers, key=lambda n: (len(possible[n]), chance[n])):
+        if not possible[number]:
+            raise TooFewReviewers(number, 0, 1)
+        reviewer = min(possible[number], key=lambda r: (load[r], r))
+        load[reviewer] += 1
+        given[number] = reviewer
+    return given
+
+
+def _exam_by_exam(items: Sequence[Item], possible: dict[int, list[int]], chance: dict[int, int]) -> list[Item]:
+    """Questions with the fewest possible reviewers first; then exam after exam in random order."""
+    first_of: dict[Hashable, int] = {}
+    for one in items:
+        first_of[one.exam] = min(first_of.get(one.exam, one.number), one.number)
+    return sorted(items, key=lambda one: (len(possible[one.number]), chance[first_of[one.exam]], chance[one.number]))
+
+
+def _ranks(numbers: Sequence[int], seed: int, stream: int) -> dict[int, int]:
+    """A random 64-bit number for each question, another one for each stream (reviewer)."""
+    ranks = random_ranks(np.array(numbers, dtype=np.int64), seed ^ ((stream + 2) << 40))
+    return dict(zip(numbers, ranks.tolist(), strict=True))

@@ -1,0 +1,216 @@
+"""Shares with their 95 % intervals: of questions, of questions that share exams, and weighted to the mix of a bank."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.statistics.kernels.estimate import (
+    FEW_CLUSTERS,
+    NO_VARIATION,
+    SMALL_N,
+    STRATA_MERGED,
+    STRATUM_TOO_SMALL,
+    ZERO_TRIALS,
+    Estimate,
+    undefined,
+)
+
+Z95 = 1.959963984540054
+FEWEST_CLUSTERS = 10
+FEWEST_TRIALS = 10  # below this a share is flagged
+FEWEST_IN_STRATUM = 2  # questions of a stratum that has a share
+BANK_MIX = "bank_mix_wilson"
+
+
+def wilson(k: float, n: float, confidence: float = 0.95) -> tuple[float, float]:
+    """Score interval of a share of k in n [1]_; n is above 0 and need not be whole (an effective size).
+
+    References
+    ----------
+    .. [1] E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209-212.
+    """
+    p = k / n
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z2 = z * z
+    centre = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = z / (1 + z2 / n) * sqrt(p * (1 - p) / n + z2 / (4 * n * n))
+    low = 0.0 if k <= 0 else max(0.0, centre - half)
+    high = 1.0 if k >= n else min(1.0, centre + half)
+    return low, high
+
+
+def share(k: int, n: int) -> Estimate:
+    """k of n with Wilson's interval. Undefined for n = 0; flagged ``small_n`` below 10."""
+    if n == 0:
+        return undefined(ZERO_TRIALS, n=0, method="wilson")
+    flags = (SMALL_N,) if n < FEWEST_TRIALS else ()
+    return Estimate(k / n, wilson(k, n), n, "wilson", count=k, flags=flags)
+
+
+@dataclass(frozen=True)
+class ClusteredShare:
+    """A share whose trials come in clusters. ``design_effect`` is None where the share is 0 or 1."""
+
+    estimate: Estimate
+    standard_error: float
+    design_effect: float | None
+    n_clusters: int
+
+
+def clustered_share(clusters: Sequence[Sequence[int]]) -> ClusteredShare | None:
+    """Share of ones over all clusters, with a cluster-robust standard error; None without any trial.
+
+    Parameters
+    ----------
+    clusters : sequence of sequences of 0 and 1
+        The trials of each cluster (of each exam or patient); none of them empty.
+    """
+    if not clusters:
+        return None
+    return clustered_counts(np.array([sum(one) for one in clusters]), np.array([len(one) for one in clusters]))
+
+
+def clustered_counts(successes: NDArray[np.integer], trials: NDArray[np.integer]) -> ClusteredShare | None:
+    """The same from counts.
+
+    Parameters
+    ----------
+    successes, trials : int arrays, shape (clusters,)
+        Of each cluster; none of them without a trial.
+
+    Returns
+    -------
+    ClusteredShare, or None without a cluster. SE = sqrt(m/(m-1) sum e_g^2)/n with e_g the sum of y - p in cluster g
+    of m; the interval is p +- t(m-1) SE, clipped; at p = 0 or 1 Wilson's with n replaced by m. Fewer than 10
+    clusters: no interval; neither where clusters do not differ at all, flag ``no_variation``. One cluster: no standard
+    error (NaN).
+    """
+    k, n, m = int(successes.sum()), int(trials.sum()), len(trials)
+    if m == 0:
+        return None
+    p = k / n
+    flags: tuple[str, ...] = () if m >= FEWEST_CLUSTERS else (FEW_CLUSTERS,)
+    if k in (0, n):
+        interval = wilson(p * m, m) if m >= FEWEST_CLUSTERS else None
+        error, effect = 0.0, None
+    elif m < 2:
+        interval, error, effect = None, float("nan"), None
+    else:
+        residuals = (n * successes - k * trials).astype(
+            float
+        )  # n times them: 0, not 1e-17, where clusters do not differ
+        error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n**2
+        effect = error**2 / (p * (1 - p) / n)
+        from scipy.special import stdtrit  # here, since every start of the program would wait for it
+
+        half = float(stdtrit(m - 1, 0.975)) * error
+        flags = flags if error else (*flags, NO_VARIATION)
+        interval = None if flags else (max(0.0, p - half), min(1.0, p + half))
+    return ClusteredShare(Estimate(p, interval, n, "cluster_t", count=k, flags=flags), error, effect, m)
+
+
+@dataclass(frozen=True)
+class StratumCount:
+    """One stratum of the draw: its size in the bank, and of the questions looked at, how many have the property."""
+
+    n_frame: int
+    n: int
+    k: int
+    task: str = ""  # whose difficulties may be merged; "": it is merged with none
+
+
+@dataclass(frozen=True)
+class BankMixShare:
+    """A share in the mix of the bank. ``n_effective`` is None where it is undefined or all of the bank was seen."""
+
+    estimate: Estimate
+    n_effective: float | None = None
+    merged_tasks: tuple[str, ...] = ()
+
+
+def bank_mix_share(strata: Mapping[str, StratumCount]) -> BankMixShare:
+    """Share as it would be in the bank: strata weighted by their size in the bank.
+
+    Value sum W_h k_h/n_h; interval as in ``weighted_share``, narrower the more of the bank was seen. Strata without a
+    question in the bank are left out. Where fewer than 2 questions of a stratum were looked at, all strata of its task
+    are taken as one (``strata_merged``); undefined, ``stratum_too_small``, where that is still fewer than 2.
+    """
+    names, counts = list(strata), list(strata.values())
+    size, n, k = (np.array([getattr(one, name) for one in counts], dtype=np.int64) for name in ("n_frame", "n", "k"))
+    total = int(n[size > 0].sum())
+    if total == 0:
+        return BankMixShare(undefined(ZERO_TRIALS, n=total, method=BANK_MIX))
+    place, merged = merged_strata([one.task or name for name, one in zip(names, counts, strict=True)], size, n)
+    size, n, k = (np.bincount(place[place >= 0], one[place >= 0]) for one in (size, n, k))
+    flags = (STRATA_MERGED,) if merged else ()
+    if n.min() < FEWEST_IN_STRATUM:
+        return BankMixShare(Estimate(None, None, total, BANK_MIX, flags=flags, reason=STRATUM_TOO_SMALL), None, merged)
+    p, interval, n_effective = weighted_share(size / size.sum(), k, n, (1 - n / size) / n)
+    return BankMixShare(Estimate(p, interval, total, BANK_MIX, flags=flags), n_effective, merged)
+
+
+def merged_strata(
+    tasks: Sequence[str], sizes: NDArray[np.integer], n: NDArray[np.integer]
+) -> tuple[NDArray[np.int64], tuple[str, ...]]:
+    """Which strata are taken as one, because fewer than 2 questions of one of them were looked at.
+
+    Parameters
+    ----------
+    tasks : sequence of str, length strata
+        Only strata of one task are merged.
+    sizes, n : int arrays, shape (strata,)
+        Questions in the bank, and looked at.
+
+    Returns
+    -------
+    Of each stratum its number among those that are used, -1: not one of its questions is in the bank; and the tasks of
+    which several strata became one.
+    """
+    used = sizes > 0
+    small = {
+        task for task, is_used, looked in zip(tasks, used, n, strict=True) if is_used and looked < FEWEST_IN_STRATUM
+    }
+    numbers: dict[tuple[str, int], int] = {}
+    place = np.full(len(tasks), -1, dtype=np.int64)
+    for row in np.flatnonzero(used).tolist():
+        own = (tasks[row], -1 if tasks[row] in small else row)
+        place[row] = numbers.setdefault(own, len(numbers))
+    several = Counter(task for task, is_used in zip(tasks, used, strict=True) if is_used)
+    return place, tuple(task for task in dict.fromkeys(tasks) if task in small and several[task] > 1)
+
+
+def weighted_share(
+    weights: NDArray[np.floating], successes: NDArray[Any], trials: NDArray[Any], per_trial: NDArray[np.floating]
+) -> tuple[float, tuple[float, float], float | None]:
+    """Weighted mean of the shares of groups, Wilson's interval with the effective number of trials, and that number.
+
+    Parameters
+    ----------
+    weights : float array, shape (groups,), adding up to 1
+    successes, trials : arrays, shape (groups,); one trial or more in each
+    per_trial : float array, shape (groups,)
+        What p(1-p) of a group is multiplied by to give the variance of its share: 0 where all of it was seen.
+
+    The variance is made with shares shrunken to the one of all trials together, (k + 2p)/(n + 2), so that a small group
+    without variation does not pass as known. Where all of every group was seen, the limits are the value.
+    """
+    p = min(1.0, max(0.0, float(weights @ (successes / trials))))
+    pooled = float(successes.sum() / trials.sum())
+    shrunken = (successes + 2 * pooled) / (trials + 2)
+    spread = weights**2 * per_trial
+    if not spread.any():
+        return p, (p, p), None
+    if pooled in (0, 1):
+        n_effective = 1 / float(spread.sum())
+    else:
+        mean = float(weights @ shrunken)
+        n_effective = mean * (1 - mean) / float(spread @ (shrunken * (1 - shrunken)))
+    return p, wilson(p * n_effective, n_effective), n_effective

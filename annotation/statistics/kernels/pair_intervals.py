@@ -1,0 +1,190 @@
+"""Every statistic of every pair of raters in one panel, with its bootstrap interval.
+
+By question each pair is resampled through its own small tables; every pair starts its draws from the same generator, so
+that what is said of a pair does not depend on who else is in the analysis. By cluster all pairs share their draws.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.statistics.kernels import pairs
+from annotation.statistics.kernels.bootstrap import (
+    BY_CLUSTER,
+    BY_QUESTION,
+    DRAWS,
+    Units,
+    generator,
+    percentile_intervals,
+    resampled_each,
+    resampled_tables,
+)
+from annotation.statistics.kernels.pair_sums import PairColumns
+from annotation.statistics.kernels.pair_tables import (
+    Codes,
+    Tables,
+    outcome_tables,
+    pair_tables,
+    rater_pairs,
+    valid_only,
+)
+from annotation.statistics.kernels.results import Result
+
+Replicates = dict[str, NDArray[np.float64]]  # of each statistic, shape (draws, pairs)
+Sums = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # agreed, rows, columns
+
+OPTIONS, RIGHT_WRONG, OUTCOMES = "options", "right_wrong", "outcomes"  # families of draws by question
+PAIRS = "pairs"  # the one family of draws by cluster
+ERROR_CONSISTENCY = "error_consistency"  # the one statistic of right and wrong
+BY_ACCURACY = ("agreement_if_independent", "excess_agreement")  # of valid answers
+BY_WILSON = {  # without clusters
+    "percent_agreement": pairs.percent_agreement_result,
+    "brennan_prediger": pairs.brennan_prediger_result,
+}
+AT_ONCE = 2  # threads
+
+
+@dataclass(frozen=True)
+class PairStatistics:
+    """Two raters (rows of the answers): results by name, and the share of draws in which each was undefined.
+
+    None where nothing was drawn.
+    """
+
+    first: int
+    second: int
+    results: dict[str, Result]
+    bootstrap_undefined_fraction: dict[str, float | None]
+
+
+def pair_statistics(
+    answers: Codes,
+    correct: Codes,
+    key: Codes,
+    n_options: int,
+    units: Units,
+    *,
+    n_valid: int | None = None,
+    seed: int,
+    panel: str,
+    draws: int = DRAWS,
+) -> list[PairStatistics]:
+    """Agreement of all pairs of raters on the questions of one panel.
+
+    Parameters
+    ----------
+    answers : int array, shape (raters, questions)
+        Codes of options; negative: no rating.
+    correct : int array, shape (raters, questions)
+        1 right (who chose the key), 0 wrong (also failed and declined), negative not counted.
+    key : int array, shape (questions,)
+    n_options : int
+        q, the options that are allowed; one more where failed extractions are a category of their own.
+    units : Units
+        Of the questions of this panel.
+    n_valid : int or None
+        Where failed extractions are a category: q of the study, which ``agreement_if_independent`` and
+        ``excess_agreement`` are made with. They know no other answers.
+
+    Returns
+    -------
+    For each pair in the order of ``rater_pairs``: ``percent_agreement``, ``expected_agreement``, ``cohen_kappa``,
+    ``scott_pi``, ``gwet_ac1``, ``brennan_prediger``, ``error_consistency``, ``agreement_if_independent`` and
+    ``excess_agreement``. Without clusters the first has Wilson's interval and Brennan-Prediger the image of it.
+    """
+    found = [PairStatistics(first, second, {}, {}) for first, second in rater_pairs(len(answers))]
+    if not found:
+        return []
+    n_valid = n_options if n_valid is None else n_valid
+    valid = valid_only(answers, n_valid)
+    of_options, of_valid = pair_tables(answers, n_options)[:, 0], pair_tables(valid, n_valid)[:, 0]
+    of_right, outcomes = pair_tables(correct, 2)[:, 0], outcome_tables(valid, key)[:, 0]
+    values = _values(pairs.sums_of(of_options), pairs.sums_of(of_right), outcomes, n_valid)
+    if units.clustered:
+        columns = PairColumns(answers, correct, key, n_options, n_valid)
+        replicated = _by_cluster(columns, units, generator(seed, panel, PAIRS), draws)
+    else:
+        replicated = _by_question((of_options, of_right, outcomes), n_valid, seed, panel, draws)
+    behind = dict.fromkeys(values, (of_options, answers))
+    behind |= {ERROR_CONSISTENCY: (of_right, correct)} | dict.fromkeys(BY_ACCURACY, (of_valid, valid))
+    for name, (tables, codes) in behind.items():
+        n_clusters = clusters_in_common(codes, units) if units.clustered else None
+        results = _results(name, values[name], tables, replicated.get(name), n_clusters)
+        for pair, (result, fraction) in zip(found, results, strict=True):
+            pair.results[name], pair.bootstrap_undefined_fraction[name] = result, fraction
+    return found
+
+
+def _results(
+    name: str,
+    values: NDArray[np.float64],
+    tables: Tables,
+    replicates: NDArray[np.float64] | None,
+    n_clusters: NDArray[np.int64] | None,
+) -> Iterator[tuple[Result, float | None]]:
+    """One statistic of each pair, and the share of draws in which it was undefined."""
+    if replicates is None:
+        yield from ((BY_WILSON[name](table), None) for table in tables)
+        return
+    method = BY_QUESTION if n_clusters is None else BY_CLUSTER
+    intervals = percentile_intervals(replicates, tables.sum(axis=(1, 2)), n_clusters)
+    for value, table, interval in zip(values.tolist(), tables, intervals, strict=True):
+        of_margins, ci95 = name not in BY_WILSON, interval.ci95
+        flags = () if isnan(value) else interval.flags  # of limits that there are not
+        result = pairs.result_of(value, table, ci95=ci95, method=method, flags=flags, of_margins=of_margins)
+        yield result, interval.bootstrap_undefined_fraction
+
+
+def clusters_in_common(codes: Codes, units: Units) -> NDArray[np.int64]:
+    """Of each pair, the clusters that hold a question on which neither code is negative."""
+    both = [(codes[i] >= 0) & (codes[j] >= 0) for i, j in rater_pairs(len(codes))]
+    return np.array([np.count_nonzero(np.bincount(units.number[one], minlength=units.m)) for one in both])
+
+
+def _values(of_options: Sums, of_right: Sums, outcomes: NDArray[Any], n_valid: int) -> dict[str, NDArray[np.float64]]:
+    """Every statistic by name, of one pair in many draws or of many pairs."""
+    return {
+        **pairs.coefficients(*of_options),
+        ERROR_CONSISTENCY: pairs.coefficients(*of_right)["cohen_kappa"],
+        "agreement_if_independent": pairs.agreement_if_independent(outcomes, n_valid),
+        "excess_agreement": pairs.excess_agreement(outcomes, n_valid),
+    }
+
+
+def _by_cluster(columns: PairColumns, units: Units, rng: np.random.Generator, draws: int) -> Replicates:
+    sums = columns.of_pairs(resampled_each(units.counts(columns.parts()), rng, draws))
+    each = (
+        _values((one.agreed, one.rows, one.columns), one.right_wrong, one.outcomes, columns.n_valid) for one in sums
+    )
+    return _side_by_side(each, len(rater_pairs(len(columns.answers))), draws)
+
+
+def _side_by_side(each: Iterable[dict[str, NDArray[np.float64]]], n_pairs: int, draws: int) -> Replicates:
+    """Every statistic of each pair in each draw, the draws of a pair side by side in memory."""
+    found: Replicates = {}
+    for pair, replicated in enumerate(each):
+        for name, replicates in replicated.items():
+            found.setdefault(name, np.empty((n_pairs, draws)).T)[:, pair] = replicates
+    return found
+
+
+def _by_question(tables: tuple[Tables, Tables, Tables], n_valid: int, seed: int, panel: str, draws: int) -> Replicates:
+    """Two pairs at a time: the generators and most of what is made of their draws work without each other."""
+
+    def of_pair(of_pair: tuple[Tables, Tables, Tables]) -> dict[str, NDArray[np.float64]]:
+        of_options, of_right, outcomes = (
+            resampled_tables(table, generator(seed, panel, family), draws)
+            for table, family in zip(of_pair, (OPTIONS, RIGHT_WRONG, OUTCOMES), strict=True)
+        )
+        found = _values(pairs.sums_of(of_options), pairs.sums_of(of_right), outcomes, n_valid)
+        return {name: one for name, one in found.items() if name not in BY_WILSON}
+
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        return _side_by_side(threads.map(of_pair, zip(*tables, strict=True)), len(tables[0]), draws)

@@ -1,0 +1,99 @@
+"""What a clock has told of one case: which events to keep, what was on screen, which images nobody saw. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from annotation.enums import EventKind
+from annotation.timing.kernels.durations import ClockEvent, Durations, Key
+from annotation.timing.kernels.parsing import SentEvent, Trace
+
+MOST_STORED = 20_000  # events of one case and person: a day of heartbeats and more
+SERVER = "server"  # the page of the event that the server writes
+NEEDED = (EventKind.PAINTED, EventKind.SUBMITTED)  # stored with a step even when the log is full
+
+# Page, sequence, kind, both clocks of the device, when the server got it, details.
+Row = tuple[str, int, str, float, float | None, datetime, Mapping[str, Any]]
+ROW = ("page", "sequence", "kind", "client_ms", "wall_ms", "received_at", "details")
+
+
+class NotSeen(Exception):
+    """An image of the exam was not on screen at full depth, and nobody said that it cannot be read."""
+
+    def __init__(self, images: Sequence[str]) -> None:
+        super().__init__(f"not seen: {', '.join(images)}")
+        self.images = tuple(images)
+
+
+class NoSuchImage(Exception):
+    """An image that is said to be unreadable is none of the exam."""
+
+
+@dataclass(frozen=True)
+class Witnessed:
+    """Everything that the clock has told of a case, this request included."""
+
+    events: tuple[ClockEvent, ...]
+    painted: frozenset[str]  # public ids of the images that were on screen
+    steps: Mapping[Key, str]  # of each ``submitted``: which step it committed, empty if not said
+    is_damaged: bool = False  # some of it could not be read
+
+
+def new_events(trace: Trace, known: Collection[Key]) -> list[SentEvent]:
+    """The events of a request that are not there yet; of a full log only those that a commit needs."""
+    new = [event for event in trace.events if (trace.page, event.sequence) not in known]
+    return new if is_room_for(len(known), new) else [event for event in new if event.kind in NEEDED]
+
+
+def is_room_for(n_stored: int, events: Sequence[SentEvent]) -> bool:
+    return n_stored + len(events) <= MOST_STORED
+
+
+def row_of(page: str, event: SentEvent, *, at: datetime) -> Row:
+    return page, event.sequence, event.kind, event.client_ms, event.wall_ms, at, event.details
+
+
+def witnessed(rows: Sequence[Row], *, is_damaged: bool = False) -> Witnessed:
+    return Witnessed(
+        events=tuple(ClockEvent(*row[:6]) for row in rows),
+        painted=frozenset(painted_images(row[6] for row in rows if row[2] == EventKind.PAINTED)),
+        steps={(row[0], row[1]): str(row[6].get("step", "")) for row in rows if row[2] == EventKind.SUBMITTED},
+        is_damaged=is_damaged,
+    )
+
+
+def check_all_seen(images: Mapping[str, bool], painted: Collection[str], unreadable: Iterable[str]) -> None:
+    """Every image was on screen, or is said to be unreadable. Raises NotSeen, NoSuchImage.
+
+    ``images`` says of every image of the exam whether it can be shown: what cannot be shown need not be seen.
+    """
+    said = set(unreadable)
+    if not said <= images.keys():
+        raise NoSuchImage("an image that the exam does not have")
+    unseen = sorted(name for name, is_shown in images.items() if is_shown and name not in painted and name not in said)
+    if unseen:
+        raise NotSeen(unseen)
+
+
+def time_columns(measured: Durations) -> dict[str, Any]:
+    """The columns of annotation.models.timing.Timed."""
+    return {
+        "active_ms": measured.active_ms,
+        "elapsed_ms": measured.elapsed_ms,
+        "n_sittings": measured.n_sittings,
+        "time_rule": measured.rule,
+        "time_flags": [flag.value for flag in measured.flags],
+        "time_parts": dict(measured.parts) if measured.active_ms is not None else None,
+    }
+
+
+def painted_images(details: Iterable[Mapping[str, Any]]) -> set[str]:
+    """The images that ``painted`` events name."""
+    found: set[str] = set()
+    for one in details:
+        views = one.get("views", [])
+        found |= {view for view in views if isinstance(view, str)} if isinstance(views, list) else set()
+    return found

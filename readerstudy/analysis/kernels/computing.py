@@ -1,0 +1,163 @@
+"""From arrays and settings to the result of an analysis, as plain values. Pure: the same inputs, the same result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.statistics.kernels.results import POST_HOC
+from readerstudy.analysis.kernels.arrays import DECLARED, MODEL, READER, StudyArrays, Voided
+from readerstudy.analysis.kernels.contrasts import (
+    comparisons_of,
+    inference_of,
+    is_planned,
+    mrmc_results,
+    pair_comparisons,
+)
+from readerstudy.analysis.kernels.panelling import ALL_TASKS, panel_results, panels_of
+from readerstudy.analysis.kernels.scoring import score, with_slips
+from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.tables import items_of, tables_of
+from readerstudy.analysis.kernels.times import time_results
+
+BEST_GUESS = (
+    "as accuracy, with the best guess in place of “cannot tell”; “cannot tell” without a guess is wrong in both; wilson"
+)
+FORMAT = "reader-study-analysis 1"
+RULE = "analysis-3"  # change the name when the same inputs would give other numbers
+
+
+def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+    """The whole result, see docs/analysis.md.
+
+    ``panels``, ``comparisons``, ``mrmc``, ``time`` and ``tables`` are the primary result: without the questions that
+    were voided before unblinding. ``variants`` holds the same over other questions or answers, each with a label.
+    """
+    voided = arrays.questions.voided
+    before = voided == Voided.BEFORE_UNBLINDING
+    primary = results_of(arrays.without(before), settings)
+    return {
+        "format": FORMAT,
+        "study": arrays.study,
+        "slug": arrays.slug,
+        "protocol_sha256": arrays.protocol_sha256,
+        "simulated": arrays.simulated,
+        "settings": {**settings.as_json(), **_rules(arrays)},
+        "plan": {
+            **arrays.plan,
+            "is_planned": is_planned(arrays.plan),
+            "made_after_readings": arrays.made_elsewhere,
+            **({"runs_of_nobody": [list(one) for one in arrays.plan_meets_nobody]} if arrays.plan_meets_nobody else {}),
+        },
+        "raters": [{"name": one.name, "kind": one.kind, **one.facts} for one in arrays.raters],
+        "strata": [{"task": task, "difficulty": level, "n_pool": n} for task, level, n in arrays.cells],
+        "order": _order(primary, arrays.post_hoc),
+        "questions": {
+            "n_cases": len(arrays.questions),
+            "n_scored": int((~before).sum()),
+            "n_voided_before_unblinding": int(before.sum()),
+            "n_voided_declared": sum(one.get("decided") == DECLARED for one in arrays.excluded),
+            "n_voided_after_unblinding": int((voided == Voided.AFTER_UNBLINDING).sum()),
+        },
+        "excluded": [dict(one) for one in arrays.excluded],
+        **primary,
+        "variants": _variants(arrays, settings),
+        "items": items_of(arrays, score(arrays, settings)),
+    }
+
+
+def results_of(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+    """Everything that is computed over one set of questions."""
+    scored = score(arrays, settings)
+    panels = panels_of(arrays, scored, settings)
+    shown = {panel.name: panel_results(panel) for panel in panels}
+    mrmc, tables = mrmc_results(panels, shown), tables_of(arrays, scored)
+    flag_post_hoc(shown, mrmc, tables, arrays.post_hoc)
+    return {
+        "panels": shown,
+        "comparisons": [
+            *comparisons_of(mrmc, arrays.plan, arrays.post_hoc, arrays.uncounted),
+            *pair_comparisons(shown[ALL_TASKS], arrays),
+        ],
+        "mrmc": mrmc,
+        "time": time_results(arrays),
+        "tables": tables,
+    }
+
+
+def flag_post_hoc(panels: Mapping[str, Any], mrmc: Mapping[str, Any], tables: Any, names: Set[str]) -> None:
+    """Flag every value of these raters, in place."""
+    for panel in panels.values():
+        _flag([one for one in panel["raters"] if one["name"] in names])
+        _flag([one for one in panel["pairs"] if one["first"] in names or one["second"] in names])
+    for found in (mrmc, *mrmc["tasks"].values()):
+        _flag([found["models"][name] for name in names])
+    for row in (row for table in tables.values() for row in table):
+        of_one = "name" in row  # else it holds the accuracy of every rater
+        _flag([row for _one in names & {row["name"]}] if of_one else [row["accuracy"][name] for name in names])
+
+
+def _flag(part: Any) -> None:
+    """Every value in it, at any depth."""
+    if isinstance(part, dict):
+        if POST_HOC not in part.get("flags", [POST_HOC]):
+            part["flags"] = [*part["flags"], POST_HOC]
+        _flag(list(part.values()))
+    elif isinstance(part, list):
+        for one in part:
+            _flag(one)
+
+
+def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+    """What the numbers would be otherwise; a variant that changes nothing is left out."""
+    voided = arrays.questions.voided
+    found: dict[str, Any] = {}
+    if (voided == Voided.BEFORE_UNBLINDING).any():
+        found["with_voided"] = _variant("sensitivity: no case voided", arrays, settings, voided < 0)
+    if (voided == Voided.AFTER_UNBLINDING).any():
+        label = "sensitivity: without the cases voided after unblinding too"
+        found["without_all_voided"] = _variant(label, arrays, settings, voided != Voided.NO)
+    kept = arrays.without(voided == Voided.BEFORE_UNBLINDING)
+    meant = with_slips(kept)
+    if (meant != kept.option).any():
+        label = "sensitivity: reported slips counted as they were meant"
+        found["with_slips"] = _variant(label, replace(kept, option=meant), settings, kept.questions.voided < 0)
+    return found
+
+
+def _variant(label: str, arrays: StudyArrays, settings: Settings, dropped: NDArray[np.bool_]) -> dict[str, Any]:
+    kept = arrays.without(dropped)
+    return {"label": label, "n": len(kept.questions), **results_of(kept, settings)}
+
+
+def _order(primary: Mapping[str, Any], post_hoc: Set[str]) -> list[str]:
+    """Readers first, then models by accuracy over all tasks, those that are post hoc last: the rows of every table."""
+    raters = primary["panels"][ALL_TASKS]["raters"]
+    models = [one for one in raters if one["kind"] == MODEL]
+    models.sort(key=lambda one: (one["name"] in post_hoc, -(one["accuracy"]["value"] or 0.0)))
+    return [one["name"] for one in raters if one["kind"] == READER] + [one["name"] for one in models]
+
+
+def _rules(arrays: StudyArrays) -> dict[str, str]:
+    """What is the same in every analysis of this version, said where two people can read a number differently."""
+    guesses = {"accuracy_best_guess": BEST_GUESS} if arrays.guess is not None else {}
+    return {
+        "accuracy": "right answers over the scored questions that the rater did not miss; wilson",
+        **guesses,
+        "agreement": "questions that both raters answered with an option (pairwise deletion)",
+        "interval": "percentile bootstrap, PCG64 seeded with seed, panel and family",
+        "cluster": arrays.cluster_level,
+        "difference": "tango",
+        "p": f"mcnemar exact for pairs, {_pairs_rule(arrays)}; "
+        "t test of the multi-reader analysis, holm within the family",
+        "inference": inference_of(arrays.plan),
+        "small_n": "accuracy below 10, agreement below 30; agreement below 10 has no interval",
+    }
+
+
+def _pairs_rule(arrays: StudyArrays) -> str:
+    return "holm over the planned ones, the others post hoc" if arrays.plan.get("pairs") else "never planned"

@@ -1,0 +1,82 @@
+"""From states to what statistics read: answers for agreement, right and wrong for accuracy. Pure.
+
+The rules are those of docs/analysis.md: what a state counts for, and the two switches for failed extractions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from readerstudy.analysis.kernels.arrays import (
+    CHOSEN,
+    MISSING,
+    N_OPTIONS,
+    NO_RATING,
+    NOT_COUNTED,
+    WRONG,
+    State,
+    StudyArrays,
+)
+from readerstudy.analysis.kernels.settings import Settings
+
+
+@dataclass(frozen=True)
+class Scored:
+    """Arrays of shape (raters, questions), and the number of categories that an answer can have."""
+
+    answers: NDArray[np.int8]  # 0..q-1, -1 no rating, -2 missing
+    correct: NDArray[np.int8]  # 1 right, 0 wrong, -1 not counted
+    q: int
+    guessed: NDArray[np.int8] | None = None  # correct, with best guesses scored; None: nobody was asked for one
+
+    def only(self, kept: NDArray[np.bool_]) -> Scored:
+        guessed = None if self.guessed is None else self.guessed[:, kept]
+        return Scored(self.answers[:, kept], self.correct[:, kept], self.q, guessed)
+
+
+def score(arrays: StudyArrays, settings: Settings) -> Scored:
+    """Declined, timed out and late are wrong and no rating; a failed extraction is so too unless a switch says else."""
+    state, option = arrays.state, arrays.option
+    chosen, failed = np.isin(state, CHOSEN), state == State.FAILED
+    answers = np.full(state.shape, MISSING, dtype=np.int8)
+    answers[np.isin(state, WRONG) | failed] = NO_RATING
+    answers[chosen] = option[chosen]
+    own_category = settings.failed_in_agreement == "own_category"
+    if own_category:
+        answers[failed] = N_OPTIONS
+    correct = right_or_wrong(state, option, arrays.questions.key, settings)
+    return Scored(answers, correct, N_OPTIONS + own_category, _with_guesses(arrays, correct))
+
+
+def right_or_wrong(
+    state: NDArray[np.int8], option: NDArray[np.int8], key: NDArray[np.int8], settings: Settings
+) -> NDArray[np.int8]:
+    """1 right, 0 wrong, -1 not counted; ``state`` and ``option`` have a row for each rater or run."""
+    correct = np.full(state.shape, NOT_COUNTED, dtype=np.int8)
+    correct[np.isin(state, WRONG)] = 0
+    if settings.failed_in_accuracy == "wrong":
+        correct[state == State.FAILED] = 0
+    chosen, right = np.isin(state, CHOSEN), option == key[None, :]
+    correct[chosen] = right[chosen]
+    return correct
+
+
+def _with_guesses(arrays: StudyArrays, correct: NDArray[np.int8]) -> NDArray[np.int8] | None:
+    """A declined case with a best guess counts as guessed; everything else stays, declined without a guess wrong."""
+    if arrays.guess is None:
+        return None
+    return np.where(has_guess(arrays), arrays.guess == arrays.questions.key[None, :], correct).astype(np.int8)
+
+
+def has_guess(arrays: StudyArrays) -> NDArray[np.bool_]:
+    """Declined, with a best guess beside it; one beside a late answer does not count."""
+    declined = arrays.state == State.DECLINED
+    return declined & (arrays.guess >= 0) if arrays.guess is not None else np.zeros_like(declined)
+
+
+def with_slips(arrays: StudyArrays) -> NDArray[np.int8]:
+    """The options as the readers who reported a slip meant them."""
+    return np.where((arrays.slip >= 0) & np.isin(arrays.state, CHOSEN), arrays.slip, arrays.option).astype(np.int8)

@@ -1,0 +1,96 @@
+"""The tables of the page that compares models, from the stored JSON; and the same as rows of a file. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from annotation.statistics.kernels.results import CLUSTERS_IGNORED
+from readerstudy.results.kernels.stored import Json
+from readerstudy.results.kernels.tables import Breakdown, without_flags
+
+
+@dataclass(frozen=True)
+class ModelRow:
+    """One row of Table 2."""
+
+    model: Json
+    failed_share: float | None  # of the questions that the run holds
+    task_mean: Json  # without the caution that the table says of all rows
+
+
+@dataclass(frozen=True)
+class BandRow:
+    """The ranks that a model can have; ``ranks`` has one entry for each rank, whether it is one of them."""
+
+    name: str
+    accuracy: Json
+    best: int
+    worst: int
+    ranks: list[bool]
+
+
+def model_rows(result: Json) -> list[ModelRow]:
+    return [
+        ModelRow(one, _failed_share(one, result["n"]), without_flags(one["accuracy_task_mean"], {CLUSTERS_IGNORED}))
+        for one in result["models"]
+    ]
+
+
+def _failed_share(model: Json, n: int) -> float | None:
+    held = n - model["n_missing"]
+    return model["n_failed"] / held if held else None
+
+
+def band_rows(result: Json) -> list[BandRow]:
+    """Nothing for fewer than two models, and for somebody who sees only some of them."""
+    models = [one for one in result["models"] if "rank" in one]
+    if len(models) < 2:
+        return []
+    places = range(1, len(models) + 1)
+    return [
+        BandRow(
+            one["name"],
+            one["accuracy"],
+            one["rank"]["best"],
+            one["rank"]["worst"],
+            [one["rank"]["best"] <= place <= one["rank"]["worst"] for place in places],
+        )
+        for one in models
+    ]
+
+
+def category_table(result: Json) -> Breakdown:
+    values = [(one["category"], one["n"]) for one in result["categories"]]
+    return Breakdown(values, [(one["name"], one["categories"]) for one in result["models"]])
+
+
+FILE_COLUMNS = (
+    *("model", "version", "run", "of", "name", "n", "accuracy", "low", "high", "method", "flags", "reason"),
+    *("failed", "missing", "best_rank", "worst_rank"),
+)
+Cell = str | int | float | None
+
+
+def file_rows(result: Json) -> Iterator[list[Cell]]:
+    """Each accuracy of each model as one row; counts and ranks stand in the row over all questions."""
+    tasks = [one["task"] for one in result["tasks"]]
+    categories = [one["category"] for one in result["categories"]]
+    for model in result["models"]:
+        rank = model.get("rank", {})
+        counts: list[Cell] = [model["n_failed"], model["n_missing"], rank.get("best"), rank.get("worst")]
+        yield [*_share(model, "all questions", "", model["accuracy"]), *counts]
+        named = [
+            *([("all questions, by cluster", "", model["accuracy_cluster"])] if "accuracy_cluster" in model else []),
+            ("mean of tasks", "", model["accuracy_task_mean"]),
+            *(("task", name, one) for name, one in zip(tasks, model["tasks"], strict=True)),
+            *(("category", name, one) for name, one in zip(categories, model["categories"], strict=True)),
+        ]
+        for of, name, one in named:
+            yield [*_share(model, of, name, one), None, None, None, None]
+
+
+def _share(model: Json, of: str, name: str, one: Json) -> list[Cell]:
+    low, high = one["ci95"] or (None, None)
+    about: list[Cell] = [model["name"], model["version"], model["number"], of, name, one["n"]]
+    return [*about, one["value"], low, high, one["method"], " ".join(one["flags"]), one["reason"] or ""]

@@ -1,0 +1,283 @@
+"""Rule "cells-1": which questions a study draws. Stratified by task and difficulty, seeded, by patient. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from annotation.enums import Difficulty, Task
+from annotation.sampling.kernels.allocation import proportional
+from readerstudy.design.kernels.chance import Purpose, branch, shuffled
+
+RULE = "cells-1"  # change the name when a change would draw other questions
+ANY = "any"
+
+Cell = tuple[str, str]  # task, difficulty
+
+
+class DrawRefused(ValueError):
+    """These questions cannot be drawn; ``sentence`` % ``facts`` says why."""
+
+    def __init__(self, sentence: str, **facts: object) -> None:
+        super().__init__(sentence % facts)
+        self.sentence, self.facts = sentence, facts
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A question that could be drawn. ``patient`` stands for the exam where no patient is known."""
+
+    revision_id: int
+    number: int
+    task: str
+    difficulty: str
+    patient: str
+
+    @property
+    def cell(self) -> Cell:
+        return (self.task, self.difficulty)
+
+
+@dataclass(frozen=True)
+class Quota:
+    """So many cases of these cells; "any" stands for all tasks or all difficulties."""
+
+    n: int
+    task: str = ANY
+    difficulty: str = ANY
+
+    def covers(self, cell: Cell) -> bool:
+        return self.task in (ANY, cell[0]) and self.difficulty in (ANY, cell[1])
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawRequest:
+    """``n`` cases of the main block. Quotas fix some of them; the others are shared in proportion to the pool."""
+
+    n: int = 200
+    quotas: tuple[Quota, ...] = ()
+    n_practice: int = 0
+    n_sets: int = 1
+    n_shared: int = 0  # cases of the main block that stand in every set
+    several_per_patient: bool = False
+
+
+@dataclass(frozen=True)
+class CellCount:
+    """One cell: its questions in the pool, and how many of them are drawn."""
+
+    task: str
+    difficulty: str
+    n_pool: int
+    n_drawn: int
+
+
+@dataclass(frozen=True)
+class Drawing:
+    """What is drawn: main and practice block by random rank, the sets as indices into the main block."""
+
+    main: list[Candidate]
+    practice: list[Candidate]
+    sets: list[list[int]]
+    cells: list[CellCount]
+
+
+def cell_counts(candidates: Iterable[Candidate]) -> dict[Cell, int]:
+    """Questions of each task and difficulty, in the order of the vocabularies."""
+    counts: dict[Cell, int] = defaultdict(int)
+    for one in candidates:
+        counts[one.cell] += 1
+    tasks, difficulties = Task.values(), Difficulty.values()
+    return {cell: counts[cell] for cell in sorted(counts, key=lambda c: (tasks.index(c[0]), difficulties.index(c[1])))}
+
+
+def allocate(counts: Mapping[Cell, int], request: DrawRequest) -> dict[Cell, int]:
+    """How many cases each cell gives. Raises DrawRefused."""
+    shares = dict.fromkeys(counts, 0)
+    free = dict(counts)
+    left = request.n
+    for quota in request.quotas:
+        covered = {cell: size for cell, size in counts.items() if quota.covers(cell)}
+        if any(cell not in free for cell in covered):
+            raise DrawRefused(_("Two quotas speak of the same questions (%(what)s)."), what=_named(quota))
+        if sum(covered.values()) < quota.n:
+            raise DrawRefused(
+                _("The quota for %(what)s asks for %(n)s questions, and the pool holds %(held)s."),
+                what=_named(quota),
+                n=quota.n,
+                held=sum(covered.values()),
+            )
+        shares.update(_shared(covered, quota.n))
+        left -= quota.n
+        for cell in covered:
+            del free[cell]
+    if left < 0:
+        raise DrawRefused(_("The quotas ask for more than the %(n)s cases of the study."), n=request.n)
+    if left > sum(free.values()):
+        raise DrawRefused(
+            _("%(n)s cases are asked for, and the pool holds only %(held)s questions for them."),
+            n=left if request.quotas else request.n,
+            held=sum(free.values()),
+        )
+    shares.update(_shared(free, left))
+    return shares
+
+
+def _shared(counts: Mapping[Cell, int], n: int) -> dict[Cell, int]:
+    by_name = {"\n".join(cell): size for cell, size in counts.items()}
+    return dict(zip(counts, proportional(by_name, n).values(), strict=True))
+
+
+def _named(quota: Quota) -> str:
+    return f"{quota.task}, {quota.difficulty or 'unknown'}"
+
+
+def draw(candidates: Sequence[Candidate], request: DrawRequest, seed: int) -> Drawing:
+    """Draw main block, practice block and sets. Raises DrawRefused.
+
+    Each question has a random rank made from the seed and its number alone; each cell gives its questions of lowest
+    rank. With one question per patient the scarcest cells choose first. The practice block is drawn from patients
+    without a case in the main block.
+    """
+    counts = cell_counts(candidates)
+    allocation = allocate(counts, request)
+    ranked = _ranked(candidates, branch(seed, Purpose.CASES))
+    main = _chosen(ranked, allocation, several=request.several_per_patient)
+    taken = {one.patient for one in main}
+    practice = _practice(candidates, request, taken, seed)
+    cells = [
+        CellCount(task, difficulty, size, allocation[task, difficulty]) for (task, difficulty), size in counts.items()
+    ]
+    return Drawing(main, practice, split_sets(main, request.n_sets, request.n_shared, seed), cells)
+
+
+def _ranked(candidates: Iterable[Candidate], seed: int) -> list[Candidate]:
+    by_number = {one.number: one for one in candidates}
+    return [by_number[number] for number in shuffled(list(by_number), seed)]
+
+
+def _chosen(ranked: Sequence[Candidate], allocation: Mapping[Cell, int], *, several: bool) -> list[Candidate]:
+    members: dict[Cell, list[Candidate]] = defaultdict(list)
+    for one in ranked:
+        members[one.cell].append(one)
+    chosen: set[int] = set()
+    taken: set[str] = set()
+    for cell in sorted(members, key=lambda cell: (len(members[cell]) - allocation[cell], cell)):
+        found = _first(members[cell], allocation[cell], set() if several else taken, several=several)
+        if len(found) < allocation[cell]:
+            raise DrawRefused(
+                _(
+                    "With one question per patient only %(found)s of the %(n)s questions for %(task)s, %(difficulty)s "
+                    "can be drawn. Ask for fewer, or allow several questions per patient."
+                ),
+                found=len(found),
+                n=allocation[cell],
+                task=cell[0],
+                difficulty=cell[1] or "unknown",
+            )
+        taken.update(one.patient for one in found)
+        chosen.update(one.number for one in found)
+    return [one for one in ranked if one.number in chosen]
+
+
+def _first(members: Iterable[Candidate], n: int, taken: Collection[str], *, several: bool) -> list[Candidate]:
+    """The first ``n`` of patients who are not taken; of each patient one, unless there may be several."""
+    found: list[Candidate] = []
+    patients = set(taken)
+    for one in members:
+        if len(found) == n:
+            break
+        if several or one.patient not in patients:
+            found.append(one)
+            patients.add(one.patient)
+    return found
+
+
+def _practice(
+    candidates: Sequence[Candidate], request: DrawRequest, taken: Collection[str], seed: int
+) -> list[Candidate]:
+    ranked = _ranked(candidates, branch(seed, Purpose.PRACTICE)) if request.n_practice else []
+    found = _first(ranked, request.n_practice, taken, several=False)
+    if len(found) < request.n_practice:
+        raise DrawRefused(
+            _("Only %(found)s of %(n)s practice cases can be drawn from patients who are not in the main block."),
+            found=len(found),
+            n=request.n_practice,
+        )
+    return found
+
+
+def split_sets(main: Sequence[Candidate], n_sets: int, n_shared: int, seed: int) -> list[list[int]]:
+    """Indices into the main block for each set: the shared cases in all of them, the others dealt out in turn.
+
+    Cases are dealt cell by cell, so that the sets are alike in tasks and difficulties. Raises DrawRefused.
+    """
+    if n_sets < 1 or not 0 <= n_shared <= len(main):
+        raise DrawRefused(_("The sets cannot share %(n)s of %(all)s cases."), n=n_shared, all=len(main))
+    everything = list(range(len(main)))
+    if n_sets == 1:
+        return [everything]
+    members: dict[Cell, list[int]] = defaultdict(list)
+    for place in shuffled(everything, branch(seed, Purpose.SETS)):
+        members[main[place].cell].append(place)
+    quota = _shared({cell: len(places) for cell, places in members.items()}, n_shared)
+    shared = [place for cell, places in members.items() for place in places[: quota[cell]]]
+    dealt = [place for cell, places in members.items() for place in places[quota[cell] :]]
+    return [sorted(shared + dealt[number::n_sets]) for number in range(n_sets)]
+
+
+@dataclass(frozen=True)
+class CellEffect:
+    """One task (or cell): its share of the pool, its share of the study, and how often its cases count."""
+
+    name: str
+    n_pool: int
+    n_study: int
+    pool_share: float
+    study_share: float
+
+    @property
+    def weight(self) -> float | None:
+        """How much more a case of it weighs in the study than in the bank; None where the bank holds none."""
+        return self.study_share / self.pool_share if self.pool_share else None
+
+
+@dataclass(frozen=True)
+class QuotaEffect:
+    """What an allocation does to the pooled number.
+
+    ``n_effective``: so many cases in the mix of the pool would tell as much about the pool as these do after
+    weighting, when all tasks are equally hard: 1 / sum W_h^2 / n_h. None when a cell of the pool gives no case.
+    """
+
+    rows: list[CellEffect]
+    n_effective: float | None
+
+    @property
+    def changes_the_mix(self) -> bool:
+        return any(abs(row.study_share - row.pool_share) > 0.005 for row in self.rows)
+
+
+def effect_by_task(cells: Iterable[CellCount]) -> QuotaEffect:
+    """The effect of an allocation, task by task: also how many questions of each task the study will hold."""
+    pool: dict[str, int] = defaultdict(int)
+    study: dict[str, int] = defaultdict(int)
+    for cell in cells:
+        pool[cell.task] += cell.n_pool
+        study[cell.task] += cell.n_drawn
+    all_pool, all_study = sum(pool.values()) or 1, sum(study.values()) or 1
+    rows = [
+        CellEffect(task, pool[task], study[task], pool[task] / all_pool, study[task] / all_study)
+        for task in Task.values()
+        if pool[task] or study[task]
+    ]
+    held = [row for row in rows if row.n_pool]
+    if not held or any(row.n_study == 0 for row in held):
+        return QuotaEffect(rows, None)
+    return QuotaEffect(rows, 1 / sum(row.pool_share**2 / row.n_study for row in held))

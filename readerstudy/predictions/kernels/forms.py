@@ -1,0 +1,153 @@
+"""The forms in which predictions come: where each keeps id, answer and explanation. Pure.
+
+Ground truth that a record may carry (``correct_answer``, ``gt_answer``, ``target``, ``correct``, ...) is never read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from math import nan
+from typing import Any
+
+from readerstudy.enums import PredictionForm
+from readerstudy.predictions.kernels.records import LONGEST_ID, FileUnreadable, Problem, Record, text_problem
+
+Entry = tuple[int, str, Any]  # row, key ("" where the form has none), value
+
+
+OF_MODEL = ("model_explanation", "explanation")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names of fields, the first that is there counts."""
+
+    answer: tuple[str, ...]
+    id: tuple[str, ...]
+    explanation: tuple[str, ...] = OF_MODEL
+
+
+FORMS: dict[PredictionForm, Fields] = {
+    PredictionForm.HARNESS: Fields(("resps", "filtered_resps"), ("case_id", "id", "question_id", "index")),
+    PredictionForm.AGENT: Fields(("model_answer",), ("data_point_id", "case_id", "id")),
+    PredictionForm.DIRECT: Fields(("pred_answer",), ("id", "case_id")),
+    PredictionForm.RESULTS: Fields(("model_response",), ("case_id", "id")),  # question_id is not unique there
+    # its records are those of the question file: what they call explanation would be that of the key
+    PredictionForm.SUBMISSION: Fields(
+        ("model_prediction", "prediction"), ("case_id", "id", "question_id"), ("model_explanation",)
+    ),
+    PredictionForm.TABLE: Fields(
+        ("prediction", "model_prediction", "pred_answer", "model_response", "model_answer", "response"),
+        ("case_id", "id", "question_id", "index"),
+    ),
+}
+CONFIDENCE = "confidence"  # in every form, beside the answer or in it
+COUNTED = "index"  # may count from 0, while questions count from 1
+
+
+def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
+    """By the fields of the records. Raises FileUnreadable where none has an answer in a known field."""
+    asked = [PredictionForm.TABLE] if is_table else [form for form in FORMS if form != PredictionForm.TABLE]
+    has_failed: bool | None = None
+    for _row, _key, value in entries:
+        if not isinstance(value, Mapping):
+            continue
+        for form in asked:
+            if any(name in value for name in FORMS[form].answer):
+                return form
+        has_failed = "error" in value and has_failed is not False
+    if has_failed:
+        return PredictionForm.RESULTS  # a run that failed as a whole
+    known = ", ".join(dict.fromkeys(name for form in asked for name in FORMS[form].answer))
+    raise FileUnreadable(f"No record has its answer in a field that is known: {known}.")
+
+
+def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | Problem:
+    """One record of that form."""
+    if not isinstance(value, Mapping):
+        return Problem(row, key[:LONGEST_ID], "The record is not an object with named fields.")
+    fields = FORMS[form]
+    about = value.get("doc") if form == PredictionForm.HARNESS else value
+    about = about if isinstance(about, Mapping) else {}
+    name = _id(about, fields, key)
+    if isinstance(name, Problem):
+        return name._replace(row=row)
+    answer = _first(value, fields.answer)
+    raw = _response(answer) if form == PredictionForm.HARNESS else answer
+    explanation, stated = _first(value, fields.explanation), value.get(CONFIDENCE)
+    if isinstance(raw, Mapping):  # {"answer": "B", "explanation": "...", "confidence": 80}
+        explanation = explanation or _first(raw, OF_MODEL)
+        stated = raw.get(CONFIDENCE) if stated is None else stated
+        inner = _first(raw, ("answer", "option", *fields.answer))
+        raw = raw if inner is None else inner
+    confidence = None if stated is None else _percent(stated)
+    if isinstance(confidence, str):
+        return Problem(row, name, confidence)
+    record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")), confidence)
+    wrong = text_problem(record.id) or text_problem(record.raw) or text_problem(record.explanation)
+    return Problem(row, name if not text_problem(name) else "", wrong) if wrong else record
+
+
+def _id(about: Mapping[str, Any], fields: Fields, key: str) -> str | Problem:
+    found = key or _text(_first(about, fields.id)).strip()
+    if not found:
+        return Problem(0, "", f"The record has no id; looked for: {', '.join(fields.id)}.")
+    if len(found) > LONGEST_ID:
+        return Problem(0, found[:80], f"The id has more than {LONGEST_ID} characters.")
+    return found
+
+
+def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        if (found := value.get(name)) is not None:
+            return found
+    return None
+
+
+def _response(answer: Any) -> Any:
+    """The first text of ``[[text]]`` or ``[text]``; further ones are repeats of the same question."""
+    while isinstance(answer, list) and answer and isinstance(answer[0], str | list):
+        answer = answer[0]
+    return answer
+
+
+def _percent(stated: Any) -> float | str | None:
+    """A stated chance of being right, None for an empty cell; or why it is none."""
+    text = stated.strip() if isinstance(stated, str) else _text(stated)
+    if not text:
+        return None
+    try:
+        percent = float(text.removesuffix("%")) if not isinstance(stated, bool) else nan
+    except ValueError:
+        percent = nan
+    if 0 <= percent <= 100:
+        return percent
+    told = "The confidence is %(said)r. It is the chance of being right in percent: a number from 0 to 100, or nothing."
+    return told % {"said": text[:40]}
+
+
+def share_problem(records: Iterable[Record]) -> Problem | None:
+    """Chances that are all 1 or less are shares, and read as percent they would be something else."""
+    first, most = None, 0.0
+    for one in records:
+        if one.confidence is not None:
+            first, most = first or one, max(most, one.confidence)
+    if first is None or not 0 < most <= 1:
+        return None
+    told = "No confidence of the file is above 1. They are read as percent: write 85 for 0.85, and 100 for 1."
+    return Problem(first.row, first.id, told)
+
+
+def _text(value: Any) -> str:
+    """The value as it stands, with nothing taken away."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    return ()

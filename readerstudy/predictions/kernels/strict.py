@@ -1,0 +1,117 @@
+"""JSON, read strictly: what two programs could read in two ways is refused, with the field that holds it. Pure."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from readerstudy.predictions.kernels.records import FileUnreadable
+
+SPACE = " \t\n\r"
+
+
+class Spoiled(ValueError):
+    """One value cannot be taken as it is; the sentence names the field."""
+
+
+class _Number:
+    """Stands for a number that is none, until the field that holds it is known."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+
+class StrictReader:
+    """Reads one JSON value after the other out of a text."""
+
+    def __init__(self) -> None:
+        self._spoilt: list[str] = []
+        self._scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder(  # type: ignore[attr-defined]  # no stub
+            object_pairs_hook=self._members, parse_constant=self._constant, parse_float=self._float
+        ).scan_once
+
+    def value(self, text: str, at: int = 0) -> tuple[Any, int]:
+        """The value that begins at ``at``, and where it ends: ``end``, also after Spoiled where it came that far.
+
+        Raises Spoiled and json.JSONDecodeError.
+        """
+        self._spoilt.clear()
+        self.end = at
+        try:
+            value, self.end = self._scan(text, at)
+        except StopIteration as stop:
+            raise json.JSONDecodeError("a value is missing", text, stop.value) from None
+        except RecursionError:
+            raise Spoiled("The record is nested too deeply.") from None
+        except json.JSONDecodeError:
+            raise
+        except ValueError:  # int() refuses more than 4,300 digits
+            raise Spoiled("The record holds a number with thousands of digits.") from None
+        if self._spoilt:
+            raise Spoiled(self._spoilt[0])
+        return value, self.end
+
+    def _constant(self, name: str) -> _Number:
+        self._spoilt.append(f"{name} is not JSON.")
+        return _Number(name)
+
+    def _float(self, text: str) -> float | _Number:
+        number = float(text)
+        if math.isfinite(number):
+            return number
+        self._spoilt.append(f"{text[:20]} is too large for a number.")
+        return _Number(text[:20])
+
+    def _members(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if self._spoilt:
+            bad = [(name, value.text) for name, value in pairs if isinstance(value, _Number)]
+            self._spoilt[:0] = [f"The number in {name!r} is {text}, which is not JSON." for name, text in bad]
+        if len(members) != len(pairs):
+            counts = Counter(name for name, _value in pairs)
+            twice = next(name for name, n in counts.items() if n > 1)
+            self._spoilt.append(f"The field {twice!r} is there twice.")
+        return members
+
+
+def values_of_list(text: str) -> Iterator[Any]:
+    """The values of the one JSON list in ``text``; a spoilt one as its Spoiled. Raises FileUnreadable."""
+    reader = StrictReader()
+    at = _skip(text, _skip(text, 0) + 1)
+    if text[at : at + 1] == "]":
+        _check_end(text, at + 1)
+        return
+    while True:
+        try:
+            yield reader.value(text, at)[0]
+        except Spoiled as spoiled:
+            yield spoiled
+        except json.JSONDecodeError as error:
+            raise _unreadable(error) from None
+        at = _skip(text, reader.end)
+        mark = text[at : at + 1]
+        if mark == "]":
+            _check_end(text, at + 1)
+            return
+        if mark != ",":
+            raise _unreadable(json.JSONDecodeError("a comma or a closing bracket is expected", text, at))
+        at = _skip(text, at + 1)
+
+
+def _check_end(text: str, at: int) -> None:
+    if text[at:].strip(SPACE):
+        raise _unreadable(json.JSONDecodeError("text follows the end of the list", text, at))
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at : at + 1] and text[at] in SPACE:
+        at += 1
+    return at
+
+
+def _unreadable(error: json.JSONDecodeError) -> FileUnreadable:
+    said = error.msg[:1].lower() + error.msg[1:]
+    return FileUnreadable(f"Line {error.lineno}, column {error.colno}: this is not JSON: {said}.")

@@ -1,0 +1,215 @@
+"""A file of readings that were made elsewhere: read strictly, refused row by row with a sentence each. Pure."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from readerstudy.design.kernels.rules import CHANCES
+from readerstudy.enums import ResponseState
+
+REQUIRED = ("reader", "case", "option", "state")
+OPTIONAL = ("best_guess", "confidence", "active_ms", "position")
+WITH_OPTION = frozenset({ResponseState.ANSWERED, ResponseState.UNCONFIRMED})
+WITHOUT_OPTION = frozenset({ResponseState.DECLINED, ResponseState.TIMED_OUT, ResponseState.MISSING})
+LETTERS = "ABCD"
+MOST_BYTES = 64_000_000
+MOST_ROWS = 500_000
+LONGEST_NAME = 60  # of a reader
+LONGEST_MS = 7 * 24 * 3_600_000
+LAST_POSITION = 2**31 - 1
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
+
+
+class Problem(NamedTuple):
+    """What is wrong in a row. Rows count as a spreadsheet counts them: the header is row 1; 0 is the whole file."""
+
+    row: int
+    column: str
+    message: str
+
+
+class FileUnreadable(ValueError):
+    """The file as a whole is not what is asked for; the sentence says why."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """One row: one reader on one case."""
+
+    row: int
+    reader: str
+    case: str  # key or number of the question, as the file has it
+    state: ResponseState
+    option: str = ""  # canonical letter
+    confidence: int | None = None
+    active_ms: int | None = None
+    position: int | None = None
+    best_guess: str = ""  # canonical letter beside "cannot tell"
+
+
+@dataclass(frozen=True)
+class ReadFile:
+    answers: tuple[Answer, ...]
+    problems: tuple[Problem, ...]
+    n_rows: int
+
+
+def read_response_file(content: bytes) -> ReadFile:
+    """The rows of the file and what is wrong with them; a row with a problem is no answer. Raises FileUnreadable."""
+    answers: list[Answer] = []
+    problems: list[Problem] = []
+    n_rows = 0
+    for number, cells in _rows(content):
+        n_rows += 1
+        if n_rows > MOST_ROWS:
+            raise FileUnreadable(_("The file has more rows than are taken. Split it by reader."))
+        answer = _answer(number, cells, problems)
+        if answer is not None:
+            answers.append(answer)
+    if not n_rows:
+        raise FileUnreadable(_("The file has no rows under its header."))
+    return ReadFile(tuple(answers), tuple(problems + _positions_twice(answers)), n_rows)
+
+
+def _rows(content: bytes) -> Iterable[tuple[int, dict[str, str]]]:
+    if len(content) > MOST_BYTES:
+        raise FileUnreadable(_("The file is too large. Split it by reader."))
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise FileUnreadable(_("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
+    first = text.partition("\n")[0]
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if "," not in first else ",", strict=True)
+    number = 0
+    try:
+        header = _header(next(reader, []))
+        number = 1
+        for number, cells in enumerate(reader, start=2):
+            if any(cell.strip() for cell in cells):
+                yield number, _named(number, header, cells)
+    except csv.Error:
+        raise FileUnreadable(
+            f"Row {number + 1} cannot be read: a quotation mark is open or stands in the wrong place, or a cell is too "
+            "long. Save the table as CSV anew."
+        ) from None
+
+
+def _header(cells: Sequence[str]) -> list[str]:
+    names = [cell.strip() for cell in cells]
+    missing = [name for name in REQUIRED if name not in names]
+    unknown = [name for name in names if name not in (*REQUIRED, *OPTIONAL)]
+    if missing:
+        raise FileUnreadable(f"The header has no column {', '.join(missing)}. Needed: {', '.join(REQUIRED)}.")
+    if unknown:
+        raise FileUnreadable(
+            f"The header has a column that is not known: {', '.join(map(repr, unknown))}. "
+            f"Known: {', '.join((*REQUIRED, *OPTIONAL))}."
+        )
+    if len(set(names)) < len(names):
+        raise FileUnreadable(_("The header has a column twice."))
+    return names
+
+
+def _named(number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
+    if len(cells) != len(header):
+        raise FileUnreadable(f"Row {number} has {len(cells)} cells; the header has {len(header)}.")
+    return {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
+
+
+def _answer(row: int, cells: dict[str, str], problems: list[Problem]) -> Answer | None:
+    """The answer of a row, or None after its problems were told."""
+    found: list[Problem] = []
+    for name, longest in (("reader", LONGEST_NAME), ("case", 200)):
+        if not cells[name]:
+            found.append(Problem(row, name, f"The {name} is empty."))
+        elif len(cells[name]) > longest:
+            found.append(Problem(row, name, f"The {name} has more than {longest} characters."))
+        elif not cells[name].isprintable():
+            found.append(Problem(row, name, f"The {name} holds a character that cannot be seen: {cells[name]!a}."))
+    state = _state(row, cells, found)
+    answer = Answer(
+        row=row,
+        reader=cells["reader"],
+        case=cells["case"],
+        state=state,
+        option=_option(row, cells["option"], state, found),
+        confidence=_confidence(row, cells.get("confidence", ""), found),
+        active_ms=_number(row, "active_ms", cells.get("active_ms", ""), 0, LONGEST_MS, found),
+        position=_number(row, "position", cells.get("position", ""), 1, LAST_POSITION, found),
+        best_guess=_best_guess(row, cells.get("best_guess", ""), state, found),
+    )
+    problems += found
+    return None if found else answer
+
+
+def _state(row: int, cells: dict[str, str], found: list[Problem]) -> ResponseState:
+    try:
+        return ResponseState(cells["state"])
+    except ValueError:
+        known = ", ".join(ResponseState.values())
+        found.append(Problem(row, "state", f"The state {cells['state']!r} is not known. Known: {known}."))
+        return ResponseState.MISSING
+
+
+def _option(row: int, option: str, state: ResponseState, found: list[Problem]) -> str:
+    if option and (len(option) != 1 or option not in LETTERS):
+        found.append(Problem(row, "option", f"The option {option!r} is none of {', '.join(LETTERS)}."))
+    elif any(problem.column == "state" for problem in found):
+        return option
+    elif option and state in WITHOUT_OPTION:
+        found.append(Problem(row, "option", f"The state {state} has no option, but the row has {option}."))
+    elif not option and state in WITH_OPTION:
+        found.append(Problem(row, "option", f"The state {state} needs an option."))
+    return option
+
+
+def _best_guess(row: int, guess: str, state: ResponseState, found: list[Problem]) -> str:
+    if guess and (len(guess) != 1 or guess not in LETTERS):
+        found.append(Problem(row, "best_guess", f"The best guess {guess!r} is none of {', '.join(LETTERS)}."))
+    elif guess and state != ResponseState.DECLINED and not any(problem.column == "state" for problem in found):
+        found.append(Problem(row, "best_guess", f"A best guess belongs to declined, but the state is {state}."))
+    return guess
+
+
+def _confidence(row: int, text: str, found: list[Problem]) -> int | None:
+    if text and text not in map(str, CHANCES):
+        known = ", ".join(map(str, CHANCES))
+        found.append(Problem(row, "confidence", f"The confidence {text!r} is not in the list: {known} percent."))
+        return None
+    return int(text) if text else None
+
+
+def _number(row: int, column: str, text: str, least: int, most: int, found: list[Problem]) -> int | None:
+    if not text:
+        return None
+    if not text.removeprefix("-").isdecimal() or not text.isascii():
+        found.append(Problem(row, column, f"{column} is not a whole number: {text!r}."))
+    elif text.startswith("-"):
+        found.append(Problem(row, column, f"{column} is negative: {text}."))
+    elif len(text) > 20 or not least <= int(text) <= most:
+        found.append(Problem(row, column, f"{column} lies outside {least} to {most:,}: {text[:20]}."))
+    else:
+        return int(text)
+    return None
+
+
+def _positions_twice(answers: Iterable[Answer]) -> list[Problem]:
+    """A reader has one case at a place of the order."""
+    rows: dict[tuple[str, int], list[int]] = defaultdict(list)
+    for answer in answers:
+        if answer.position is not None:
+            rows[answer.reader, answer.position].append(answer.row)
+    return [
+        Problem(again, "position", f"{reader} has position {position} in row {first} already.")
+        for (reader, position), (first, *more) in rows.items()
+        for again in more
+    ]

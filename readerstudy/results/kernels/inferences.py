@@ -1,0 +1,193 @@
+"""The inferences of a multi-reader analysis as lines, and what is said beside them. Pure.
+
+Every page, figure and table that shows such an analysis takes its lines and its words from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from readerstudy.results.kernels.stored import Json, runs_in_mean
+
+RANDOM, FIXED = "random_readers_random_questions", "fixed_readers_random_questions"
+FIXED_QUESTIONS = "random_readers_fixed_questions"
+INFERENCES = (RANDOM, FIXED, FIXED_QUESTIONS)  # as the JSON names them
+BY_QUESTION, BY_CLUSTER = "by_question", "by_cluster"
+MOVER, COMPLETE_ROWS = "mover_ci95", "complete_rows"
+OF_DESIGN = frozenset({"small_n", "readers_dropped", "questions_dropped", "answers_missing", "post_hoc"})
+NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+COUNTED = frozenset({"readers_dropped", "questions_dropped", "answers_missing"})  # flags whose counts say more
+SHORT = {"few_readers": "fewer than 5 readers"}  # in rows; why stands in captions
+CAUTIONS = {  # flags in words, in figures too
+    "small_n": "small n",
+    "few_readers": "fewer than 5 readers: between-reader variance is imprecise",
+    "as_fixed_readers": "readers do not differ: as for these readers",
+    "few_clusters": "fewer than 10 patients or exams",
+    "no_variation": "nothing varies, so there is no interval",
+    "readers_dropped": "a planned reader has no answer in it",
+    "questions_dropped": "more than 5 % of the questions have no answer in it",
+    "answers_missing": "more than 5 % of the assigned answers are missing",
+}
+WHY_NARROWER = (
+    "An interval for random readers and random questions can be narrower than one of the other two: the variance "
+    "between readers counts only as far as they differ by more than chance in single answers, and comes out below zero "
+    "where they differ by less; and its degrees of freedom count questions as well as readers, while an interval for "
+    "these questions alone has one fewer than there are readers (t = 4.30 with three of them)."
+)
+COUNTS = ("n_readers", "n_readers_dropped", "n_questions", "n_questions_dropped", "n_cells", "n_missing")
+
+
+@dataclass(frozen=True)
+class Line:
+    """One interval of a mean or of a difference.
+
+    ``value`` is as any other value of the JSON, with ``se``, ``df``, ``p``, ``ci90`` and the counts of readers,
+    questions and answers.
+    """
+
+    inference: str
+    unit: str
+    sensitivity: str  # what makes it a sensitivity line: MOVER, COMPLETE_ROWS, the other unit; empty: an inference
+    is_planned: bool
+    value: Json
+
+    @property
+    def words(self) -> str:
+        """ "these three readers, random questions, by question"."""
+        what = {MOVER: "wider limits (MOVER)", COMPLETE_ROWS: "only questions that no reader missed"}
+        said = {**what, self.unit: unit_words(self.unit)}.get(self.sensitivity)
+        return ", ".join(filter(None, [inference_words(self.inference, self.value["n_readers"]), said]))
+
+    @property
+    def has_own_value(self) -> bool:
+        """Whether it is over other questions than the planned line."""
+        return self.sensitivity == COMPLETE_ROWS
+
+    @property
+    def beside(self) -> str:
+        """What the line does not say, and what to be careful about."""
+        return "; ".join(filter(None, [self.aside, self.cautions]))
+
+    @property
+    def cautions(self) -> str:
+        """What to be careful about, and what is left out, which stands with the planned line."""
+        about = [flag for flag in self.value["flags"] if self.is_planned or flag not in OF_DESIGN]
+        flags = [SHORT.get(flag, CAUTIONS.get(flag, "")) for flag in about if flag not in COUNTED]
+        left = left_out(self.value) if self.is_planned or self.has_own_value else ""
+        return "; ".join(filter(None, [*flags, left]))
+
+    @property
+    def aside(self) -> str:
+        """What the line does not say; empty where there is nothing to add."""
+        return aside_of(self.inference)
+
+
+def means_of_runs(result: Json) -> str:
+    """The models whose mean of runs stands against the readers; empty where none does."""
+    return ", ".join(f"{name}: mean of {n} runs" for name, n in runs_in_mean(result).items())
+
+
+def lines_of(found: Json) -> list[Line]:
+    """The planned inference, the two others, then the sensitivity lines of the planned one.
+
+    ``found``: the mean of the readers, or a model minus it, as ``mrmc`` of the JSON holds it.
+    """
+    unit, planned = found["unit"], found["inference"]
+    names = [planned, *(name for name in INFERENCES if name != planned)]
+    lines = [_line(found, name, unit, is_planned=name == planned) for name in names]
+    return [*lines, *_sensitivity(found)]
+
+
+def planned_line(found: Json) -> Line:
+    return lines_of(found)[0]
+
+
+def _sensitivity(found: Json) -> Iterator[Line]:
+    unit, planned = found["unit"], found["inference"]
+    by_unit = found[unit]
+    if "few_readers" in by_unit[RANDOM]["flags"] and by_unit[MOVER] is not None:
+        line = _line(found, RANDOM, unit, sensitivity=MOVER)
+        limits = {
+            "ci95": by_unit[MOVER],
+            "method": line.value["method"].replace(RANDOM, MOVER),
+            "df": None,
+            "ci90": None,
+            "p": None,
+        }
+        yield Line(RANDOM, unit, MOVER, is_planned=False, value={**line.value, **limits})
+    if found[BY_CLUSTER] is not None:
+        yield _line(found, planned, BY_QUESTION, sensitivity=BY_QUESTION)
+    if found[COMPLETE_ROWS] is not None:
+        yield _line(found[COMPLETE_ROWS], planned, unit, sensitivity=COMPLETE_ROWS)
+
+
+def _of_plan(found: Json) -> str:
+    """The method by the plan, without what it says of runs."""
+    return f"{found['unit']} {found['inference']}"
+
+
+def _line(found: Json, inference: str, unit: str, *, sensitivity: str = "", is_planned: bool = False) -> Line:
+    by = found[unit][inference]
+    flags = [*(flag for flag in found["flags"] if flag in OF_DESIGN), *by["flags"]]
+    value = {
+        **by,
+        "value": found["value"],
+        "n": found["n"],
+        "method": f"{unit} {inference}{found['method'].removeprefix(_of_plan(found))}",
+        "flags": list(dict.fromkeys(flags)),
+        "reason": found["reason"] or by["reason"],
+        **{name: found[name] for name in COUNTS},
+    }
+    return Line(inference, unit, sensitivity, is_planned, value)
+
+
+# --- words ----------------------------------------------------------------------------------------
+def inference_words(inference: str, n_readers: int) -> str:
+    """ "these three readers, random questions"."""
+    return {
+        RANDOM: "random readers, random questions",
+        FIXED: f"{these_readers(n_readers)}, random questions",
+        FIXED_QUESTIONS: "random readers, these questions",
+    }[inference]
+
+
+def these_readers(n_readers: int) -> str:
+    """ "these three readers"."""
+    number = NUMBERS[n_readers - 1] if 0 < n_readers <= len(NUMBERS) else str(n_readers)
+    return "this one reader" if n_readers == 1 else f"these {number} readers"
+
+
+def aside_of(inference: str) -> str:
+    return "says nothing about other readers" if inference == FIXED else ""
+
+
+def unit_words(unit: str) -> str:
+    return "by patient or exam" if unit == BY_CLUSTER else "by question"
+
+
+def counted(found: Json) -> str:
+    """ "3 readers, 198 questions, 590 answers; without an answer: 2 questions"."""
+    readers, questions, cells = found["n_readers"], found["n_questions"], found["n_cells"]
+    said = f"{_number(readers, 'reader')}, {_number(questions, 'question')}"
+    if readers > 1 and cells == readers * questions:
+        said += " that all of them answered"
+    elif readers > 1:
+        said += f", {_number(cells, 'answer')}"
+    left = left_out(found)
+    return f"{said}; {left}" if left else said
+
+
+def left_out(found: Json) -> str:
+    """What has no cell, in words; empty where everything counts."""
+    dropped = [
+        _number(found[f"n_{what}s_dropped"], what) for what in ("question", "reader") if found[f"n_{what}s_dropped"]
+    ]
+    said = [f"without an answer: {' and '.join(dropped)}"] if dropped else []
+    if found["n_missing"]:
+        said.append(f"{_number(found['n_missing'], 'assigned answer')} missing")
+    return ", ".join(said)
+
+
+def _number(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

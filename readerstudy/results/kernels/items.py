@@ -1,0 +1,165 @@
+"""The cases of a study one by one, as an analysis stores them: who had which right. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from math import nan
+from typing import Any, overload
+
+from annotation.statistics.kernels.items import ItemStatistics, beaten_by, item_of
+from readerstudy.results.kernels.stored import ALL_TASKS, READER, Json, kinds_of, order_of
+
+NOT_COUNTED = " ."
+LETTERS = "ABCD"
+
+
+class Which(StrEnum):
+    ALL = ""
+    MISSED = "missed"  # by everybody who counts
+    READERS_MISSED = "readers-missed"
+    BEATEN = "beaten"  # more raters chose a wrong option than the key
+
+
+class Show(StrEnum):
+    ANSWERS = ""  # of every rater
+    BEHAVIOUR = "behaviour"  # difficulty, discrimination, distractors
+
+
+@dataclass(frozen=True)
+class Answer:
+    sign: str
+    is_wrong: bool
+
+
+@dataclass(frozen=True)
+class Item:
+    case: int
+    question: int  # number in the bank
+    task: str
+    category: str
+    key: str
+    voided: str  # "", "before", "after"
+    n_right: int
+    n_counted: int
+    answers: list[Answer]  # in the order of the analysis
+    is_missed_by_readers: bool
+    behaviour: ItemStatistics
+
+    @property
+    def options(self) -> list[tuple[str, int]]:
+        """How many raters chose each option."""
+        return list(zip(LETTERS, self.behaviour.chosen, strict=True))
+
+    @property
+    def beaten_by(self) -> str:
+        return ", ".join(LETTERS[option] for option in self.behaviour.beaten_by)
+
+    @property
+    def is_missed(self) -> bool:
+        return bool(self.n_counted) and self.n_right == 0
+
+
+SORTED_BY: dict[str, Callable[[Json, int], Any]] = {  # None comes last
+    "case": lambda items, place: items["case"][place],
+    "task": lambda items, place: items["task"][place],
+    "category": lambda items, place: items["category"][place] or None,
+    "key": lambda items, place: items["key"][place],
+    "right": lambda items, place: _share_right(items, place),
+    "discrimination": lambda items, place: items["discrimination"][place],
+}
+
+
+def items_table(result: Json, panel: str, which: Which, column: str = "", *, is_down: bool = False) -> Sequence[Item]:
+    """By case numbers, or in the order of a column. An item is made when it is asked for: a page shows few of many."""
+    tasks, is_wanted = result["items"]["task"], _wanted(result, which)
+    places = [n for n, task in enumerate(tasks) if panel in (ALL_TASKS, task) and is_wanted(n)]
+    if column:
+        values = {n: SORTED_BY[column](result["items"], n) for n in places}
+        known = sorted((n for n in places if values[n] is not None), key=values.__getitem__, reverse=is_down)
+        places = known + [n for n in places if values[n] is None]
+    return _Items(result, places)
+
+
+class _Items(Sequence[Item]):
+    def __init__(self, result: Json, places: list[int]) -> None:
+        self._result, self._places = result, places
+        self._names, self._readers = order_of(result), _readers(result)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    @overload
+    def __getitem__(self, at: int) -> Item: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Item]: ...
+    def __getitem__(self, at: int | slice) -> Item | list[Item]:
+        if isinstance(at, slice):
+            return [self._item(place) for place in self._places[at]]
+        return self._item(self._places[at])
+
+    def _item(self, place: int) -> Item:
+        items = self._result["items"]
+        key = items["key"][place]
+        signs = [items["answers"][name][place] for name in self._names]
+        return Item(
+            case=items["case"][place],
+            question=items["question"][place],
+            task=items["task"][place],
+            category=items["category"][place],
+            key=key,
+            voided=items["voided"][place],
+            n_right=items["n_right"][place],
+            n_counted=items["n_counted"][place],
+            answers=[Answer(sign.strip() or "–", sign != key and sign not in NOT_COUNTED) for sign in signs],
+            is_missed_by_readers=_is_missed_by_readers(items, self._readers, place),
+            behaviour=_behaviour(items, self._names, place),
+        )
+
+
+def _share_right(items: Json, place: int) -> float | None:
+    n: int = items["n_counted"][place]
+    return items["n_right"][place] / n if n else None
+
+
+def _readers(result: Json) -> list[str]:
+    kinds = kinds_of(result)
+    return [name for name in order_of(result) if kinds[name] == READER]
+
+
+def _wanted(result: Json, which: Which) -> Callable[[int], bool]:
+    items, readers = result["items"], _readers(result)
+    n_right, n_counted = items["n_right"], items["n_counted"]
+    if which == Which.MISSED:
+        return lambda place: n_counted[place] > 0 and n_right[place] == 0
+    if which == Which.READERS_MISSED:
+        return lambda place: _is_missed_by_readers(items, readers, place)
+    if which == Which.BEATEN:
+        names = order_of(result)
+        return lambda place: bool(beaten_by(_chosen(items, names, place), LETTERS.index(items["key"][place])))
+    return lambda place: True
+
+
+def _chosen(items: Json, names: Sequence[str], place: int) -> list[int]:
+    """Raters who chose each option in time: capital letters."""
+    signs = [items["answers"][name][place] for name in names]
+    return [signs.count(letter) for letter in LETTERS]
+
+
+def _behaviour(items: Json, names: Sequence[str], place: int) -> ItemStatistics:
+    told_apart = items["discrimination"][place]
+    return item_of(
+        _chosen(items, names, place),
+        LETTERS.index(items["key"][place]),
+        items["n_right"][place],
+        items["n_counted"][place],
+        nan if told_apart is None else told_apart,
+        place in items["missed_by_all"],
+    )
+
+
+def _is_missed_by_readers(items: Json, readers: list[str], place: int) -> bool:
+    signs = [items["answers"][name][place] for name in readers]
+    counted = [sign for sign in signs if sign not in NOT_COUNTED]
+    return bool(counted) and items["key"][place] not in counted

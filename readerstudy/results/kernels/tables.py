@@ -1,0 +1,344 @@
+"""The tables of the results page, from the stored JSON. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from annotation.statistics.kernels.intervals import FEWEST_TRIALS
+from annotation.statistics.kernels.results import CLUSTERS_IGNORED, POST_HOC, STRATA_MERGED
+from readerstudy.results.kernels.inferences import Line, lines_of
+from readerstudy.results.kernels.reader_agreement import reader_agreement
+from readerstudy.results.kernels.stored import (
+    ALL_TASKS,
+    READER,
+    Json,
+    asks_guesses,
+    kinds_of,
+    left_models,
+    order_of,
+    panel_names,
+    planned_comparisons,
+    planned_pairs,
+    post_hoc_comparisons,
+    post_hoc_differences,
+    post_hoc_models,
+    raters_of,
+    runs_in_mean,
+    task_label,
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One model minus the mean of the readers."""
+
+    row: Json
+    lines: list[Line]  # by the inference of the plan, by the two others, then the sensitivity lines
+    by_reader: list[Json]  # minus each reader alone, in the order of the readers
+    has_left: bool = False  # the run was taken out after results were seen; it was planned and stays
+    n_runs: int = 0  # in the mean that stands for the model; 0: one run does
+
+    @property
+    def planned(self) -> Line:
+        return self.lines[0]
+
+    @property
+    def others(self) -> list[Line]:
+        return self.lines[1:]
+
+
+def planned_rows(result: Json) -> list[Planned]:
+    return _by_inference(result, planned_comparisons(result))
+
+
+def _by_inference(result: Json, comparisons: Sequence[Json]) -> list[Planned]:
+    found = []
+    left, runs = {one["name"] for one in left_models(result)}, runs_in_mean(result)
+    for row in comparisons:
+        model = result["mrmc"]["models"][row["first"]]
+        first, *others = lines_of(model)
+        planned = replace(first, value={**first.value, **row["difference"], "reason": first.value["reason"]})
+        name, own = row["first"], model["difference_by_reader"]
+        found.append(Planned(row, [planned, *others], own, name in left, runs.get(name, 0)))
+    return found
+
+
+@dataclass(frozen=True)
+class OtherLine:
+    """An interval beside the planned one, and what is said beside it that its column does not say."""
+
+    line: Line
+    beside: str
+
+
+@dataclass(frozen=True)
+class OtherLines:
+    """What stands beside the planned intervals: a column for each kind of line, a row for each model."""
+
+    columns: list[tuple[str, str]]  # what the line is, and what is said beside it in every row
+    rows: list[tuple[Planned, list[OtherLine | None]]]
+
+
+def other_lines(planned: Sequence[Planned]) -> OtherLines:
+    """A column says once what all of its lines say; a model without such a line has none there."""
+    kinds = list(dict.fromkeys(line.words for one in planned for line in one.others))
+    asides = {kind: {line.beside for one in planned for line in one.others if line.words == kind} for kind in kinds}
+    common = {kind: said.pop() if len(said) == 1 else "" for kind, said in asides.items()}
+    rows = []
+    for one in planned:
+        own = {line.words: OtherLine(line, "" if common[line.words] else line.beside) for line in one.others}
+        rows.append((one, [own.get(kind) for kind in kinds]))
+    return OtherLines(list(common.items()), rows)
+
+
+@dataclass(frozen=True)
+class PostHoc:
+    """What came or was chosen after somebody had seen a result: in no family, with raw p."""
+
+    rows: list[tuple[Planned, Json]]  # model minus the mean of the readers, and the model as ``raters`` has it
+    pairs: list[Json]  # that the plan names, with such a model
+
+    @property
+    def planned(self) -> list[Planned]:
+        return [one for one, _model in self.rows]
+
+
+def post_hoc_table(result: Json) -> PostHoc | None:
+    """Nothing where every model was there and named before unblinding."""
+    models = {one["name"]: one for one in post_hoc_models(result)}
+    rows = _by_inference(result, post_hoc_differences(result))
+    pairs = [one for one in post_hoc_comparisons(result) if "table" in one]
+    return PostHoc([(one, models[one.row["first"]]) for one in rows], pairs) if models else None
+
+
+@dataclass(frozen=True)
+class PlannedPairs:
+    """The family of pairs that the plan names, one test for each."""
+
+    rows: list[tuple[Json, tuple[int, int] | None]]  # with the places of the two in the order of raters
+    n_tests: int  # over which p is adjusted
+
+    @property
+    def has_clusters(self) -> bool:
+        return any("difference_cluster" in row for row, _places in self.rows)
+
+    def of(self, first: str, second: str) -> Json | None:
+        return next((row for row, _places in self.rows if {row["first"], row["second"]} == {first, second}), None)
+
+
+def planned_pairs_table(result: Json) -> PlannedPairs | None:
+    """Nothing where the plan names no pair."""
+    found, place = planned_pairs(result), {name: row for row, name in enumerate(order_of(result))}
+    rows = [(one, (place[one["first"]], place[one["second"]]) if one["table"] else None) for one in found]
+    return PlannedPairs(rows, sum(one["p"]["value"] is not None for one in found)) if rows else None
+
+
+@dataclass(frozen=True)
+class Claims:
+    """What the margin of the plan lets one say of each model against the mean of the readers."""
+
+    margin: float
+    reason: str
+    rows: list[Json]
+    n_tests: int  # over which the p of non-inferiority is adjusted
+
+
+def claims_of(result: Json) -> Claims | None:
+    """Nothing where the plan names no margin."""
+    rows = [one for one in planned_comparisons(result) if one["noninferiority_p"]]
+    if not rows:
+        return None
+    n_tests = sum(one["noninferiority_p_holm"]["value"] is not None for one in rows)
+    return Claims(rows[0]["margin"], result["plan"].get("margin_reason", ""), rows, n_tests)
+
+
+@dataclass(frozen=True)
+class AccuracyRow:
+    name: str
+    is_reader: bool
+    is_post_hoc: bool  # said once for the row, not with every number
+    overall: Json
+    best_guess: Json | None  # the same with guesses in place of "cannot tell", where the study asks for them
+    n_guessed: int
+    n_declined: int
+    by_cluster: Json | None  # the same share, its interval allowing for patients or exams with several questions
+    tasks: list[Json]
+    task_mean: Json
+    bank_mix: Json | None
+    n_failed: int
+    failed_share: float | None  # of everything but missing
+    n_no_option: int  # declined, ended without a choice, too late
+    n_missing: int
+
+
+@dataclass(frozen=True)
+class AccuracyTable:
+    """Table 2 of the paper: columns are tasks, and three ways of saying "overall"."""
+
+    tasks: list[tuple[str, int]]  # name and questions
+    n: int
+    rows: list[AccuracyRow]
+    has_bank_mix: bool
+    merged_tasks: list[str]  # in the mix of the bank, of any rater
+    has_clusters: bool
+    has_guesses: bool
+
+
+def accuracy_table(result: Json) -> AccuracyTable:
+    tasks = [name for name in panel_names(result) if name != ALL_TASKS]
+    panels = {name: raters_of(panel) for name, panel in result["panels"].items()}
+    kinds, whole = kinds_of(result), panels[ALL_TASKS]
+    merged = {
+        tuple(one["accuracy_bank_mix"].get("merged_tasks", ())) for one in whole.values() if "accuracy_bank_mix" in one
+    }
+    told = {CLUSTERS_IGNORED, *([STRATA_MERGED] if len(merged) == 1 else [])}  # once, above the table
+    rows = [
+        _accuracy_row(whole[name], kinds[name] == READER, [panels[task][name]["accuracy"] for task in tasks], told)
+        for name in order_of(result)
+    ]
+    n_of = {name: panel["n"] for name, panel in result["panels"].items()}
+    has_bank_mix = any(row.bank_mix is not None for row in rows)
+    has_clusters = any(row.by_cluster is not None for row in rows)
+    return AccuracyTable(
+        tasks=[(task, n_of[task]) for task in tasks],
+        n=n_of[ALL_TASKS],
+        rows=rows,
+        has_bank_mix=has_bank_mix,
+        merged_tasks=sorted({task for one in merged for task in one}, key=tasks.index),
+        has_clusters=has_clusters,
+        has_guesses=asks_guesses(result),
+    )
+
+
+def without_flags(one: Json, flags: Collection[str]) -> Json:
+    """The same value in a table that says these cautions of all of its rows."""
+    return {**one, "flags": [flag for flag in one["flags"] if flag not in flags]}
+
+
+def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json], told: Collection[str]) -> AccuracyRow:
+    """``told``: flags that the table says of all of its rows; of a row that is post hoc its head says it."""
+    is_post_hoc = POST_HOC in rater["accuracy"]["flags"]
+    told = {*told, POST_HOC}
+    n_no_option = rater["n_declined"] + rater["n_timed_out"] + rater["n_late"]
+    n_said = rater["n_answered"] + rater["n_unconfirmed"] + rater["n_failed"] + n_no_option
+    return AccuracyRow(
+        name=rater["name"],
+        is_reader=is_reader,
+        is_post_hoc=is_post_hoc,
+        overall=without_flags(rater["accuracy"], {POST_HOC}),
+        best_guess=without_flags(guess, {POST_HOC}) if (guess := rater.get("accuracy_best_guess")) else None,
+        n_guessed=rater.get("n_guessed", 0),
+        n_declined=rater["n_declined"],
+        by_cluster=without_flags(by, {POST_HOC}) if (by := rater.get("accuracy_cluster")) else None,
+        tasks=[without_flags(one, {POST_HOC}) for one in tasks],
+        task_mean=without_flags(rater["accuracy_task_mean"], told),
+        bank_mix=without_flags(mix, told) if (mix := rater.get("accuracy_bank_mix")) else None,
+        n_failed=rater["n_failed"],
+        failed_share=rater["n_failed"] / n_said if n_said else None,
+        n_no_option=n_no_option,
+        n_missing=rater["n_missing"],
+    )
+
+
+@dataclass(frozen=True)
+class RunsRow:
+    """A model with several runs on these questions."""
+
+    name: str
+    named: int | None  # the number of the run that stands for it everywhere else
+    found: Json
+    n_in_mean: int = 0  # which stands for the model against the readers; 0: one run does
+
+
+def runs_table(result: Json) -> list[RunsRow]:
+    """Nothing where no model has a second run."""
+    numbers = {one["name"]: one.get("number") for one in result["raters"]}
+    whole = raters_of(result["panels"][ALL_TASKS])
+    found = [(name, whole[name].get("runs")) for name in order_of(result)]
+    means = runs_in_mean(result)
+    return [
+        RunsRow(name, numbers[name], runs, means.get(name, 0)) for name, runs in found if runs and runs["n_runs"] > 1
+    ]
+
+
+@dataclass(frozen=True)
+class Breakdown:
+    """Accuracy by a property of the questions: its values with the number of questions, and a row for each rater."""
+
+    values: list[tuple[str, int]]
+    rows: list[tuple[str, list[Json]]]
+
+    @property
+    def by_value(self) -> list[tuple[str, int, list[Json]]]:
+        """A row for each value: a page holds them, however many. The shares stand as ``rows`` name the raters."""
+        return [
+            (value, n, [shares[place] for _name, shares in self.rows]) for place, (value, n) in enumerate(self.values)
+        ]
+
+
+GRADES = ("easy", "medium", "hard")
+
+
+def breakdown(result: Json, table: str, name: str) -> Breakdown:
+    """``table`` and ``name`` as in the JSON, such as categories and category; grades in their order, else as stored."""
+    found = result["tables"][table]
+    if all(one[name] in ("", *GRADES) for one in found):
+        found = sorted(found, key=lambda one: (*GRADES, "").index(one[name]))
+    rows = [(rater, [one["accuracy"][rater] for one in found]) for rater in order_of(result)]
+    return Breakdown([(one[name], one["n"]) for one in found], rows)
+
+
+Group = tuple[str, int, dict[str, Json]]  # a task or category, its questions, the accuracy of each rater
+MOST_GROUPS = 12  # that a figure draws
+
+
+def large_tasks(result: Json) -> list[Group]:
+    """Those of questions enough for an interval."""
+    found = [(task_label(name), panel) for name, panel in result["panels"].items() if name != ALL_TASKS]
+    return [
+        (label, panel["n"], {one["name"]: one["accuracy"] for one in panel["raters"]})
+        for label, panel in found
+        if panel["n"] >= FEWEST_TRIALS
+    ]
+
+
+def large_categories(result: Json) -> list[Group]:
+    """The largest first; a single one tells nothing beside the accuracy over all questions."""
+    found = breakdown(result, "categories", "category").by_value
+    large = sorted((one for one in found if one[1] >= FEWEST_TRIALS), key=lambda one: -one[1])[:MOST_GROUPS]
+    names = order_of(result)
+    groups = [(value or "no category", n, dict(zip(names, shares, strict=True))) for value, n, shares in large]
+    return groups if len(groups) > 1 else []
+
+
+@dataclass(frozen=True)
+class Variants:
+    """The main numbers over all tasks under other rules, each beside the primary result."""
+
+    names: list[tuple[str, int]]  # label and questions of each variant
+    rows: list[tuple[str, Json, list[Json]]]  # rater, primary accuracy, under each variant
+    differences: list[tuple[str, list[Json]]]  # model, its difference from the readers: primary, under each variant
+    pairs: list[tuple[Json, list[Json]]]  # planned pair, and its comparison: primary, under each variant
+    agreement: list[tuple[str, list[Json]]]  # measure, readers minus mixed pairs: primary, under each variant
+
+
+def variants_table(result: Json) -> Variants | None:
+    """Nothing where every rule gives the same questions and answers."""
+    variants: Mapping[str, Json] = result["variants"]
+    if not variants:
+        return None
+    every = [result, *variants.values()]
+    primary, *others = [raters_of(one["panels"][ALL_TASKS]) for one in every]
+    compared = [{one["first"]: one["difference"] for one in planned_comparisons(each)} for each in every]
+    means, families = [reader_agreement(one).rows for one in every], [planned_pairs(one) for one in every]
+    return Variants(
+        names=[(one["label"], one["n"]) for one in variants.values()],
+        rows=[
+            (name, primary[name]["accuracy"], [other[name]["accuracy"] for other in others if name in other])
+            for name in order_of(result)
+        ],
+        differences=[(name, [one[name] for one in compared]) for name in compared[0]],
+        pairs=[(same[0], list(same)) for same in zip(*families, strict=True)],
+        agreement=[(same[0].measure, [one.difference for one in same]) for same in zip(*means, strict=True)],
+    )

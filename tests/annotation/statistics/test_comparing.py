@@ -1,0 +1,217 @@
+"""Comparisons of raters: against statsmodels and scipy, and what must not change them."""
+
+from __future__ import annotations
+
+import gc
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import binom
+from statsmodels.regression.linear_model import OLS
+from statsmodels.stats.contingency_tables import cochrans_q, mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from annotation.statistics.kernels.comparing import (
+    DifferenceInterval,
+    PairedTable,
+    cluster_mcnemar_chi2,
+    clustered_difference,
+    cochran_q,
+    difference,
+    difference_limits,
+    differences,
+    holm_adjusted,
+    is_equivalent,
+    is_non_inferior,
+    is_superior,
+    mcnemar_chi2,
+    mcnemar_exact_p,
+    mcnemar_midp,
+    noninferiority_p,
+    paired_table,
+)
+from annotation.statistics.kernels.proportions import clustered_accuracy
+
+cells = st.integers(0, 120)
+tables = st.builds(PairedTable, cells, cells, cells, cells).filter(lambda table: table.n > 0)
+questions = st.lists(
+    st.tuples(st.integers(-1, 1), st.integers(-1, 1), st.integers(-1, 1), st.integers(0, 14)), min_size=1, max_size=50
+)
+
+
+@given(tables)
+def test_mcnemar_equals_that_of_statsmodels(table: PairedTable) -> None:
+    square = [[table.both, table.first_only], [table.second_only, table.neither]]
+    assert mcnemar_exact_p(table) == pytest.approx(mcnemar(square, exact=True).pvalue, rel=1e-9)
+    if table.first_only + table.second_only:
+        theirs, ours = mcnemar(square, exact=False, correction=False), mcnemar_chi2(table)
+        assert ours.chi2 == pytest.approx(theirs.statistic)
+        assert ours.p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+@given(tables)
+def test_the_mid_p_counts_the_observed_table_half(table: PairedTable) -> None:
+    discordant = table.first_only + table.second_only
+    assume(discordant)
+    as_likely = binom.pmf(min(table.first_only, table.second_only), discordant, 0.5)
+    half = as_likely if table.first_only != table.second_only else as_likely / 2
+    assert mcnemar_midp(table) == pytest.approx(mcnemar_exact_p(table) - half)
+
+
+@given(tables)
+def test_who_comes_first_turns_the_difference_round(table: PairedTable) -> None:
+    swapped = PairedTable(table.both, table.second_only, table.first_only, table.neither)
+    assert mcnemar_exact_p(swapped) == mcnemar_exact_p(table)
+    for interval in DifferenceInterval:
+        here, there = difference(table, interval), difference(swapped, interval)
+        assert here.ci95 is not None
+        assert there.ci95 is not None
+        assert here.value == -(there.value or 0.0)
+        assert here.ci95 == pytest.approx((-there.ci95[1], -there.ci95[0]), abs=1e-12)
+        assert -1 <= here.ci95[0] <= (here.value or 0.0) + 1e-12
+        assert (here.value or 0.0) - 1e-12 <= here.ci95[1] <= 1
+
+
+@given(tables, st.sampled_from([0.90, 0.95]))
+def test_tango_limits_are_where_the_score_test_rejects(table: PairedTable, confidence: float) -> None:
+    """The likelihood with the difference fixed at a limit is maximised by trying shares, not by a formula."""
+    z = {0.90: 1.6448536269514722, 0.95: 1.959963984540054}[confidence]
+    for limit in difference_limits(table, DifferenceInterval.TANGO, confidence):
+        if abs(limit) > 0.99:
+            continue
+        second_only = np.linspace(max(0.0, -limit), (1 - limit) / 2, 20_001)[1:-1]
+        likelihood = (
+            table.first_only * np.log(second_only + limit)
+            + table.second_only * np.log(second_only)
+            + (table.both + table.neither) * np.log(1 - 2 * second_only - limit)
+        )
+        share = second_only[np.argmax(likelihood)]
+        variance = table.n * (2 * share + limit - limit**2)
+        score = (table.first_only - table.second_only - table.n * limit) / np.sqrt(variance)
+        assert abs(score) == pytest.approx(z, abs=5e-3)
+
+
+@given(questions)
+def test_cluster_errors_equal_those_of_statsmodels(rows: list[tuple[int, int, int, int]]) -> None:
+    first, second, _third, cluster = np.array(rows).T
+    counted = (first >= 0) & (second >= 0)
+    assume(len(set(cluster[counted])) > 1)
+    model = OLS((first - second)[counted].astype(float), np.ones(counted.sum()))
+    theirs = model.fit(cov_type="cluster", cov_kwds={"groups": cluster[counted]}).bse[0]
+    assert clustered_difference(first, second, cluster).difference_cluster_se == pytest.approx(theirs, abs=1e-9)
+
+
+@given(questions)
+def test_single_questions_are_clusters_of_mcnemar(rows: list[tuple[int, int, int, int]]) -> None:
+    first, second, _third, _cluster = np.array(rows).T
+    plain = mcnemar_chi2(paired_table(first, second))
+    clustered = cluster_mcnemar_chi2(first, second, np.arange(len(first)))
+    if plain.chi2 is None or plain.n < 2:
+        assert clustered.chi2 is None
+    else:
+        assert clustered.chi2 == pytest.approx(plain.chi2 * (plain.n - 1) / plain.n)
+
+
+@given(questions, st.tuples(*[st.integers(0, 1)] * 2))
+def test_a_question_missing_for_one_changes_nothing(
+    rows: list[tuple[int, int, int, int]], scores: tuple[int, int]
+) -> None:
+    correct, cluster = np.array(rows).T[:3], np.array(rows).T[3]
+    more = np.column_stack([correct, [scores[0], -1, scores[1]]])
+    assert paired_table(more[0], more[1]) == paired_table(correct[0], correct[1])
+    assert cochran_q(more) == cochran_q(correct)
+    assert clustered_difference(more[0], more[1], np.append(cluster, 5)) == clustered_difference(
+        correct[0], correct[1], cluster
+    )
+
+
+@given(questions)
+def test_cochran_equals_that_of_statsmodels(rows: list[tuple[int, int, int, int]]) -> None:
+    correct = np.array(rows).T[:3]
+    found = cochran_q(correct)
+    complete = correct[:, (correct >= 0).all(axis=0)]
+    if found.chi2 is None:
+        assert found.reason == ("no_variation" if complete.size else "no_common_questions")
+        assert (complete == complete[0]).all()
+    else:
+        theirs = cochrans_q(complete.T)
+        assert found.chi2 == pytest.approx(theirs.statistic)
+        assert found.p == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+@given(st.lists(st.integers(0, 100), min_size=1, max_size=30))
+def test_holm_equals_that_of_statsmodels(hundredths: list[int]) -> None:
+    p_values = [p / 100 for p in hundredths]
+    gc.freeze()  # theirs collects garbage at each call: seconds where other tests have filled the memory
+    try:
+        theirs = multipletests(p_values, method="holm")[1].tolist()
+    finally:
+        gc.unfreeze()
+    assert holm_adjusted(p_values) == pytest.approx(theirs, abs=1e-12)
+
+
+def test_a_p_value_that_is_undefined_is_no_member_of_the_family() -> None:
+    assert holm_adjusted([None, 0.01, None, 0.04]) == [None, 0.02, None, 0.04]
+    assert holm_adjusted([]) == []
+
+
+def test_what_cannot_be_compared_says_why() -> None:
+    nobody = PairedTable(0, 0, 0, 0)
+    assert difference(nobody).reason == "no_common_questions"
+    assert mcnemar_chi2(nobody).reason == "no_common_questions"
+    assert mcnemar_chi2(PairedTable(3, 0, 0, 3)).reason == "no_variation"
+    assert mcnemar_midp(PairedTable(3, 0, 0, 3)) == 1.0
+    assert cochran_q(np.array([[1, 0, 1]])).reason == "one_rater"
+    apart: NDArray[np.int64] = np.array([1, -1])
+    assert clustered_difference(apart, apart[::-1], np.array([0, 1])).difference.reason == "no_common_questions"
+    one_exam = cluster_mcnemar_chi2(np.array([1, 1]), np.array([0, 1]), np.array([4, 4]))
+    assert (one_exam.chi2, one_exam.reason) == (None, "few_clusters")
+
+
+def test_exams_that_do_not_differ_have_no_interval() -> None:
+    first, cluster = np.tile([1, 0], 12), np.repeat(np.arange(12), 2)
+    found = clustered_difference(first, 1 - first, cluster)
+    assert (found.difference.value, found.difference.ci95, found.difference.flags) == (0.0, None, ("no_variation",))
+
+
+def test_exams_that_do_not_differ_are_not_told_apart_by_rounding() -> None:
+    """Each exam has 9 of 14 questions, or twice or three times that: the error is 0, not about 1e-17."""
+    times = np.arange(12) % 3 + 1
+    cluster = np.repeat(np.arange(12), 14 * times)
+    first = np.concatenate([np.repeat([1, 0], [9 * one, 5 * one]) for one in times.tolist()])
+    found = clustered_difference(first, np.zeros_like(first), cluster)
+    assert found.difference.value == pytest.approx(9 / 14)
+    assert (found.difference_cluster_se, found.difference.ci95) == (0.0, None)
+    assert found.difference.flags == ("no_variation",)
+    alone = clustered_accuracy(first, cluster)
+    assert alone.accuracy.value == pytest.approx(9 / 14)
+    assert (alone.accuracy_cluster_se, alone.accuracy.ci95, alone.accuracy.flags) == (0.0, None, ("no_variation",))
+
+
+def test_what_may_be_claimed() -> None:
+    assert is_superior((0.001, 0.2))
+    assert not is_superior((0.0, 0.2))
+    assert is_non_inferior(0.025)
+    assert not is_non_inferior(0.0251)
+    assert is_equivalent((-0.049, 0.049), 0.05)
+    assert not is_equivalent((-0.049, 0.05), 0.05)
+    with pytest.raises(ValueError, match="margin"):
+        noninferiority_p(0.1, 0.02, 9, 0)
+
+
+def test_the_interval_of_equivalence_is_the_narrower_one() -> None:
+    table = PairedTable(95, 32, 35, 36)
+    for interval in DifferenceInterval:
+        (low, high), (low_90, high_90) = (difference_limits(table, interval, level) for level in (0.95, 0.90))
+        assert low < low_90 < high_90 < high
+
+
+def test_differences_of_many_tables_are_those_of_each() -> None:
+    tables = [PairedTable(95, 32, 35, 36), PairedTable(0, 0, 0, 0), PairedTable(3, 0, 2, 1), PairedTable(9, 4, 0, 0)]
+    for found, alone in zip(differences(tables), map(difference, tables), strict=True):
+        assert (found.value, found.n, found.flags, found.reason) == (alone.value, alone.n, alone.flags, alone.reason)
+        assert found.ci95 == (None if alone.ci95 is None else pytest.approx(alone.ci95, abs=1e-12))
+    assert differences([]) == []

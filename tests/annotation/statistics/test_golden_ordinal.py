@@ -1,0 +1,53 @@
+"""Agreement on ordered grades against published tables and other software."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from annotation.statistics.kernels.ordinal import intraclass_correlations, linear_weights, quadratic_weights
+from annotation.statistics.kernels.pairs import cohen_kappa, cohen_kappa_se
+from tests.annotation.statistics.goldencases import Found, Golden
+
+
+def of_confusion(given: Any) -> Found:
+    table = np.array(given["matrix"])
+    linear, quadratic = linear_weights(len(table)), quadratic_weights(len(table))
+    return {
+        "cohen_kappa_linear": cohen_kappa(table, linear),
+        "cohen_kappa_linear_se": cohen_kappa_se(table, linear),
+        "cohen_kappa_quadratic": cohen_kappa(table, quadratic),
+        "cohen_kappa_quadratic_se": cohen_kappa_se(table, quadratic),
+    }
+
+
+def of_icc(given: Any) -> Found:
+    results = intraclass_correlations(np.array(given["matrix"], dtype=float))
+    return {name: result.value for name, result in results.items()} | {"icc2_1_ci95": results["icc2_1"].ci95}
+
+
+def of_iccs(given: Any) -> Found:
+    return {
+        f"item {place}: {name}": value
+        for place, item in enumerate(given["items"])
+        for name, value in of_icc(item).items()
+    }
+
+
+GOLDEN = Golden(
+    {
+        "kappa_cohen_1968": of_confusion,
+        "kappa_fleiss_cohen_everitt_1969": of_confusion,
+        "kappa_ordinal_review_grades": of_confusion,
+        "icc_shrout_fleiss_1979": of_icc,
+        "icc_edges": of_iccs,
+    },
+    {"confusion": "cohen_kappa_(linear|quadratic).*", "icc": ".*", "icc_list": ".*"},
+)
+
+
+@pytest.mark.parametrize(("file", "name"), GOLDEN.parameters())
+def test_golden(file: str, name: str) -> None:
+    GOLDEN.check(file, name)

@@ -1,0 +1,34 @@
+"""No golden value is left out of the tests, and the table that says so can be trusted."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.annotation.statistics.golden_table import all_golden, computed_nowhere, main
+from tests.annotation.statistics.goldencases import Golden, assert_agrees
+
+
+def test_every_value_at_hand_is_computed_somewhere() -> None:
+    assert computed_nowhere() == []
+
+
+def test_the_table_counts_every_value_and_passes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main() == 0
+    n = str(len(all_golden()))
+    assert ["all", n, n] in [line.split() for line in capsys.readouterr().out.splitlines()]
+
+
+def test_a_wrong_value_is_found() -> None:
+    wrong = Golden({"holm_five": lambda _given: {"holm_adjusted": [0.04, 0.06, 0.06, 0.025, 0.061]}}, {"pvalues": ".*"})
+    with pytest.raises(AssertionError, match=r"0\.061, not 0\.06"):
+        wrong.check("holm_five", "holm_adjusted")
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [(0.0, None), (None, 0.0), (float("nan"), 0.5), ([1.0], [1.0, 2.0]), ({"a": 1}, {"b": 1}), (0.5 + 2e-6, 0.5)],
+    ids=["zero for undefined", "undefined for zero", "nan", "too short", "other names", "beyond the tolerance"],
+)
+def test_what_does_not_agree(found: object, expected: object) -> None:
+    with pytest.raises(AssertionError):
+        assert_agrees(found, expected, 1e-6, "here")
