@@ -2,29 +2,14 @@
 
 from django.urls import path, re_path
 
-from annotation.views import (
-    account,
-    bank,
-    bin,
-    home,
-    images,
-    invitation_files,
-    invitations,
-    jobs,
-    people,
-    quarantine,
-    quarantine_many,
-    quarantine_words,
-    question_imports,
-    renditions,
-    review,
-    review_acts,
-    round_acts,
-    round_exports,
-    rounds,
-    sampling,
-    uploads,
-)
+from annotation.views.ingest import images, quarantine, quarantine_many, quarantine_words, renditions, uploads
+from annotation.views.people import account, invitation_files, invitations, people
+from annotation.views.questionbank import bank, question_imports
+from annotation.views.review import case_acts as review_acts
+from annotation.views.review import cases as review
+from annotation.views.review import round_acts, round_exports, rounds
+from annotation.views.sampling import samples as sampling
+from annotation.views.site import bin, home, jobs
 
 urlpatterns = [
     path("", home.home, name="home"),

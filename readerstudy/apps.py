@@ -21,24 +21,23 @@ class ReaderstudyConfig(AppConfig):
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
         from annotation.site import showings, vetoes
-        from readerstudy.comparing import queueing as comparing
+        from readerstudy.comparison import comparison_job as comparing
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
+        from readerstudy.conducting.diagrams import place_states, study_states
         from readerstudy.demonstration.accounts import ACCOUNTS
-        from readerstudy.design.diagram import study_states
+        from readerstudy.design.image_access import open_studies_with, shows_to_coordinators
         from readerstudy.design.overview import studies_under_way
-        from readerstudy.design.showing import open_studies_with, shows_to_coordinators
         from readerstudy.design.vetoing import readers_do_not_review
-        from readerstudy.enrolling.refusals import readers_look_nothing_up
-        from readerstudy.enrolling.waiting import waiting_studies
+        from readerstudy.enrolment.reader_work import waiting_studies
+        from readerstudy.enrolment.refusals import readers_look_nothing_up
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import runs_on_bank
+        from readerstudy.predictions.submitter_work import models_of_submitter
         from readerstudy.predictions.uploads import CHECK, STORE
-        from readerstudy.predictions.waiting import models_of_submitter
-        from readerstudy.reading.diagram import place_states
         from readerstudy.reading.images import shows_images
-        from readerstudy.report.queueing import KIND as REPORT
+        from readerstudy.report.report_job import KIND as REPORT
 
         diagram.register("study", study_states)
         diagram.register("place", place_states)
@@ -63,11 +62,11 @@ class ReaderstudyConfig(AppConfig):
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")
-        register_handler(comparing.KIND, "readerstudy.comparing.queueing.run_comparison")
-        register_handler(comparing.REPEATABILITY, "readerstudy.comparing.repeating.run_repeatability")
-        register_handler(REPORT, "readerstudy.report.queueing.run_report")
+        register_handler(comparing.KIND, "readerstudy.comparison.comparison_job.run_comparison")
+        register_handler(comparing.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
+        register_handler(REPORT, "readerstudy.report.report_job.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
-        register_sweep("readerstudy.watching.reminding.sweep_reminders")
+        register_sweep("readerstudy.monitoring.reminding.sweep_reminders")
         works.register("readerstudy.enrolling", waiting_studies)
         works.register("studies", studies_under_way)
         works.register("models", models_of_submitter)

@@ -4,39 +4,29 @@ from __future__ import annotations
 
 from django.urls import URLPattern, path
 
-from readerstudy.views import (
-    analyses,
-    cases,
-    comparing,
-    design_steps,
-    dry_room,
-    dry_run,
-    entering,
-    forecasting,
-    freezing,
-    indications,
-    inviting,
-    joining,
-    models,
-    predictions,
-    preparing,
-    reading_api,
-    reading_room,
-    repeating,
-    results,
-    results_items,
-    results_pairs,
-    results_report,
-    shared,
-    sharing,
-    studies,
-    study_acts,
-    study_exports,
-    study_imports,
-    watch_acts,
-    watch_results,
-    watching,
-)
+from readerstudy.views.comparison import comparisons as comparing
+from readerstudy.views.conducting import acts as study_acts
+from readerstudy.views.conducting import dry_room, dry_run
+from readerstudy.views.design import cases, forecasting, freezing, indications
+from readerstudy.views.design import drafts as design_steps
+from readerstudy.views.enrolment import entering, inviting, joining, preparing
+from readerstudy.views.monitoring import acts as watch_acts
+from readerstudy.views.monitoring import interim as watch_results
+from readerstudy.views.monitoring import readers as watching
+from readerstudy.views.predictions import models, repeating
+from readerstudy.views.predictions import uploads as predictions
+from readerstudy.views.reading import api as reading_api
+from readerstudy.views.reading import room as reading_room
+from readerstudy.views.results import analyses
+from readerstudy.views.results import items as results_items
+from readerstudy.views.results import overview as results
+from readerstudy.views.results import pairs as results_pairs
+from readerstudy.views.results import report as results_report
+from readerstudy.views.sharing import links as sharing
+from readerstudy.views.sharing import shared
+from readerstudy.views.study import exports as study_exports
+from readerstudy.views.study import imports as study_imports
+from readerstudy.views.study import studies
 
 urlpatterns: list[URLPattern] = [
     # readers come in

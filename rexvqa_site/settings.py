@@ -183,7 +183,7 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-CSRF_FAILURE_VIEW = "annotation.views.errors.csrf_failure"
+CSRF_FAILURE_VIEW = "annotation.views.site.errors.csrf_failure"
 
 # --- Uploads --------------------------------------------------------------------------------------
 UPLOAD_MAX_FILES = env_int("REXVQA_UPLOAD_MAX_FILES", 400, at_least=1)

@@ -2,7 +2,7 @@ from django.urls import include, path
 
 urlpatterns = [path("", include("annotation.urls")), path("", include("readerstudy.urls"))]
 
-handler400 = "annotation.views.errors.bad_request"
-handler403 = "annotation.views.errors.forbidden"
-handler404 = "annotation.views.errors.not_found"
-handler500 = "annotation.views.errors.server_error"
+handler400 = "annotation.views.site.errors.bad_request"
+handler403 = "annotation.views.site.errors.forbidden"
+handler404 = "annotation.views.site.errors.not_found"
+handler500 = "annotation.views.site.errors.server_error"

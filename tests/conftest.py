@@ -18,7 +18,7 @@ from annotation.enums import Role
 from annotation.models import Assignment, Membership, User
 from annotation.review import answering, witnessing
 from annotation.review.kernels.visibility import Step
-from annotation.timing.kernels.witnessed import Witnessed
+from annotation.timing.kernels.traces import Witnessed
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -13,8 +13,8 @@ from typing import Any
 from django.conf import settings
 
 from annotation.backup import database
-from annotation.backup.checking import unpack_checked
 from annotation.backup.taking import KEYS, media_files
+from annotation.backup.unpacking import unpack_checked
 from annotation.models import User
 
 Report = Callable[[str], None]

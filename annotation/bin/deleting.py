@@ -50,7 +50,7 @@ def _kind(model: Any, word: str, room: str, label: str | Promise) -> Kind:
 
 KINDS: dict[str, Kind] = {
     "round": _kind(ReviewRound, "round", "annotation.review.rounds", _("review round")),
-    "sample": _kind(SamplingPlan, "sample", "annotation.sampling.planning", _("sample")),
+    "sample": _kind(SamplingPlan, "sample", "annotation.sampling.samples", _("sample")),
     "upload": _kind(Upload, "upload", "annotation.ingest.uploading", _("upload")),
     "bank": _kind(QuestionBank, "bank", "annotation.questionbank.keeping", _("question bank")),
 }  # in the order in which the bin is emptied: rounds hang on samples, samples on banks

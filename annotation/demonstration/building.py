@@ -17,13 +17,13 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.demonstration.accounts import all_accounts
-from annotation.demonstration.completeness import BUILT, is_complete
-from annotation.demonstration.exams import EXAMS, VIEWS, DemonstrationExam
 from annotation.demonstration.exposing import Stage, expose_all
 from annotation.demonstration.faults import all_questions
 from annotation.demonstration.parts import build_parts
-from annotation.demonstration.records import records_of
+from annotation.demonstration.presence import BUILT, is_complete
+from annotation.demonstration.question_file import records_of
 from annotation.demonstration.rehearsing import finished_round, open_round_under_way
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
 from annotation.enums import ImageState, Role
 from annotation.ingest.crediting import credit_images
 from annotation.ingest.exams import ingest_paths

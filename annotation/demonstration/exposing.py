@@ -9,7 +9,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Protocol
 
-from annotation.demonstration.exams import VIEWS, DemonstrationExam
+from annotation.demonstration.simulated_exams import VIEWS, DemonstrationExam
 
 
 class Stage(Protocol):

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from annotation.demonstration.exams import EXAMS, DemonstrationExam
 from annotation.demonstration.findings import absent_beside
 from annotation.demonstration.questions import SEED, DemonstrationQuestion, questions_of
+from annotation.demonstration.simulated_exams import EXAMS, DemonstrationExam
 from annotation.enums import Flag
 
 FAULTS: tuple[tuple[Flag, int], ...] = (

@@ -12,8 +12,8 @@ from django.utils.module_loading import import_string
 from annotation.models import QuestionBank, User
 
 if TYPE_CHECKING:
-    from annotation.demonstration.exams import DemonstrationExam
     from annotation.demonstration.exposing import Stage
+    from annotation.demonstration.simulated_exams import DemonstrationExam
 
 _parts: list[str] = []  # dotted names: nothing of a demonstration is loaded before one is built
 

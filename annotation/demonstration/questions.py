@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from annotation.demonstration.exams import DemonstrationExam
 from annotation.demonstration.findings import (
     HEART,
     LARGE_HEART,
@@ -20,6 +19,7 @@ from annotation.demonstration.findings import (
     present,
 )
 from annotation.demonstration.kernels.phantom_spec import ChestSpec, side_of
+from annotation.demonstration.simulated_exams import DemonstrationExam
 from annotation.enums import Flag
 
 SEED = 20261121

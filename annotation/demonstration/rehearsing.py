@@ -19,7 +19,7 @@ from annotation.review.rounds import close_round, create_round, open_round
 from annotation.review.skipping import skip
 from annotation.review.submitting import submit_review
 from annotation.sampling.kernels.strata import StratifyBy
-from annotation.sampling.planning import draw_sample
+from annotation.sampling.samples import draw_sample
 
 FINISHED_ROUND = "Pilot round (simulated reviews)"
 OPEN_ROUND = "First round"

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.models import QuestionBank
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.sampling.kernels.strata import StratifyBy, stratify_by
-from annotation.sampling.planning import DEFAULT_PER_THOUSAND, DEFAULT_SEED
+from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED
 
 
 class DrawForm(forms.Form):

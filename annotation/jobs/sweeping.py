@@ -21,7 +21,7 @@ SECONDS_UNTIL_NEXT_NUDGE = 15
 
 # Further sweeps, each a function of ``at`` that is safe to run at any time and by several workers at once.
 SWEEPS: list[str] = [
-    "annotation.questionbank.sweeping.sweep_imports",
+    "annotation.questionbank.failed_imports.sweep_imports",
     "annotation.ingest.searching.begin_search",
     "annotation.bin.deleting.empty_bin",
     "annotation.bin.leftovers.sweep_leftovers",

@@ -24,13 +24,13 @@ from annotation.audit.recording import record
 from annotation.enums import ImportState
 from annotation.models import BankImport, Exam, Image, Job, QuestionBank, SourceIdentifier, User
 from annotation.questionbank.bulk import settings_for_many_rows
-from annotation.questionbank.comparing import BatchComparison, Counts
+from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
+from annotation.questionbank.import_preview import BatchComparison, Counts
 from annotation.questionbank.kernels.batches import Batch
 from annotation.questionbank.kernels.records import MIN_EXPLANATION, Problem, images_root
 from annotation.questionbank.priors import PriorCounts, link_priors
 from annotation.questionbank.reading_child import read_file
-from annotation.questionbank.storing import BatchStore
-from annotation.questionbank.sweeping import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
+from annotation.questionbank.writing_batches import BatchStore
 
 Clock = Callable[[], datetime]
 # SQLite has one writer: short transactions, and time between them in which those who wait for it find it free.

@@ -22,7 +22,7 @@ from annotation.models import (
     SamplingPlan,
     Upload,
 )
-from annotation.questionbank.sweeping import sweep_import
+from annotation.questionbank.failed_imports import sweep_import
 
 DELETION = "delete_bank"  # the kind of its job
 Use = Callable[[QuestionBank], str]

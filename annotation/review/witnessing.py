@@ -16,7 +16,7 @@ from annotation.review.kernels.visibility import Step
 from annotation.site.kept_queries import KeptQuery
 from annotation.timing.kernels.durations import RULE, TimeFlag, durations
 from annotation.timing.kernels.parsing import SentEvent, Trace
-from annotation.timing.kernels.witnessed import (
+from annotation.timing.kernels.traces import (
     ROW,
     SERVER,
     Row,

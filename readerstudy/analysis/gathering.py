@@ -10,8 +10,8 @@ import numpy as np
 from django.db.models import Exists, OuterRef, Value
 
 from annotation.statistics.kernels.results import POST_HOC
-from readerstudy.analysis.cases import cases_of, experts_of
 from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, StudyArrays, Times
+from readerstudy.analysis.main_block import cases_of, experts_of
 from readerstudy.analysis.sheet import Sheet, assign, fill_predictions, fill_remarks, fill_responses
 from readerstudy.design.kernels.drawn import cells_of
 from readerstudy.design.kernels.rules import read_analysis, read_rules
@@ -19,7 +19,7 @@ from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
 from readerstudy.predictions.history import names_at
 from readerstudy.predictions.runs import is_renamed
-from readerstudy.predictions.standing import Standing, Standings, standings_of
+from readerstudy.predictions.study_runs import Standing, Standings, standings_of
 from readerstudy.study.locking import StudyRefused
 
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.timing.kernels.durations import TimeFlag, is_counted
-from readerstudy.analysis.cases import Cases, array_of
 from readerstudy.analysis.kernels.arrays import LETTERS, STATE_OF, Repeats, State
+from readerstudy.analysis.main_block import Cases, array_of
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Block, PredictionState, RemarkKind
 from readerstudy.models import CaseSet, Enrolment, Prediction, PredictionRun, ReaderStudy, Remark, Response

@@ -13,8 +13,8 @@ from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.shown import Shown, shown_as_frozen, shown_now, views_of
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
-from readerstudy.reading.armed import Standing
 from readerstudy.reading.practice import Feedback
+from readerstudy.reading.prefetched import Standing
 from readerstudy.reading.showing import ShownPlace, ShownState
 
 MOST_MAIN = 10  # cases of the main block that a dry run shows

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from annotation.demonstration.exams import DemonstrationExam
 from annotation.demonstration.exposing import Stage
+from annotation.demonstration.simulated_exams import DemonstrationExam
 from annotation.models import QuestionBank, User
 from readerstudy.conducting.opening import open_study
 from readerstudy.demonstration.accounts import ACCOUNTS
@@ -20,7 +20,7 @@ from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.pool import pool_of
-from readerstudy.enrolling.joining import enrol_reader
+from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.models import ReaderStudy
 
 OPEN_STUDY = "Reader study"

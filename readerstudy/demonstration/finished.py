@@ -17,8 +17,8 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
 
-from annotation.demonstration.exams import DemonstrationExam
 from annotation.demonstration.exposing import Stage
+from annotation.demonstration.simulated_exams import DemonstrationExam
 from annotation.enums import ImageState, RenditionKind
 from annotation.ingest import storage
 from annotation.ingest.crediting import credit_images
@@ -42,7 +42,7 @@ from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.predictions.targets import Target
-from readerstudy.reading.importing import import_responses
+from readerstudy.reading.response_import import import_responses
 
 BANK = "Questions of the finished study (simulated)"
 STUDY = "Finished reader study (simulated)"

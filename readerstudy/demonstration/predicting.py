@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 
 from annotation.models import AnswerKey, Revision, User
-from readerstudy.comparing.storing import compare_models
+from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.demonstration.answering import Asked, Predicted, asked_again, simulate
 from readerstudy.demonstration.refusing import FinishedStudyRefused
 from readerstudy.models import ModelEntry, ReaderStudy

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from annotation.demonstration.exams import DemonstrationExam
 from annotation.demonstration.kernels.phantom_spec import Projection
+from annotation.demonstration.question_file import records_of
 from annotation.demonstration.questions import DemonstrationQuestion, questions_of
-from annotation.demonstration.records import records_of
+from annotation.demonstration.simulated_exams import DemonstrationExam
 
 SHARE = 1.75  # exams for each chest of the demonstration: 42 for its 24, and 210 questions
 FIRST = 101  # number of the first of them

@@ -10,12 +10,12 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.models import Revision, User
-from readerstudy.design.casting import draw_cases, list_cases, preview_draw, resolve
+from readerstudy.design.case_names import Name
+from readerstudy.design.case_rows import draw_cases, list_cases, preview_draw, resolve
 from readerstudy.design.drafting import update_rules, update_seed
 from readerstudy.design.kernels.drawing import Candidate, CellCount, DrawRequest, cell_counts
 from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.naming import Name
 from readerstudy.design.pool import candidates_among, is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.poolcounts import pool_cells
 from readerstudy.enums import Block

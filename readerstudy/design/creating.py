@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import free_slug, listed
-from readerstudy.design.casting import ALL_CASES, Cast, Chosen, cast_of, preview_draw, resolve, store_cast
+from readerstudy.design.case_rows import ALL_CASES, Cast, Chosen, cast_of, preview_draw, resolve, store_cast
 from readerstudy.design.kernels.drawn import drawn_document, read_request
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet
 from readerstudy.design.kernels.protocol import text_sha256

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from annotation.enums import EventKind
 from annotation.exports.tables import Cell, Column
 from readerstudy.exports.columns import ARM, BLOCK, CASE, READER, REAL, STUDY, TEXT, TIME, WHOLE, study_cells, words
-from readerstudy.exports.sessions import session_numbers
+from readerstudy.exports.sittings import session_numbers
 from readerstudy.models import ReaderStudy, TimingEvent
 
 COLUMNS: tuple[Column, ...] = (

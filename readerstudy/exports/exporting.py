@@ -16,7 +16,8 @@ from annotation.exports.tables import Cell, Column, Format
 from annotation.models import User
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.enums import StudyState
-from readerstudy.exports import events, orders, readers, sessions, voidings
+from readerstudy.exports import events, orders, readers, voidings
+from readerstudy.exports import sittings as sessions
 from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.enrolling.kernels.facts import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
 from readerstudy.exports.columns import (
     CASE_SET,
     READER,

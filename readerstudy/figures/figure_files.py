@@ -25,7 +25,7 @@ from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.models import Analysis
 from readerstudy.results.kernels import scale, stored
 from readerstudy.results.looking import named_result, stored_result
-from readerstudy.results.naming import reader_names
+from readerstudy.results.reader_names import reader_names
 
 SHOWN = (  # on pages; the others are links
     ("difference", Width.ONE),

@@ -12,13 +12,13 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.casting import resolve
+from readerstudy.design.case_names import ListRefused, Name, listed_names
+from readerstudy.design.case_rows import resolve
 from readerstudy.design.choosing import stored_choice
 from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota
 from readerstudy.design.kernels.drawn import read_request
 from readerstudy.design.kernels.protocol import sha256_of
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.naming import ListRefused, Name, listed_names
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused

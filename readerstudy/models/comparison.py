@@ -9,7 +9,7 @@ from annotation.models.fields import PublicIdField
 class ModelComparison(models.Model):
     """The models on one bank, compared. Never changed: another input makes another row; the newest one is shown.
 
-    Whether it is stale: ``inputs_sha256`` is not what readerstudy.comparing.gathering.inputs_now says.
+    Whether it is stale: ``inputs_sha256`` is not what readerstudy.comparison.loading.inputs_now says.
     """
 
     public_id = PublicIdField()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from annotation.models import QuestionBank, Revision
 from annotation.questionbank.known import keys_of_questions
-from readerstudy.design.naming import questions_named
+from readerstudy.design.case_names import questions_named
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.predictions.kernels.matching import KnownQuestion

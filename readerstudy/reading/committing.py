@@ -16,16 +16,20 @@ from annotation.audit.recording import record
 from annotation.models import User
 from annotation.site.kept_queries import KeptInsert, KeptQuery
 from annotation.timing.kernels.parsing import NO_TRACE, Trace
-from annotation.timing.kernels.witnessed import check_all_seen, time_columns
+from annotation.timing.kernels.traces import check_all_seen, time_columns
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
-from readerstudy.reading.armed import named_place, place_of, reading_of
-from readerstudy.reading.choosing import NoSuchOption, check_option
-from readerstudy.reading.events import set_painted, time_of, witness
+from readerstudy.reading.case_opening import open_answered
 from readerstudy.reading.expiring import close_run_out
-from readerstudy.reading.holding import (
+from readerstudy.reading.kernels.keys import check_key
+from readerstudy.reading.kernels.limits import judge, taken_ms
+from readerstudy.reading.practice import settle_block
+from readerstudy.reading.prefetched import named_place, place_of, reading_of
+from readerstudy.reading.selecting import NoSuchOption, check_option
+from readerstudy.reading.timing_events import set_painted, time_of, witness
+from readerstudy.reading.write_checks import (
     ReadingRefused,
     check_may_read,
     check_still_open,
@@ -33,10 +37,6 @@ from readerstudy.reading.holding import (
     hold_pen,
     rules_of,
 )
-from readerstudy.reading.kernels.keys import check_key
-from readerstudy.reading.kernels.limits import judge, taken_ms
-from readerstudy.reading.opening import open_answered
-from readerstudy.reading.practice import settle_block
 
 _insert = KeptInsert(Response)
 _IMAGES: KeptQuery[tuple[str, dict[str, Any]]] = KeptQuery(

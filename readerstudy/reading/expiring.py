@@ -15,9 +15,9 @@ from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession, Response
-from readerstudy.reading.holding import rules_of
 from readerstudy.reading.kernels.limits import GRACE, ON_THE_WAY, is_over, is_to_be_closed, state_without_answer
 from readerstudy.reading.practice import settle_block
+from readerstudy.reading.write_checks import rules_of
 
 LEFT_AFTER = timedelta(minutes=30)  # a reader who has finished
 FORGOTTEN_AFTER = timedelta(hours=12)  # a reader who has not

@@ -8,9 +8,9 @@ from annotation.models import Image
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment
-from readerstudy.reading.armed import is_armed_image, is_last_image
-from readerstudy.reading.holding import ENROLMENTS, may_read, rules_of
 from readerstudy.reading.kernels.visibility import Part, Standing, visible_parts
+from readerstudy.reading.prefetched import is_armed_image, is_last_image
+from readerstudy.reading.write_checks import ENROLMENTS, may_read, rules_of
 
 _MINE: KeptQuery[Enrolment] = KeptQuery(
     lambda person, image: ENROLMENTS.filter(

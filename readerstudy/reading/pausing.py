@@ -9,7 +9,7 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.models import Enrolment
-from readerstudy.reading.holding import check_may_read, hold_enrolment, hold_pen, rules_of
+from readerstudy.reading.write_checks import check_may_read, hold_enrolment, hold_pen, rules_of
 
 
 class NoPauseHere(Exception):

@@ -15,9 +15,9 @@ from annotation.audit.recording import record
 from annotation.models import AnswerKey, User
 from readerstudy.enums import Block, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Response
-from readerstudy.reading.armed import counts_of
-from readerstudy.reading.holding import rules_of
 from readerstudy.reading.kernels.visibility import Part, Standing, visible_parts
+from readerstudy.reading.prefetched import counts_of
+from readerstudy.reading.write_checks import rules_of
 from readerstudy.study.locking import StudyRefused
 
 

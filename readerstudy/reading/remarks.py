@@ -13,11 +13,11 @@ from annotation.models import User
 from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.enums import RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
-from readerstudy.reading.armed import last_answered_place, last_place, named_place
-from readerstudy.reading.choosing import NoSuchOption, check_option
-from readerstudy.reading.events import opened_reading
-from readerstudy.reading.holding import check_may_read, hold_enrolment, hold_pen, rules_of
 from readerstudy.reading.kernels.keys import check_key
+from readerstudy.reading.prefetched import last_answered_place, last_place, named_place
+from readerstudy.reading.selecting import NoSuchOption, check_option
+from readerstudy.reading.timing_events import opened_reading
+from readerstudy.reading.write_checks import check_may_read, hold_enrolment, hold_pen, rules_of
 
 MOST_TEXT = 2_000
 

@@ -10,12 +10,12 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.enrolling.refusals import has_keys_at_hand
+from readerstudy.enrolment.refusals import has_keys_at_hand
 from readerstudy.enums import Block, Refusal, SessionEnd
 from readerstudy.models import Enrolment, ReadingSession
-from readerstudy.reading.armed import counts_of
 from readerstudy.reading.expiring import close_run_out
-from readerstudy.reading.holding import ReadingRefused, check_may_read, hold_enrolment, live_session
+from readerstudy.reading.prefetched import counts_of
+from readerstudy.reading.write_checks import ReadingRefused, check_may_read, hold_enrolment, live_session
 
 LEASE = timedelta(seconds=45)  # a page that was not heard of for longer does not stand in the way of another
 MOST_DEVICE = 2_000  # characters of what a page says about its device

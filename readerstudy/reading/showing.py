@@ -15,12 +15,12 @@ from readerstudy.design.kernels.rules import MOST_READY, Rules
 from readerstudy.design.shown import Views, views_of
 from readerstudy.enums import Block, RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Response, ShownImage
-from readerstudy.reading.armed import Standing, last_place, reading_of, standing_of
-from readerstudy.reading.holding import live_session, may_read, rules_of
+from readerstudy.reading.case_opening import still_asked
 from readerstudy.reading.kernels.limits import seconds_left
 from readerstudy.reading.kernels.visibility import Part, visible_parts
 from readerstudy.reading.kernels.visibility import Standing as PlaceStanding
-from readerstudy.reading.opening import still_asked
+from readerstudy.reading.prefetched import Standing, last_place, reading_of, standing_of
+from readerstudy.reading.write_checks import live_session, may_read, rules_of
 
 # Images of the armed cases as they were frozen, and whether each may be seen now.
 _CASES = (int,) * (1 + MOST_READY)

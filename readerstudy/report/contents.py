@@ -11,7 +11,7 @@ from pathlib import Path
 
 from annotation.exports.tables import Cell, Column, Format, write_codebook, write_table
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.rendering import rendered
+from annotation.figures.kernels.saving import rendered
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.design.freezing import opening_of

@@ -13,7 +13,7 @@ from annotation.enums import ImportState, Word
 from annotation.models import Revision
 from readerstudy.design.indications import statement_on
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.enrolling.kernels.facts import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
 from readerstudy.report.kernels.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts

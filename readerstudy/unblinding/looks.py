@@ -9,7 +9,7 @@ from annotation.audit.recording import record
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.predictions.standing import mark_planned
+from readerstudy.predictions.study_runs import mark_planned
 
 GLASS_BROKEN = "study.glass_broken"
 UNBLINDED = "study.unblinded"

@@ -15,8 +15,8 @@ ORDER: dict[str, tuple[str, ...]] = {
         "templatetags", "forms", "views", "management", "urls", "apps",
     ),
     "readerstudy": (
-        "enums", "models", "study", "design", "predictions", "unblinding", "enrolling", "reading",
-        "watching", "analysis", "results", "figures", "comparing", "exports", "conducting", "report", "sharing",
+        "enums", "models", "study", "design", "predictions", "unblinding", "enrolment", "reading",
+        "monitoring", "analysis", "results", "figures", "comparison", "exports", "conducting", "report", "sharing",
         "demonstration", "templatetags", "forms", "views", "management", "urls", "apps",
     ),
 }  # fmt: skip

@@ -8,7 +8,7 @@ import pytest
 from django.urls import URLPattern, URLResolver, get_resolver
 
 from annotation.enums import Role
-from annotation.views import errors
+from annotation.views.site import errors
 
 POLICIES = {"anyone", "person"}
 OPEN = {  # what people see who are not logged in

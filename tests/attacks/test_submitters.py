@@ -31,10 +31,10 @@ from annotation.review.assigning import RoundRefused
 from annotation.review.reassigning import add_reviewer
 from annotation.review.rounds import create_round
 from annotation.sampling.kernels.strata import StratifyBy
-from annotation.sampling.planning import draw_sample
-from readerstudy.comparing.storing import compare_models
-from readerstudy.enrolling.inviting import invite_reader
-from readerstudy.enrolling.joining import join_as, join_as_new_person
+from annotation.sampling.samples import draw_sample
+from readerstudy.comparison.comparing_models import compare_models
+from readerstudy.enrolment.inviting import invite_reader
+from readerstudy.enrolment.joining import join_as, join_as_new_person
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.calls import close_submissions, open_submissions
 from readerstudy.predictions.entries import enter_model

@@ -65,7 +65,7 @@ def _answer(study: ReaderStudy) -> None:
     from readerstudy.models import ModelEntry
     from readerstudy.predictions.importing import SentFile, import_predictions
     from readerstudy.predictions.targets import Target
-    from readerstudy.reading.importing import import_responses
+    from readerstudy.reading.response_import import import_responses
 
     question = "revision__question"
     rows = study.cases.order_by("number").values_list("revision_id", f"{question}_id", f"{question}__number")

@@ -172,7 +172,7 @@ def write_beside() -> list[float]:
 
 def _bulk_create(batch: Batch, bank: QuestionBank, imported: Any, n_before: int) -> None:
     from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
-    from annotation.questionbank.storing import pseudonym
+    from annotation.questionbank.writing_batches import pseudonym
 
     exams = Exam.objects.bulk_create(
         Exam(

@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.models import QuestionBank, SamplingPlan
 from annotation.sampling.kernels.strata import StratifyBy, stratify_by
-from annotation.sampling.planning import DEFAULT_PER_THOUSAND, DEFAULT_SEED, SampleRefused, draw_sample
+from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, SampleRefused, draw_sample
 from annotation.site.slugs import the_one
 
 

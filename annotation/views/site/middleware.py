@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from annotation.site.zones import zone_of
-from annotation.views.errors import answer_to, bad_request, too_large
+from annotation.views.site.errors import answer_to, bad_request, too_large
 
 log = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from annotation.statistics.kernels.results import POST_HOC
 from readerstudy.analysis.kernels.arrays import DECLARED, MODEL, READER, StudyArrays, Voided
+from readerstudy.analysis.kernels.breakdowns import items_of, tables_of
 from readerstudy.analysis.kernels.contrasts import (
     comparisons_of,
     inference_of,
@@ -21,7 +22,6 @@ from readerstudy.analysis.kernels.contrasts import (
 from readerstudy.analysis.kernels.panelling import ALL_TASKS, panel_results, panels_of
 from readerstudy.analysis.kernels.scoring import score, with_slips
 from readerstudy.analysis.kernels.settings import Settings
-from readerstudy.analysis.kernels.tables import items_of, tables_of
 from readerstudy.analysis.kernels.times import time_results
 
 BEST_GUESS = (

@@ -11,14 +11,14 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.sampling.kernels.drawing import SEED_MAX
+from readerstudy.design.case_list import plan_of_list
+from readerstudy.design.case_names import ListRefused, Name, listed_names
 from readerstudy.design.checking import notes_of, problems_of
 from readerstudy.design.creating import create_study, find_bank
 from readerstudy.design.indications import indication_notes
 from readerstudy.design.kernels.parsing import FileRefused, parse_cases
 from readerstudy.design.kernels.plan import Plan, read_plan
 from readerstudy.design.kernels.planfields import PlanRefused
-from readerstudy.design.listing import plan_of_list
-from readerstudy.design.naming import ListRefused, Name, listed_names
 from readerstudy.enums import Block
 from readerstudy.management.arguments import read_file, read_json
 from readerstudy.models import ReaderStudy

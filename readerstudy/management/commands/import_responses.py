@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from readerstudy.design.kernels.parsing import storable_name
 from readerstudy.management.arguments import find_study
-from readerstudy.reading.importing import DeclaredFile, ResponsesImported, import_responses
+from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
 
 SHOWN = 20
 STATEMENT = "--decided-in-original-study"

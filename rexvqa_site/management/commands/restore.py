@@ -7,9 +7,9 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.backup.checking import NotABackup
 from annotation.backup.database import DatabaseToolFailed
 from annotation.backup.restoring import HomeNotEmpty, RestoreDiffers, restore_backup
+from annotation.backup.unpacking import NotABackup
 from annotation.site.privacy import NotPrivate, make_private
 from rexvqa_site.serving import HomeInUse, home_lock
 

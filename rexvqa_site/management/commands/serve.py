@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
-from annotation.demonstration.completeness import is_complete
+from annotation.demonstration.presence import is_complete
 from annotation.people.founding import first_administrator_link
 from annotation.site.privacy import NotPrivate, make_private
 from rexvqa_site import serving

@@ -15,7 +15,7 @@ import pytest
 from pytest_django import Settings
 
 from annotation.backup import taking
-from annotation.backup.checking import NotABackup, unpack_checked
+from annotation.backup.unpacking import NotABackup, unpack_checked
 from tests.processes import environment, manage, migrated_site
 
 Members = dict[str, bytes]

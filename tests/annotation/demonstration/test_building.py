@@ -11,8 +11,8 @@ from django.core.management.base import CommandError
 
 from annotation.demonstration import building
 from annotation.demonstration.accounts import all_accounts
-from annotation.demonstration.exams import EXAMS
 from annotation.demonstration.rehearsing import FINISHED_ROUND, OPEN_ROUND
+from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import AssignmentState, ImageState, RoundState
 from annotation.models import Assignment, Image, QuestionBank, Review, ReviewRound, Revision, User
 

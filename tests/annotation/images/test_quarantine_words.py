@@ -15,7 +15,7 @@ from annotation.imaging.kernels import text, textwords
 from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import allowed_words, quarantine, searching
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
-from annotation.views import quarantine_words
+from annotation.views.ingest import quarantine_words
 
 from .conftest import MakeImage
 

@@ -10,7 +10,7 @@ from django.http import HttpRequest
 from django.test import Client, RequestFactory
 
 from annotation.models import User
-from annotation.views import errors
+from annotation.views.site import errors
 
 
 def test_404_says_what_to_do(client: Client, db: None) -> None:
@@ -99,7 +99,7 @@ def test_503_while_the_database_is_away(client: Client, rita: User, away: Except
 
 
 def test_503_where_a_view_meets_it(client: Client, rita: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("annotation.views.account.ProfileForm", mock.Mock(side_effect=AWAY["no answer"]))
+    monkeypatch.setattr("annotation.views.people.account.ProfileForm", mock.Mock(side_effect=AWAY["no answer"]))
     client.force_login(rita)
     assert client.get("/profile/").status_code == 503
 
@@ -131,7 +131,7 @@ def test_400_for_a_nul_that_only_the_database_refuses(
     client: Client, rita: User, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusal = ValueError("A string literal cannot contain NUL (0x00) characters.")
-    monkeypatch.setattr("annotation.views.account.ProfileForm", mock.Mock(side_effect=refusal))
+    monkeypatch.setattr("annotation.views.people.account.ProfileForm", mock.Mock(side_effect=refusal))
     client.force_login(rita)
     assert client.post("/profile/").status_code == 400
 

@@ -11,7 +11,7 @@ from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundS
 from annotation.models import Exam, Image, Job, Membership, Question, QuestionBank, ReviewRound, User
 from annotation.people.inviting import Grant, invite
 from annotation.people.waiting import Administration, Coordination, RoundWork, Waiting, what_waits
-from annotation.views.home import next_step
+from annotation.views.site.home import next_step
 from tests.annotation.people.conftest import make_round
 
 WAITING, SKIPPED, SUBMITTED, WITHDRAWN = (

@@ -18,7 +18,7 @@ from annotation.people.invitation_file import (
     InvitedRow,
     read_invited,
 )
-from annotation.views.invitation_files import download_address, written
+from annotation.views.people.invitation_files import download_address, written
 
 NINA = InvitedRow(2, "Nina Weber", "nina@example.org", ("coordinator", "de-identification"))
 

@@ -21,7 +21,7 @@ from annotation.people.waiting import (
     what_waits,
 )
 from annotation.site.hooks import Hooks
-from annotation.views.home import next_step
+from annotation.views.site.home import next_step
 
 OWN = WorkSection(
     "Your readings", [WorkItem("Trial", "/read/trial/", 3, 12)], Step("Go on", "9 cases wait.", "/own/"), is_own=True

@@ -27,8 +27,10 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.questionbank import importing, reading_child, storing, sweeping
-from annotation.questionbank.comparing import Counts
+from annotation.questionbank import failed_imports as sweeping
+from annotation.questionbank import importing, reading_child
+from annotation.questionbank import writing_batches as storing
+from annotation.questionbank.import_preview import Counts
 from annotation.questionbank.importing import ImportRunning
 from annotation.questionbank.keeping import delete_bank_job
 from annotation.questionbank.kernels import batches

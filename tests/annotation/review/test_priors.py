@@ -25,7 +25,7 @@ from annotation.review.skipping import hand_back
 from annotation.review.submitting import hide_identifying_images
 from annotation.review.witnessing import NoImages
 from annotation.timing.kernels.parsing import Trace, readable_trace
-from annotation.timing.kernels.witnessed import NotSeen
+from annotation.timing.kernels.traces import NotSeen
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior

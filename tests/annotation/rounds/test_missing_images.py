@@ -14,7 +14,7 @@ from annotation.models import AuditEvent, Image, ReviewRound, User
 from annotation.review.assigning import RoundRefused
 from annotation.review.rounds import create_round, open_round
 from annotation.sampling.kernels.strata import StratifyBy
-from annotation.sampling.planning import SampleRefused, preview_sample
+from annotation.sampling.samples import SampleRefused, preview_sample
 from tests.annotation.rounds.made import make_sample
 
 pytestmark = pytest.mark.django_db

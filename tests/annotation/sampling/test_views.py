@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.bin.archiving import archive
 from annotation.models import QuestionBank, SamplingPlan, User
 from annotation.review.rounds import create_round
-from annotation.sampling.planning import draw_sample
+from annotation.sampling.samples import draw_sample
 from tests.annotation.review.cases import make_bank, make_revision
 
 LONG = "Which finding on the frontal radiograph best explains the symptoms of this patient? " * 40

@@ -16,7 +16,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import Job, QuestionBank, SamplingPlan, User
 from annotation.models.imaging import Upload
 from annotation.review.rounds import create_round
-from annotation.sampling.planning import draw_sample
+from annotation.sampling.samples import draw_sample
 from annotation.site.sorted_tables import Sorting, asked_sorting
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry
@@ -185,7 +185,7 @@ def test_a_large_bank_stays_in_its_order(
 ) -> None:
     """Putting half a million questions into another order would take longer than a page may."""
     monkeypatch.setattr("annotation.questionbank.listing.WINDOW", 50)
-    monkeypatch.setattr("annotation.views.bank.WINDOW", 50)
+    monkeypatch.setattr("annotation.views.questionbank.bank.WINDOW", 50)
     client.force_login(cora)
     page = client.get("/banks/bank/", {"sort": "-number"})
     assert page.context["page"].revisions[0].question.number == 1

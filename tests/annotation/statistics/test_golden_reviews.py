@@ -9,7 +9,7 @@ import pytest
 from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.issues import CountingRule, Judged, issue_rate
-from annotation.statistics.kernels.reviews import issue_table, negative_agreement, positive_agreement
+from annotation.statistics.kernels.reviewers import issue_table, negative_agreement, positive_agreement
 from tests.annotation.statistics.goldencases import Found, Golden
 
 ISSUES = ("multiple_valid_answers", "comparison_content", "clinical_validity", "hallucinated")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from annotation.statistics.kernels.reviews import expert_ceiling, issue_table, reviewer_agreement
+from annotation.statistics.kernels.reviewers import expert_ceiling, issue_table, reviewer_agreement
 
 
 def test_only_questions_that_both_reviewed_enter() -> None:

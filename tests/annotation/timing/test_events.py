@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import RoundState
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, ReviewEvent, User
 from annotation.review.answering import mark_opened
-from annotation.timing.kernels import witnessed
+from annotation.timing.kernels import traces as witnessed
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 from tests.annotation.timing.told import PAGE, event, fields, seen
 

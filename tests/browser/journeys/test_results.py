@@ -19,7 +19,7 @@ from annotation.jobs import queueing, running
 from annotation.models import Job, User
 from readerstudy.models import ReaderStudy
 from readerstudy.predictions.entries import enter_model
-from readerstudy.reading.importing import import_responses
+from readerstudy.reading.response_import import import_responses
 from tests.annotation.review.cases import NOON
 from tests.browser.readerstudy.conftest import devices_at
 from tests.readerstudy.studies import make_study

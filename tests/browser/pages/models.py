@@ -8,7 +8,7 @@ from django.utils import timezone
 
 from annotation.enums import JobState
 from annotation.models import Job, Upload
-from readerstudy.comparing.storing import compare_models
+from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions

@@ -30,7 +30,7 @@ from annotation.models import (
 )
 from annotation.people.inviting import Grant, invite
 from annotation.sampling.kernels.strata import StratifyBy
-from annotation.sampling.planning import draw_sample
+from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels

@@ -10,7 +10,7 @@ from django.utils import timezone
 from annotation.models import User
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.voiding import void_case
-from readerstudy.enrolling.inviting import invite_reader
+from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark
 from readerstudy.unblinding.breaking_glass import break_glass

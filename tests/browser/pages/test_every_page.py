@@ -162,6 +162,6 @@ def test_a_broken_page(
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("the page is broken")
 
-    monkeypatch.setattr("annotation.views.account.render", broken)
+    monkeypatch.setattr("annotation.views.people.account.render", broken)
     visitor = Visitor(context, live_server.url, Place(people={"rita": rita}))
     assert visitor.look_at_all([Shown("profile", "rita", status=500)]) == {}

@@ -9,7 +9,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
 from tests.browser.server import leave
-from tests.readerstudy.views.drafts import make_draft
+from tests.readerstudy.design.drafts import make_draft
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

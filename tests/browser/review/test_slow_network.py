@@ -146,7 +146,7 @@ def reading(monkeypatch: pytest.MonkeyPatch) -> None:
     def rendered(request: Any, template: str, context: dict[str, Any], **more: Any) -> Any:
         return render(request, template, {**context, "reading": True}, **more)
 
-    monkeypatch.setattr("annotation.views.review.render", partial(rendered))
+    monkeypatch.setattr("annotation.views.review.cases.render", partial(rendered))
 
 
 def since(page: Page, start: int) -> list[dict[str, Any]]:

@@ -19,7 +19,7 @@ from readerstudy.analysis.storing import analyse_study
 from readerstudy.conducting.opening import close_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.reading.importing import import_responses
+from readerstudy.reading.response_import import import_responses
 from readerstudy.report.writing import AnalysisStale, fresh_inputs
 from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void

@@ -16,10 +16,13 @@ from pytest_django import Settings
 
 from annotation.ingest import serving, storage
 from annotation.models import AnswerKey, Report
-from annotation.views import renditions
+from annotation.views.ingest import renditions
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
-from readerstudy.views import entering, reading_api, reading_json, reading_room
+from readerstudy.views.enrolment import entering
+from readerstudy.views.reading import api as reading_api
+from readerstudy.views.reading import page_json as reading_json
+from readerstudy.views.reading import room as reading_room
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import difference, parts_from, record
 from tests.readerstudy.blinding.worlds import ONE, OTHER

@@ -12,7 +12,7 @@ from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.keeping import BankInUse, check_unused
 from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
-from readerstudy.design.casting import list_cases
+from readerstudy.design.case_rows import list_cases
 from readerstudy.design.copying import copy_study, next_free_name
 from readerstudy.design.creating import create_study
 from readerstudy.design.diagram import study_states

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 from django.test import Client
 
-from annotation.demonstration.exams import EXAMS
+from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import Role
 from annotation.models import Assignment, Image, QuestionBank, Review, User
-from readerstudy.comparing.gathering import inputs_now
-from readerstudy.comparing.listing import newest_comparison
+from readerstudy.comparison.banks import newest_comparison
+from readerstudy.comparison.loading import inputs_now
 from readerstudy.demonstration import building
 from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.answering import MODELS, READERS, Asked, Predicted, Read, simulate

@@ -20,11 +20,11 @@ from readerstudy.design.copying import copy_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, ReaderStudy, StudyCase, StudyRole
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views import access
+from readerstudy.views.study import access
 from tests.annotation.bin.test_deleting import Silent, patterns, shown
 from tests.conftest import NOON
+from tests.readerstudy.design.drafts import make_draft, study_coordinator
 from tests.readerstudy.studies import make_study
-from tests.readerstudy.views.drafts import make_draft, study_coordinator
 
 HIDDEN = "Zanzibar"
 LATER = NOON + timedelta(days=31)

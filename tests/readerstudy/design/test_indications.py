@@ -23,7 +23,7 @@ from readerstudy.design.indications import (
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
-from tests.readerstudy.views.drafts import make_draft
+from tests.readerstudy.design.drafts import make_draft
 
 HINT = "pneumothorax: in the right answer"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.models import User
-from readerstudy.enrolling.kernels.facts import ReaderFacts
+from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, Table
 from readerstudy.exports.readers import COLUMNS, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy

@@ -16,8 +16,8 @@ from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.exports.exporting import Table, export_table
 from readerstudy.models import ReaderStudy
-from readerstudy.reading.importing import import_responses
 from readerstudy.reading.kernels.response_file import OPTIONAL, REQUIRED
+from readerstudy.reading.response_import import import_responses
 from tests.readerstudy.design.made import make_questions, plan_for
 
 COLUMNS = (*REQUIRED, *OPTIONAL)

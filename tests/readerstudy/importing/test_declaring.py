@@ -17,7 +17,7 @@ from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, Response, Voiding
-from readerstudy.reading.importing import DeclaredFile, ResponsesImported, import_responses
+from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
 from readerstudy.report.fact_finding import facts_of
 from readerstudy.report.flowing import flow_of
 from readerstudy.report.methods import methods_text

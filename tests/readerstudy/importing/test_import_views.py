@@ -13,8 +13,8 @@ from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.forms.importing import MOST_BYTES
 from readerstudy.models import Enrolment, ReaderStudy, Response
+from tests.readerstudy.design.drafts import statuses, study_coordinator
 from tests.readerstudy.studies import enrol, make_study
-from tests.readerstudy.views.drafts import statuses, study_coordinator
 
 ADDRESS = "/studies/old/import/"
 HEADER = "reader,case,option,state\n"

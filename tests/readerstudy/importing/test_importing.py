@@ -12,7 +12,7 @@ from annotation.enums import IdentifierKind
 from annotation.models import AuditEvent, SourceIdentifier, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
-from readerstudy.reading.importing import ResponsesImported, import_responses
+from readerstudy.reading.response_import import ResponsesImported, import_responses
 from tests.readerstudy.studies import enrol, make_study
 
 HEADER = "reader,case,option,state,confidence,active_ms,position\n"

@@ -10,14 +10,14 @@ from annotation.enums import EventKind
 from annotation.models import Image, User
 from annotation.timing.kernels.parsing import SentEvent, Trace
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
-from readerstudy.reading.choosing import save_choice
+from readerstudy.reading.case_opening import open_place
 from readerstudy.reading.committing import Answer, commit_answer
-from readerstudy.reading.events import record_events
-from readerstudy.reading.opening import open_place
 from readerstudy.reading.pausing import pause, resume
 from readerstudy.reading.remarks import Said, make_remark
+from readerstudy.reading.selecting import save_choice
 from readerstudy.reading.sessions import Lease, take_pen
 from readerstudy.reading.showing import ShownState, show_state
+from readerstudy.reading.timing_events import record_events
 from tests.readerstudy.studies import later, places_of
 
 

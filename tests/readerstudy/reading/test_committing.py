@@ -8,15 +8,15 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from annotation.timing.kernels.parsing import Trace
-from annotation.timing.kernels.witnessed import NoSuchImage, NotSeen
+from annotation.timing.kernels.traces import NoSuchImage, NotSeen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
-from readerstudy.reading.choosing import NoSuchOption
 from readerstudy.reading.committing import OtherAnswer
-from readerstudy.reading.holding import NotArmed, NotYet, ReadingRefused
 from readerstudy.reading.kernels.keys import KeyMissing
 from readerstudy.reading.kernels.limits import Judged, judge
+from readerstudy.reading.selecting import NoSuchOption
+from readerstudy.reading.write_checks import NotArmed, NotYet, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at
 from tests.readerstudy.studies import later

@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from annotation.audit.recording import first_broken_link
 from annotation.models import User
-from annotation.timing.kernels.witnessed import NotSeen
+from annotation.timing.kernels.traces import NotSeen
 from readerstudy.design.kernels.rules import GRACE_MS, Rules
 from readerstudy.enums import Block
 from readerstudy.models import (
@@ -37,15 +37,15 @@ from readerstudy.models import (
     Response,
     Voiding,
 )
-from readerstudy.reading.choosing import NoSuchOption
+from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from readerstudy.reading.expiring import sweep_readings
-from readerstudy.reading.holding import NotArmed, NotOpened, NotYet, ReadingRefused
 from readerstudy.reading.kernels.limits import is_over
 from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, PlaceState
-from readerstudy.reading.opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate
-from readerstudy.views.reading_json import state_json
+from readerstudy.reading.selecting import NoSuchOption
+from readerstudy.reading.write_checks import NotArmed, NotOpened, NotYet, ReadingRefused
+from readerstudy.views.reading.page_json import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later, make_study, places_of

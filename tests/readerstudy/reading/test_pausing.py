@@ -6,8 +6,8 @@ import pytest
 
 from annotation.models import AuditEvent
 from readerstudy.models import Enrolment
-from readerstudy.reading.holding import ReadingRefused
 from readerstudy.reading.pausing import NoPauseHere
+from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.studies import later

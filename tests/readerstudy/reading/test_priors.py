@@ -15,8 +15,8 @@ from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, User
 from annotation.site.vetoes import vetoes
-from readerstudy.analysis.cases import Cases, cases_of
-from readerstudy.comparing.gathering import gather_runs, gather_study_runs
+from readerstudy.analysis.main_block import Cases, cases_of
+from readerstudy.comparison.loading import gather_runs, gather_study_runs
 from readerstudy.design.checking import hindrances_of, problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study

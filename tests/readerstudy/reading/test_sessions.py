@@ -9,8 +9,8 @@ from annotation.models import AuditEvent, User
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.expiring import end_left_sessions
-from readerstudy.reading.holding import NotArmed, NotTheReader, ReadingRefused
 from readerstudy.reading.sessions import take_pen
+from readerstudy.reading.write_checks import NotArmed, NotTheReader, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.studies import enrol, later, make_study

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.rendering import rendered
+from annotation.figures.kernels.saving import rendered
 from annotation.models import User
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.rules import AnalysisPlan, Rules

@@ -1,0 +1,227 @@
+"""The quarantine: images that may identify somebody, for the people who may decide about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models import Prefetch, Q, QuerySet
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from annotation.enums import ImageState, RenditionKind, Role
+from annotation.forms.images import MaskForm, ReasonForm
+from annotation.imaging.kernels.masking import boxes_within
+from annotation.ingest import quarantine as acts
+from annotation.ingest.searching import check_text
+from annotation.ingest.serving import image_descriptors
+from annotation.models import AuditEvent, Image, Rendition
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, role_required
+
+IMAGES_PER_PAGE = 50
+UNDOABLE = "undoable_release"  # in the session: what the last decision released, and when
+
+
+@role_required(Role.DEIDENTIFIER)
+@never_cache
+@require_safe
+def quarantine(request: AuthenticatedRequest) -> HttpResponse:
+    """All images in quarantine, oldest first, with the reason."""
+    page = Paginator(waiting().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
+    context = {
+        "page": page.get_page(request.GET.get("page")),
+        "n_undo": undoable(request).images.count(),
+    }
+    return render(request, "annotation/images/quarantine.html", context)
+
+
+@role_required(Role.DEIDENTIFIER)
+@never_cache
+@require_safe
+def quarantined_image(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    return _page(request, _held(public_id))
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The image identifies nobody."""
+    image, form = _held(public_id), ReasonForm(request.POST)
+    if not form.is_valid():
+        return _page(request, image, failed="release", form=form)
+    reason = form.cleaned_data["reason"]
+
+    def release() -> None:
+        at = timezone.now()
+        acts.release(image, reason=reason, actor=request.user, at=at)
+        offer_to_undo(request, [image], at)
+
+    return _decide(
+        request,
+        image,
+        release,
+        _("The image is released: it can be seen where its questions are reviewed."),
+    )
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_remove(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The image is not wanted here: its pixels are deleted."""
+    image, form = _held(public_id), ReasonForm(request.POST)
+    if not form.is_valid():
+        return _page(request, image, failed="remove", form=form)
+    reason = form.cleaned_data["reason"]
+    return _decide(
+        request,
+        image,
+        lambda: acts.remove(image, reason=reason, actor=request.user, at=timezone.now()),
+        _("The image is removed and its pixels are deleted."),
+    )
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Black out boxes; the image stays in quarantine, to be looked at again."""
+    image, form = _held(public_id), MaskForm(request.POST)
+    if not form.is_valid():
+        return _page(request, image, failed="mask", form=form)
+    is_on_image = bool(boxes_within(form.boxes, columns=image.columns or 0, rows=image.rows or 0))
+    if is_on_image and not is_confirmed(request):
+        return confirm(request, _confirm_mask(image, form))
+    withdraw_offer(request)
+    try:
+        acts.mask(image, form.boxes, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+    except acts.NothingToBlackOut:
+        form.add_error(None, _("No box lies on the image. Draw them inside its edges."))
+        return _page(request, image, failed="mask", form=form)
+    except acts.BeingRead as refusal:
+        messages.error(request, str(refusal))
+        return redirect("quarantined-image", public_id)
+    except acts.NotInQuarantine:
+        return _already_decided(request)
+    messages.success(request, _("The boxes are black in the stored pixels. Look once more, then release the image."))
+    return redirect("quarantined-image", public_id)
+
+
+def _confirm_mask(image: Image, form: MaskForm) -> Confirmation:
+    n = len(form.boxes)
+    label = ngettext("Black out %(n)s box", "Black out %(n)s boxes", n) % {"n": n}
+    x, y, width, height = ([box[place] for box in form.boxes] for place in range(4))
+    return Confirmation(
+        title=label,
+        sentences=[
+            _("The pixels below the boxes become black in the stored image, for everybody. This cannot be undone."),
+            _("The image stays in quarantine, so that it is looked at once more before it is released."),
+            _("Boxes, reason and your name are noted in the audit log."),
+        ],
+        label=label,
+        back=reverse("quarantined-image", args=[image.public_id]),
+        about=_("Image in quarantine"),
+        sent={"x": x, "y": y, "width": width, "height": height, "reason": form.cleaned_data["reason"]},
+    )
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_search(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Search the image for text once more; only the boxes change."""
+    check_text(_held(public_id), at=timezone.now())
+    messages.success(request, _("The image was searched for text again."))
+    return redirect("quarantined-image", public_id)
+
+
+def _held(public_id: str) -> Image:
+    held = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
+    return get_object_or_404(held.prefetch_related("renditions"), public_id=public_id)
+
+
+def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None], done: str) -> HttpResponse:
+    """And on to the next image that waits, or to the list where this was the last one."""
+    withdraw_offer(request)
+    try:
+        act()
+    except acts.BeingRead as refusal:
+        messages.error(request, str(refusal))
+        return redirect("quarantine")
+    except acts.NotInQuarantine:
+        return _already_decided(request)
+    messages.success(request, done)
+    others = waiting().exclude(pk=image.pk)
+    later = Q(ingested_at=image.ingested_at, pk__gt=image.pk)
+    if image.ingested_at:
+        later |= Q(ingested_at__gt=image.ingested_at)
+    following = others.filter(later).first() or others.first()
+    return redirect("quarantined-image", following.public_id) if following else redirect("quarantine")
+
+
+def waiting() -> QuerySet[Image]:
+    """All images in quarantine, oldest first."""
+    return Image.objects.filter(state=ImageState.QUARANTINED).order_by("ingested_at", "pk")
+
+
+@dataclass(frozen=True)
+class Undoable:
+    """The last release of a person that can be put back as a whole, and the images of it that still can."""
+
+    n_released: int
+    since: datetime
+    images: QuerySet[Image]
+
+
+def offer_to_undo(request: AuthenticatedRequest, images: Sequence[Image], at: datetime) -> None:
+    request.session[UNDOABLE] = {"at": at.isoformat(), "images": [image.public_id for image in images]}
+
+
+def withdraw_offer(request: AuthenticatedRequest) -> None:
+    """Any other decision is the last one now."""
+    request.session.pop(UNDOABLE, None)
+
+
+def undoable(request: AuthenticatedRequest) -> Undoable:
+    noted = request.session.get(UNDOABLE)
+    if not noted:
+        return Undoable(0, timezone.now(), Image.objects.none())
+    since = datetime.fromisoformat(noted["at"])
+    images = acts.released_by(request.user, since).filter(public_id__in=noted["images"])
+    return Undoable(len(noted["images"]), since, images.order_by("ingested_at", "pk"))
+
+
+def previews() -> Prefetch[str]:
+    return Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
+
+
+def _already_decided(request: AuthenticatedRequest) -> HttpResponse:
+    messages.warning(request, _("Somebody else decided about this image in the meantime; nothing was changed."))
+    return redirect("quarantine")
+
+
+def _page(
+    request: AuthenticatedRequest, image: Image, *, failed: str = "", form: ReasonForm | None = None
+) -> HttpResponse:
+    boxes = [finding for finding in image.text_findings if not finding["allowed"]]
+    events = AuditEvent.objects.filter(subject_type="image", subject_id=image.public_id).select_related("actor")
+    drawn = form.boxes if isinstance(form, MaskForm) and hasattr(form, "boxes") else [f["box"] for f in boxes]
+    context = {
+        "image": image,
+        "views": image_descriptors([image], route="quarantine-rendition"),
+        "preview": next((r for r in image.renditions.all() if r.kind == RenditionKind.PREVIEW), None),
+        "findings": image.text_findings,
+        "n_suspicious": len(boxes),
+        "boxes": drawn,
+        "failed": failed,
+        "form": form or ReasonForm(),
+        "events": events.order_by("-id")[:20],
+    }
+    return render(request, "annotation/images/quarantined_image.html", context, status=422 if failed else 200)

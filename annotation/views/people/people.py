@@ -1,0 +1,192 @@
+"""The People page: who is here, what they may do, and changing it. For administrators."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.core.paginator import Paginator
+from django.db.models.functions import Lower
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.enums import Role
+from annotation.forms.people import PersonForm, RoleForm, SearchForm
+from annotation.models import Membership, User
+from annotation.people import granting, joining, mailing, passwords
+from annotation.people.barring import RoleBarred
+from annotation.people.inviting import open_invitations, revoked_invitations
+from annotation.people.links import password_link
+from annotation.people.rosters import n_open_assignments, people_matching
+from annotation.people.scope import RoleNotThere
+from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+
+PEOPLE_PER_PAGE = 50
+SORTED_BY: Columns = {"name": Lower("name"), "email": "email", "log-in": "last_login"}
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_safe
+@vary_on_headers("HX-Request")
+def people(request: AuthenticatedRequest) -> HttpResponse:
+    """Everybody, searchable by name and address, and the invitations that are open."""
+    form = SearchForm(request.GET)
+    search = form.cleaned_data["q"] if form.is_valid() else ""
+    sorting = asked_sorting(request.GET, SORTED_BY)
+    page = Paginator(sorting.of_rows(people_matching(search), SORTED_BY), PEOPLE_PER_PAGE).get_page(
+        request.GET.get("page")
+    )
+    context = {"form": form, "search": search, "page": page, "sorting": sorting}
+    if asks_for_part(request):
+        return render(request, "annotation/people/_people_list.html", context)
+    context |= {"invitations": open_invitations(timezone.now()), "revoked": revoked_invitations(timezone.now())}
+    return render(request, "annotation/people/people.html", context)
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def person_add(request: AuthenticatedRequest) -> HttpResponse:
+    """Make an account and show the one-time link with which its owner sets a password."""
+    form = PersonForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        data = form.cleaned_data
+        try:
+            person = joining.add_person(
+                email=data["email"],
+                name=data["name"],
+                time_zone=data["time_zone"],
+                roles=data["roles"],
+                actor=request.user,
+                at=timezone.now(),
+            )
+        except joining.AddressTaken:
+            form.add_error("email", _("There is an account with this address. Find it on the People page."))
+        else:
+            return _show_password_link(request, person)
+    return render(request, "annotation/people/person_add.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_safe
+def person(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    return _person_page(request, get_object_or_404(User, pk=pk), RoleForm())
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """Give a role on the site or in a round."""
+    somebody = get_object_or_404(User, pk=pk)
+    form = RoleForm(request.POST)
+    if form.is_valid():
+        data = form.cleaned_data
+        try:
+            granting.grant(somebody, data["role"], review_round=data["round"], actor=request.user, at=timezone.now())
+        except granting.OwnRoles:
+            form.add_error(None, own_roles())
+        except RoleBarred as barred:
+            form.add_error("role", str(barred))
+        except RoleNotThere:
+            form.add_error("role", _("This role is held on the whole site, not in one round. Leave the round empty."))
+        else:
+            messages.success(request, _("The role is given."))
+            return redirect("person", pk)
+    return _person_page(request, somebody, form)
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def person_withdraw(request: AuthenticatedRequest, pk: int, membership: int) -> HttpResponse:
+    """Take a role away, after saying what follows."""
+    somebody = get_object_or_404(User, pk=pk)
+    held = get_object_or_404(somebody.memberships.select_related("round"), pk=membership)
+    if not is_confirmed(request):
+        return confirm(request, _removal_of(held))
+    said = _("The role is removed. It can be given back below for %(n)s days.") % {"n": granting.UNDO_FOR.days}
+    try:
+        granting.withdraw(somebody, Role(held.role), review_round=held.round, actor=request.user, at=timezone.now())
+        messages.success(request, said)
+    except granting.OwnRoles:
+        messages.error(request, own_roles())
+    except granting.LastAdministrator:
+        messages.error(request, last_administrator())
+    return redirect("person", pk)
+
+
+def _removal_of(held: Membership) -> Confirmation:
+    label = _("Remove the role")
+    about = {"name": held.user, "role": held.get_role_display(), "where": held.round or _("whole site")}
+    sentences = [_("%(name)s will no longer be %(role)s (%(where)s). Work that is done stays.") % about]
+    if held.role in (Role.ADMINISTRATOR, Role.COORDINATOR):
+        sentences.append(_("Invitation links that this person gave out stop working."))
+    sentences.append(_("The role can be given back from the page of the person."))
+    back = reverse("person", args=[held.user_id])
+    return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(held.user))
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def person_deactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    somebody = get_object_or_404(User, pk=pk)
+    try:
+        joining.deactivate(somebody, actor=request.user, at=timezone.now())
+        messages.success(request, _("This account may not log in any more. Roles and work are kept."))
+    except granting.OwnRoles:
+        messages.error(request, _("You cannot deactivate your own account; another administrator can."))
+    except granting.LastAdministrator:
+        messages.error(request, last_administrator())
+    return redirect("person", pk)
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def person_reactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    somebody = get_object_or_404(User, pk=pk)
+    joining.reactivate(somebody, actor=request.user, at=timezone.now())
+    messages.success(request, _("This account may log in again."))
+    return redirect("person", pk)
+
+
+@role_required(Role.ADMINISTRATOR)
+@never_cache
+@require_POST
+def person_password_link(request: AuthenticatedRequest, pk: int) -> HttpResponse:
+    """A new one-time link for somebody who cannot log in."""
+    return _show_password_link(request, get_object_or_404(User, pk=pk, is_active=True))
+
+
+def own_roles() -> str:
+    return _("You cannot change your own roles; another administrator can.")
+
+
+def last_administrator() -> str:
+    return _("This is the last administrator. Make somebody else an administrator first.")
+
+
+def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpResponse:
+    context = {
+        "person": somebody,
+        "is_self": somebody.pk == request.user.pk,
+        "memberships": somebody.memberships.select_related("round", "granted_by").order_by("round_id", "role"),
+        "removed": granting.removed_roles(somebody, timezone.now()),
+        "n_waiting": n_open_assignments(somebody),
+        "form": form,
+    }
+    return render(request, "annotation/people/person.html", context, status=422 if form.errors else 200)
+
+
+def _show_password_link(request: AuthenticatedRequest, somebody: User) -> HttpResponse:
+    uid, token = passwords.issue_password_link(somebody, actor=request.user, at=timezone.now())
+    context = {
+        "person": somebody,
+        "link": password_link(uid, token),
+        "was_sent": mailing.send_password_link(somebody, uid, token),
+    }
+    return render(request, "annotation/people/password_link.html", context)

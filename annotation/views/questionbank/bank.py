@@ -1,0 +1,249 @@
+"""Banks and their questions: listed, searched, looked at, put away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.bin.archiving import archive, bring_back
+from annotation.enums import ImportState, Role, RoundState
+from annotation.exports.files import scratch_file
+from annotation.exports.missing import MissingImage, export_missing, list_missing
+from annotation.exports.source_ids import SourceIdsHidden, export_source_ids, source_id_of
+from annotation.exports.tables import CONTENT_TYPES, Format
+from annotation.forms.bank import SearchForm
+from annotation.ingest.serving import image_descriptors
+from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
+from annotation.questionbank.answers import TruthHidden, read_truth
+from annotation.questionbank.keeping import BankInUse, check_unused
+from annotation.questionbank.listing import (
+    SORTED_BY,
+    WINDOW,
+    categories_of,
+    n_missing_images,
+    n_questions,
+    published_imports,
+    questions_page,
+    sorted_page,
+)
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Sorting, asked_sorting
+from annotation.views.site.bin import delete_or_ask
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+
+MISSING_PER_PAGE = 100
+PLACES = ("after", "before", "page")  # where in the list, as the address says it
+MISSING_SORTED_BY: dict[str, Callable[[MissingImage], Any]] = {
+    "path": lambda one: one.path,
+    "view": lambda one: one.view_label,
+    "exam": lambda one: one.exam,
+    "questions": lambda one: one.questions or None,
+}
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def banks(request: AuthenticatedRequest) -> HttpResponse:
+    """Banks in use; the archived ones on request."""
+    archived = "archived" in request.GET
+    found = QuestionBank.objects.filter(archived_at__isnull=not archived).prefetch_related("imports")
+    rows = []
+    for bank in found:
+        published = [one for one in bank.imports.all() if one.state == ImportState.PUBLISHED]
+        if published:
+            rows.append(
+                {
+                    "bank": bank,
+                    "n_questions": sum(one.result.get("created", 0) for one in published),
+                    "last_import": published[0],
+                }
+            )
+    context = {"rows": rows, "archived": archived, "may_import": is_coordinator(request.user)}
+    return render(request, "annotation/bank/list.html", context)
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+@vary_on_headers("HX-Request")
+def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """One bank and a page of its questions."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    form = SearchForm(request.GET, categories=categories_of(one))
+    wanted = form.wanted()
+    sorting = asked_sorting(request.GET, SORTED_BY)
+    kept = {name: value for name, value in request.GET.items() if name not in PLACES and value}
+    number = _number(request, "page") or 1
+    page = sorted_page(one, wanted, sorting, number) if sorting.column else None
+    if page is not None:
+        beyond, before_it = {"page": number + 1}, {"page": number - 1}
+    else:
+        sorting = Sorting()
+        page = questions_page(one, wanted, after=_number(request, "after") or 0, before=_number(request, "before"))
+        beyond, before_it = {"after": page.last}, {"before": page.first}
+    context = {
+        "bank": one,
+        "form": form,
+        "page": page,
+        "wanted": wanted,
+        "sorting": sorting,
+        "n_rows": page.last_number if page.last_number <= WINDOW else 0,  # a larger bank stays in its order
+        "next_query": urlencode({**kept, **beyond}),
+        "previous_query": urlencode({**kept, **before_it}),
+        "first_query": urlencode(kept),
+    }
+    if asks_for_part(request):
+        return render(request, "annotation/bank/_questions.html", context)
+    context |= {
+        "n_questions": n_questions(one),
+        "imports": published_imports(one).select_related("actor")[:20],
+        "may_import": is_coordinator(request.user),
+        "may_delete": is_administrator(request.user) and _is_unused(one),
+        "n_missing": n_missing_images(one),
+    }
+    return render(request, "annotation/bank/detail.html", context)
+
+
+def _number(request: AuthenticatedRequest, name: str) -> int | None:
+    text = request.GET.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _is_unused(one: QuestionBank) -> bool:
+    try:
+        check_unused(one)
+    except BankInUse:
+        return False
+    return True
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+    """One question with its exam and history; key, explanation and report for coordinators only."""
+    questions = Question.objects.select_related("bank", "exam")
+    one = get_object_or_404(questions, bank__slug=slug, number=number)
+    revisions = list(
+        Revision.objects.filter(question=one, bank_import__state=ImportState.PUBLISHED)
+        .select_related("bank_import__actor")
+        .order_by("-number")
+    )
+    if not revisions:
+        raise Http404
+    current = revisions[0]
+    context: dict[str, Any] = {"bank": one.bank, "question": one, "revision": current, "revisions": revisions}
+    context["options"] = list(zip("ABCD", current.options, strict=False))
+    if is_coordinator(request.user):
+        images = list(Image.objects.filter(exam__in=one.exam.shown_ids).prefetch_related("renditions"))
+        shown = {row["id"]: row for row in image_descriptors(images)}
+        thumbs = [{"image": image, "shown": shown.get(image.public_id)} for image in images]
+        context["images"] = [thumb for thumb, image in zip(thumbs, images, strict=True) if image.exam_id == one.exam_id]
+        context["prior_images"] = [
+            thumb for thumb, image in zip(thumbs, images, strict=True) if image.exam_id != one.exam_id
+        ]
+    try:
+        context["truth"] = read_truth(current, person=request.user, at=timezone.now())
+        context["source_id"] = source_id_of(one, person=request.user)
+        context["reviews"] = _closed_reviews(one)
+    except TruthHidden as refusal:
+        context["hidden_because"] = str(refusal)
+    context["next_number"], context["previous_number"] = _neighbours(one)
+    return render(request, "annotation/bank/question.html", context)
+
+
+def _neighbours(one: Question) -> tuple[int | None, int | None]:
+    others = Question.objects.filter(bank=one.bank_id)
+    after = others.filter(number__gt=one.number).order_by("number").values_list("number", flat=True).first()
+    before = others.filter(number__lt=one.number).order_by("-number").values_list("number", flat=True).first()
+    return after, before
+
+
+def _closed_reviews(one: Question) -> list[Review]:
+    """The newest version of each review of closed rounds; what reviewers of an open round think stays theirs."""
+    assignments = Assignment.objects.filter(revision__question=one, round__state=RoundState.CLOSED)
+    rows = Review.objects.filter(assignment__in=assignments).select_related(
+        "assignment__round", "assignment__reviewer", "assignment__revision"
+    )
+    newest: dict[int, Review] = {}
+    for row in rows.order_by("assignment", "version"):
+        newest[row.assignment_id] = row
+    return list(newest.values())
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_GET
+def bank_source_ids(request: AuthenticatedRequest, slug: str) -> FileResponse:
+    """Numbers and random ids of the bank beside the ids of the imported file; who takes it is noted."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    file = scratch_file()
+    try:
+        export_source_ids(one, Format.CSV, file, actor=request.user, at=timezone.now())
+    except SourceIdsHidden as refusal:
+        raise PermissionDenied(str(refusal)) from None
+    return FileResponse(
+        file, as_attachment=True, filename=f"{one.slug}-ids.csv", content_type=CONTENT_TYPES[Format.CSV]
+    )
+
+
+@role_required(Role.COORDINATOR)
+@require_GET
+def bank_missing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The images that questions name and whose files have not come in."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    sorting = asked_sorting(request.GET, MISSING_SORTED_BY)
+    found = sorting.of_list(list_missing(one), MISSING_SORTED_BY)
+    page = Paginator(found, MISSING_PER_PAGE).get_page(request.GET.get("page"))
+    return render(request, "annotation/bank/missing.html", {"bank": one, "page": page, "sorting": sorting})
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_GET
+def bank_missing_file(request: AuthenticatedRequest, slug: str) -> FileResponse:
+    """The same as CSV; who takes it is noted."""
+    one = get_object_or_404(QuestionBank, slug=slug)
+    file = scratch_file()
+    export_missing(one, Format.CSV, file, actor=request.user, at=timezone.now())
+    return FileResponse(
+        file, as_attachment=True, filename=f"{one.slug}-missing-images.csv", content_type=CONTENT_TYPES[Format.CSV]
+    )
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return _changed(request, slug, archive, _("The bank is archived."))
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def bank_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return _changed(request, slug, bring_back, _("The bank is back in use."))
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def bank_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    one = get_object_or_404(QuestionBank, slug=slug)
+    return delete_or_ask(request, one, "banks")
+
+
+def _changed(request: AuthenticatedRequest, slug: str, act: Callable[..., None], said: str) -> HttpResponse:
+    one = get_object_or_404(QuestionBank, slug=slug)
+    at: datetime = timezone.now()
+    act(one, actor=request.user, at=at)
+    messages.success(request, said)
+    return redirect("bank", slug)

@@ -1,0 +1,253 @@
+"""Review rounds as coordinators see them: the list, a new one, its page, one reviewer's page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models import Count, Q
+from django.db.models.functions import Lower
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
+from annotation.exports.tables import formats_here
+from annotation.figures.kernels.forms import FigureForm
+from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersForm, RoundForm, ViewingForm
+from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.people.mailing import can_send
+from annotation.people.rosters import people_of
+from annotation.review.assigning import RoundRefused, ineligible_reviewers
+from annotation.review.due import due_text, not_done, with_lags
+from annotation.review.outcome_figure import outcomes_legend
+from annotation.review.outcomes import round_outcomes
+from annotation.review.rounds import create_round, has_work, missing_images
+from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, read_keys, standings
+from annotation.review.times import round_times
+from annotation.review.viewing import size_text, viewing_of
+from annotation.site.permissions import (
+    is_administrator,
+    is_coordinator,
+    knows_round,
+    may_coordinate,
+    may_invite_to_round,
+    roles_given_in,
+)
+from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
+from annotation.statistics.kernels.issues import CountingRule
+from annotation.timing.kernels.durations import PARTS, TimeFlag
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
+
+PER_PAGE = 25
+SORTED_BY: Columns = {
+    "round": Lower("name"),
+    "state": by_rank("state", RoundState.values()),
+    "bank": Lower("plan__bank__name"),
+    "reviewers": "n_reviewers",
+    "reviews": "n_submitted",
+    "made": "created_at",
+}
+
+
+def coordinated_round(person: User, slug: str) -> ReviewRound:
+    """The round, for its coordinators: to strangers it does not exist, others who know it may not."""
+    review_round = get_object_or_404(ReviewRound.objects.select_related("plan__bank", "created_by"), slug=slug)
+    if may_coordinate(person, review_round):
+        return review_round
+    if knows_round(person, review_round):
+        raise PermissionDenied(_("This is for the coordinators of the round."))
+    raise Http404
+
+
+def overseen_round(person: User, slug: str) -> ReviewRound:
+    """The round, for its coordinators, and for administrators to look at how it goes."""
+    if is_administrator(person):
+        return get_object_or_404(ReviewRound.objects.select_related("plan__bank", "created_by"), slug=slug)
+    return coordinated_round(person, slug)
+
+
+@person_required
+@require_GET
+def rounds(request: AuthenticatedRequest) -> HttpResponse:
+    """All rounds for coordinators of the site and administrators; for others those that they coordinate."""
+    rows = ReviewRound.objects.select_related("plan__bank")
+    if not (is_coordinator(request.user) or is_administrator(request.user)):
+        rows = rows.filter(memberships__user=request.user, memberships__role=Role.COORDINATOR)
+        if not rows.exists():
+            raise PermissionDenied(_("This page is for people who coordinate a round."))
+    archived = "archived" in request.GET
+    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
+    rows = rows.filter(archived_at__isnull=not archived).annotate(
+        n_all=Count("assignments", filter=there, distinct=True),
+        n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
+        n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
+    )
+    sorting = asked_sorting(request.GET, SORTED_BY)
+    rows = sorting.of_rows(rows.order_by("-created_at"), SORTED_BY)
+    context = {
+        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
+        "sorting": sorting,
+        "archived": archived,
+        "may_create": is_coordinator(request.user),
+        "has_samples": SamplingPlan.objects.filter(archived_at__isnull=True).exists(),
+    }
+    return render(request, "annotation/rounds/list.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+def round_new(request: AuthenticatedRequest) -> HttpResponse:
+    """A new round on a stored sample."""
+    form = RoundForm(request.POST or None, initial={"sample": request.GET.get("sample")})
+    if request.method == "POST" and form.is_valid():
+        asked = form.cleaned_data
+        try:
+            review_round = create_round(
+                asked["sample"],
+                name=asked["name"],
+                reviewers=list(asked["reviewers"]),
+                reviewers_per_question=asked["per_question"],
+                steps=asked["steps"],
+                instructions=asked["instructions"],
+                seed=asked["seed"],
+                viewing=form.viewing(),
+                actor=request.user,
+                at=timezone.now(),
+            )
+        except RoundRefused as refusal:
+            form.add_error(refusal.field, str(refusal))
+        else:
+            return redirect("round", review_round.slug)
+    has_samples = SamplingPlan.objects.filter(archived_at__isnull=True).exists()
+    context = {"form": form, "has_samples": has_samples}
+    return render(request, "annotation/rounds/new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def round_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Progress, people and outcomes of one round; the outcomes alone for HTMX, by the rule that was chosen."""
+    review_round = overseen_round(request.user, slug)
+    coordinates = may_coordinate(request.user, review_round)
+    context: dict[str, Any] = {"round": review_round, "is_draft": review_round.state == RoundState.DRAFT}
+    if coordinates and not context["is_draft"]:
+        context |= _outcomes(request, review_round)
+        if asks_for_part(request):
+            return render(request, "annotation/rounds/_outcomes.html", context)
+    return render(request, "annotation/rounds/detail.html", context | _overview(request, review_round, coordinates))
+
+
+def asked_rule(request: AuthenticatedRequest) -> CountingRule:
+    """When a question counts as having an issue, as the address says."""
+    chosen = request.GET.get("rule", "")
+    return CountingRule(chosen) if chosen in CountingRule.values() else CountingRule.ANY
+
+
+def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
+    is_blinded = not may_see_outcomes(request.user, review_round)
+    outcomes = None if is_blinded else round_outcomes(review_round, asked_rule(request))
+    return {
+        "rules": list(CountingRule),
+        "is_blinded": is_blinded,
+        "outcomes": outcomes,
+        "legend": outcomes_legend(review_round, outcomes) if outcomes else "",
+        "times": None if is_blinded else round_times(review_round),
+        "formats": formats_here(),
+        "figure_forms": [form.value for form in FigureForm],
+    }
+
+
+def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordinates: bool) -> dict[str, Any]:
+    progress = with_lags(standings(review_round), review_round, timezone.now())
+    n_all, n_submitted = sum(one.n_all for one in progress), sum(one.n_submitted for one in progress)
+    context: dict[str, Any] = {
+        "progress": progress,
+        "n_all": n_all,
+        "n_submitted": n_submitted,
+        "n_open": n_all - n_submitted,
+        "missing": missing_images(review_round) if review_round.state == RoundState.DRAFT else None,
+        "n_returned": sum(one.n_returned for one in progress),
+        "n_questions": review_round.plan.questions.count(),
+        "coordinates": coordinates,
+        "may_delete": is_administrator(request.user) and not has_work(review_round),
+        "hidden_tools": viewing_of(review_round).hidden_tools,
+        "least_window": size_text(viewing_of(review_round).least_window),
+        "due": due_text(review_round, request.user),
+    }
+    if may_invite_to_round(request.user, review_round):
+        context["round_people"] = people_of(review_round, timezone.now())
+        context["steered"] = roles_given_in(request.user, review_round)
+    if coordinates and review_round.state != RoundState.CLOSED:
+        context["due_form"] = DueForm(request.user.time_zone, initial={"due_at": review_round.due_at})
+        context["viewing_form"] = ViewingForm.of(review_round)
+        context["ineligible"] = ineligible_reviewers(review_round, [one.person for one in progress if not one.has_left])
+    if coordinates and review_round.state == RoundState.DRAFT:
+        present = [one.person.pk for one in progress]
+        context["reviewers_form"] = ReviewersForm(review_round, initial={"reviewers": present})
+    if coordinates and review_round.state == RoundState.OPEN:
+        context |= {"not_done": not_done(progress), "can_send": can_send()}
+        present_now = User.objects.filter(pk__in=[one.person.pk for one in progress if one.n_all and not one.has_left])
+        context["add_form"] = PersonForm(review_round, but_not=present_now, prefix="add")
+    return context
+
+
+@person_required
+@require_GET
+def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    """What one reviewer has submitted and has still to do, with the way to give it to somebody else."""
+    review_round = coordinated_round(request.user, slug)
+    standing = next((one for one in standings(review_round) if one.person.pk == pk), None)
+    if standing is None:
+        raise Http404
+    person = standing.person
+    is_blinded = not may_see_outcomes(request.user, review_round)
+    page = Paginator(past_reviews(review_round, person), PER_PAGE).get_page(request.GET.get("page"))
+    reviews = [] if is_blinded else list(page.object_list)
+    myself = User.objects.filter(pk=person.pk)
+    context = {
+        "round": review_round,
+        "standing": standing,
+        "person": person,
+        "open_assignments": open_assignments(review_round, person)[:500],
+        "page": page,
+        "reviews": _with_keys(reviews, read_keys(review_round, reviews, person=request.user, at=timezone.now())),
+        "is_blinded": is_blinded,
+        "may_change": review_round.state != RoundState.CLOSED,
+        "reassign_form": PersonForm(review_round, but_not=myself, prefix="to"),
+        "remove_form": RemoveForm(review_round, but_not=myself, prefix="takes"),
+    }
+    return render(request, "annotation/rounds/reviewer.html", context)
+
+
+def _parts(stored: dict[str, int]) -> list[tuple[str, int]]:
+    """In the order of PARTS: PostgreSQL keeps an order of its own."""
+    return [(label, stored[name]) for name, label in PARTS.items() if name in stored]
+
+
+def _with_keys(assignments: list[Assignment], keys: dict[int, str]) -> list[dict[str, Any]]:
+    """Each past review with its newest version, the older ones, and the key of its question."""
+    return [
+        {
+            "assignment": one,
+            "blind": getattr(one, "blind_answer", None),
+            "key": keys.get(one.revision_id, ""),
+            "review": versions[0],
+            "older": versions[1:],
+            "time_flags": [flag.label for flag in TimeFlag if flag in versions[0].time_flags],
+            "time_parts": _parts(versions[0].time_parts or {}),
+            "flag_labels": [flag.label for flag in Flag if flag in versions[0].flags],
+            "grades": [(name.label, _shown(versions[0].grades.get(name))) for name in GradeName],
+        }
+        for one in assignments
+        if (versions := getattr(one, "versions", []))
+    ]
+
+
+def _shown(grade: int | str | None) -> str:
+    return str(grade) if isinstance(grade, int) else _("cannot judge")

@@ -1,0 +1,188 @@
+"""Samples: drawn with a look at what would be stored, listed, put away."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from django.contrib import messages
+from django.core.paginator import Page, Paginator
+from django.db.models import Count
+from django.db.models.functions import Lower
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.bin.archiving import archive, bring_back
+from annotation.enums import Role
+from annotation.forms.sampling import DrawForm, StoreForm
+from annotation.models import QuestionBank, Revision, SamplingPlan
+from annotation.sampling.samples import (
+    Draw,
+    SampleRefused,
+    default_name,
+    draw_sample,
+    preview_sample,
+)
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.views.site.bin import delete_or_ask
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+
+PER_PAGE = 50
+SORTED_BY: Columns = {
+    "sample": Lower("name"),
+    "bank": Lower("bank__name"),
+    "questions": "n_drawn",
+    "frame": "n_frame",
+    "drawn": "created_at",
+}
+QUESTIONS_SORTED_BY: Columns = {
+    "place": "position",
+    "question": "revision__question__number",
+    "task": "revision__task",
+    "stratum": "stratum",
+}
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def samples(request: AuthenticatedRequest) -> HttpResponse:
+    """Samples in use; the archived ones on request."""
+    archived = "archived" in request.GET
+    rows = SamplingPlan.objects.filter(archived_at__isnull=not archived).select_related("bank")
+    rows = rows.annotate(n_drawn=Count("questions")).order_by("-created_at")
+    sorting = asked_sorting(request.GET, SORTED_BY)
+    context = {
+        "page": Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page")),
+        "sorting": sorting,
+        "archived": archived,
+        "may_draw": is_coordinator(request.user),
+        "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
+    }
+    return render(request, "annotation/sampling/list.html", context)
+
+
+@role_required(Role.COORDINATOR)
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def sample_new(request: AuthenticatedRequest) -> HttpResponse:
+    """Choose, look at the draw, then store it. GET draws a preview and stores nothing."""
+    if request.method == "POST":
+        return _store(request)
+    form = DrawForm(request.GET) if "per_thousand" in request.GET else DrawForm(initial=_bank_named(request))
+    return _draw_page(request, form)
+
+
+def _bank_named(request: AuthenticatedRequest) -> dict[str, str]:
+    """The bank of the address, else the first one: a form that nobody has filled in yet."""
+    slugs = QuestionBank.objects.filter(archived_at__isnull=True).values_list("slug", flat=True)
+    slug = slugs.filter(slug=request.GET.get("bank", "")).first() or slugs.first()
+    return {"bank": slug} if slug else {}
+
+
+def _store(request: AuthenticatedRequest) -> HttpResponse:
+    form = StoreForm(request.POST)
+    if form.is_valid():
+        asked = form.cleaned_data
+        try:
+            plan = draw_sample(
+                asked["bank"],
+                name=asked["name"],
+                by=asked["by"],
+                per_thousand=asked["per_thousand"],
+                seed=asked["seed"],
+                seen_frame_sha256=asked["frame_sha256"],
+                actor=request.user,
+                at=timezone.now(),
+            )
+        except SampleRefused as refusal:
+            form.add_error(refusal.field, str(refusal))
+        else:
+            messages.success(request, _("The sample is stored."))
+            return redirect("sample", plan.slug)
+    return _draw_page(request, form, status=422)
+
+
+def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200) -> HttpResponse:
+    """The form, and below it the draw when the form says enough for one."""
+    context: dict[str, object] = {"form": form, "name": form.data.get("name", "")}
+    asked = getattr(form, "cleaned_data", {}) if form.is_bound and (form.is_valid() or form.errors) else {}
+    if {"bank", "by", "per_thousand", "seed"} <= set(asked):
+        try:
+            found = preview_sample(
+                asked["bank"], by=asked["by"], per_thousand=asked["per_thousand"], seed=asked["seed"]
+            )
+        except SampleRefused as refusal:
+            form.add_error(refusal.field, str(refusal))
+        else:
+            page = Paginator(found.revision_ids, PER_PAGE).get_page(request.GET.get("page"))
+            context |= {"found": found, "default_name": default_name(found), "page": page, "rows": _rows(found, page)}
+    is_fragment = asks_for_part(request)
+    template = "annotation/sampling/_preview.html" if is_fragment else "annotation/sampling/new.html"
+    return render(request, template, context | {"is_fragment": is_fragment}, status=status)
+
+
+def _rows(found: Draw, page: Page[int]) -> list[dict[str, object]]:
+    """The drawn questions of one page, in the order of the sample."""
+    revisions = Revision.objects.select_related("question").in_bulk(list(page.object_list))
+    start = page.start_index() - 1
+    return [
+        {"position": start + place + 1, "revision": revisions[pk], "stratum": found.drawn[start + place].stratum}
+        for place, pk in enumerate(page.object_list)
+    ]
+
+
+@role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
+@require_GET
+def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """One stored sample: how it was drawn, what was drawn, and the rounds made from it."""
+    plan = get_object_or_404(SamplingPlan.objects.select_related("bank", "created_by"), slug=slug)
+    drawn = plan.questions.select_related("revision__question").order_by("position")
+    sorting = asked_sorting(request.GET, QUESTIONS_SORTED_BY)
+    page = Paginator(sorting.of_rows(drawn, QUESTIONS_SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
+    rounds = list(plan.rounds.all())
+    context = {
+        "plan": plan,
+        "page": page,
+        "rows": page.object_list,
+        "sorting": sorting,
+        "rounds": rounds,
+        "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
+        "may_change": is_coordinator(request.user),
+        "may_delete": is_administrator(request.user) and not rounds,
+    }
+    return render(request, "annotation/sampling/detail.html", context)
+
+
+def _changed(
+    request: AuthenticatedRequest, slug: str, act: Callable[..., None], said: str, to: Sequence[str]
+) -> HttpResponse:
+    plan = get_object_or_404(SamplingPlan, slug=slug)
+    try:
+        act(plan, actor=request.user, at=timezone.now())
+    except SampleRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("sample", slug)
+    messages.success(request, said)
+    return redirect(*to)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def sample_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return _changed(request, slug, archive, _("The sample is archived."), ("samples",))
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def sample_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return _changed(request, slug, bring_back, _("The sample is back."), ("sample", slug))
+
+
+@role_required(Role.ADMINISTRATOR)
+@require_POST
+def sample_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return delete_or_ask(request, get_object_or_404(SamplingPlan, slug=slug), "samples")

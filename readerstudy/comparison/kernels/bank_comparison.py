@@ -1,0 +1,117 @@
+"""From arrays to the stored comparison of models on a bank, as plain values. Pure: the same inputs, the same result."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from annotation.statistics.kernels.bootstrap import units_of
+from annotation.statistics.kernels.proportions import accuracy, accuracy_task_mean, clustered_accuracy
+from annotation.statistics.kernels.ranking import SIGNIFICANT, RankBand, RankedPair, rank_bands, ranked_pairs
+from readerstudy.analysis.kernels.arrays import TASKS
+from readerstudy.comparison.kernels.bank_arrays import FAILED, MISSING, BankArrays
+
+FORMAT = "model-comparison 1"
+RULE = "comparison-3"  # change the name when the same inputs would give other numbers
+
+
+def compare(arrays: BankArrays) -> dict[str, Any]:
+    """The whole result, see docs/predictions.md. Models by accuracy over all questions, the best first."""
+    correct = arrays.correct()
+    order = sorted(range(len(correct)), key=lambda row: _place(correct[row]))
+    correct = correct[order]
+    units = units_of(arrays.cluster)
+    pairs = ranked_pairs(correct, arrays.cluster, clustered=units.clustered)
+    bands = rank_bands(len(correct), pairs)
+    categories = _categories(arrays)
+    names = [arrays.entrants[row].name for row in order]
+    return {
+        "format": FORMAT,
+        "bank": arrays.bank,
+        "slug": arrays.slug,
+        "simulated": arrays.simulated,
+        "rules": _rules(arrays, clustered=units.clustered),
+        "n": len(arrays.key),
+        "n_clusters": units.m,
+        "n_without_key": arrays.n_without_key,
+        "clustered": units.clustered,
+        "tasks": [{"task": TASKS[place], "n": n} for place, n in _tasks(arrays)],
+        "categories": [{"category": name, "n": int(kept.sum())} for name, kept in categories],
+        "models": [
+            _model(arrays, row, right, band, categories, clustered=units.clustered)
+            for row, right, band in zip(order, correct, bands, strict=True)
+        ],
+        "pairs": [_pair(names, pair) for pair in pairs],
+    }
+
+
+def _place(correct: NDArray[np.int8]) -> float:
+    n = int((correct >= 0).sum())
+    return -int((correct == 1).sum()) / n if n else 1.0
+
+
+def _model(
+    arrays: BankArrays,
+    row: int,
+    correct: NDArray[np.int8],
+    band: RankBand,
+    categories: list[tuple[str, NDArray[np.bool_]]],
+    *,
+    clustered: bool,
+) -> dict[str, Any]:
+    entrant, option = arrays.entrants[row], arrays.option[row]
+    present, task = np.unique(arrays.task, return_inverse=True)
+    entry: dict[str, Any] = {
+        "name": entrant.name,
+        **entrant.facts,
+        "n_failed": int((option == FAILED).sum()),
+        "n_missing": int((option == MISSING).sum()),
+        "rank": asdict(band),
+        "accuracy": accuracy(correct).as_json(),
+        "accuracy_task_mean": accuracy_task_mean(correct, task, len(present), clustered=clustered).as_json(),
+        "tasks": [accuracy(correct[arrays.task == place]).as_json() for place, _n in _tasks(arrays)],
+        "categories": [accuracy(correct[kept]).as_json() for _name, kept in categories],
+    }
+    if clustered:
+        entry["accuracy_cluster"] = clustered_accuracy(correct, arrays.cluster).as_json()
+    return entry
+
+
+def _tasks(arrays: BankArrays) -> list[tuple[int, int]]:
+    """Place in TASKS and number of questions of each task that has one."""
+    sizes = np.bincount(arrays.task, minlength=len(TASKS)).tolist()
+    return [(place, n) for place, n in enumerate(sizes) if n]
+
+
+def _categories(arrays: BankArrays) -> list[tuple[str, NDArray[np.bool_]]]:
+    """By the number of questions, most first."""
+    texts, place = np.unique(np.array(arrays.category, dtype=object).astype(str), return_inverse=True)
+    size = np.bincount(place, minlength=len(texts))
+    order = np.lexsort((np.arange(len(texts)), -size))
+    return [(str(texts[each]), place == each) for each in order.tolist()]
+
+
+def _pair(names: list[str], pair: RankedPair) -> dict[str, Any]:
+    return {
+        "first": names[pair.first],
+        "second": names[pair.second],
+        "table": asdict(pair.table),
+        "difference": pair.difference.as_json(),
+        "p": pair.p,
+        "p_holm": pair.p_holm,
+        "better": None if pair.better is None else names[pair.better],
+    }
+
+
+def _rules(arrays: BankArrays, *, clustered: bool) -> dict[str, Any]:
+    return {
+        "accuracy": "right answers over all questions with a key; failed and missing ones are wrong; wilson",
+        "pairs": "obuchowski_1998" if clustered else "mcnemar_exact",
+        "difference": "cluster_t" if clustered else "tango",
+        "family": "holm over all pairs of models",
+        "significant": SIGNIFICANT,
+        "cluster": arrays.cluster_level,
+    }

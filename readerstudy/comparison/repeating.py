@@ -1,0 +1,118 @@
+"""The runs of one model on the same bank or study, compared with each other, and what a person sees of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from annotation.enums import JobState
+from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.queueing import enqueue
+from annotation.models import Job, QuestionBank, User
+from readerstudy.comparison.comparison_job import REPEATABILITY
+from readerstudy.comparison.kernels.repeatability import repeatability, without_scores
+from readerstudy.comparison.loading import gather_runs, gather_study_runs, published_imports
+from readerstudy.design.kernels.protocol import canonical
+from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, StudyCase
+from readerstudy.predictions.eligibility import knows_scores
+from readerstudy.predictions.listing import runs_known_to
+from readerstudy.results.looking import is_seen
+
+SEED = 1  # where there is no study that has one
+RULE = "repeatability-2"  # change the name when the same inputs would give other numbers
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """A bank or a study with two live runs or more."""
+
+    bank: QuestionBank
+    study: ReaderStudy | None
+    runs: tuple[PredictionRun, ...]
+
+    @property
+    def name(self) -> str:
+        return f"study-{self.study.slug}" if self.study else f"bank-{self.bank.slug}"
+
+    @property
+    def is_hidden(self) -> bool:
+        """What models scored in a study is a result of it: hidden until somebody has seen its results."""
+        return self.study is not None and not is_seen(self.study)
+
+
+def repeated_targets(entry: ModelEntry, person: User) -> list[Repeated]:
+    """Studies first. Of runs that the person may see; withdrawn ones are left out."""
+    runs = runs_known_to(person).filter(entry=entry, withdrawn_at__isnull=True)
+    found = targets_of(runs.order_by("number"))
+    return sorted(found, key=lambda one: (one.study is None, one.name))
+
+
+def targets_of(runs: Iterable[PredictionRun]) -> list[Repeated]:
+    found: dict[tuple[int | None, int], list[PredictionRun]] = {}
+    for run in runs:
+        if run.withdrawn_at is None:
+            found.setdefault((run.study_id, run.bank_id), []).append(run)
+    return [Repeated(of[0].bank, of[0].study, tuple(of)) for of in found.values() if len(of) > 1]
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """Where the comparison of some runs stands: ``result`` once it is computed, ``error`` where that failed."""
+
+    result: dict[str, Any] | None = None
+    error: str = ""
+
+
+def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Repetition:
+    """What was computed for these runs; begins to compute it where nobody has.
+
+    Whoever must not know scores on a bank sees how far runs agree, and nothing of how often they are right.
+    """
+    params = _params(target)
+    job = Job.objects.filter(kind=REPEATABILITY, params__inputs=params["inputs"]).order_by("-pk").first()
+    if job is None:
+        enqueue(REPEATABILITY, _("Repeatability on %(name)s") % {"name": target.name[:150]}, params, actor=None, at=at)
+        return Repetition()
+    if job.state in (JobState.QUEUED, JobState.RUNNING):
+        return Repetition()
+    if job.result is None:
+        return Repetition(error=job.error or job.get_state_display())
+    is_whole = target.study is not None or knows_scores(person)
+    return Repetition(job.result if is_whole else without_scores(job.result))
+
+
+def run_repeatability(progress: Progress, params: Params) -> Result:
+    """The handler. Neither runs nor revisions ever change; what stands for the rest is part of the inputs."""
+    progress.report(0, 1)
+    runs = PredictionRun.objects.filter(public_id__in=params["runs"]).select_related("entry").order_by("number")
+    if params["study"]:
+        study = ReaderStudy.objects.select_related("bank").get(pk=params["study"])
+        found = repeatability(gather_study_runs(study, list(runs)), seed=study.seed)
+    else:
+        bank = QuestionBank.objects.get(pk=params["bank"])
+        found = repeatability(gather_runs(bank, list(runs)), seed=SEED)
+    progress.report(1, 1)
+    return found
+
+
+def _params(target: Repeated) -> Params:
+    """What the job reads; ``inputs`` is another one as soon as runs, questions, voided cases or the rule are."""
+    read = {
+        "rule": RULE,
+        "bank": target.bank.pk,
+        "study": target.study.pk if target.study else None,
+        "runs": [run.public_id for run in target.runs],
+        "changes": _voided(target.study) if target.study else published_imports(target.bank),
+    }
+    inputs = hashlib.sha256(canonical(read).encode()).hexdigest()
+    return {"inputs": inputs, "bank": read["bank"], "study": read["study"], "runs": read["runs"]}
+
+
+def _voided(study: ReaderStudy) -> list[int]:
+    voided = StudyCase.objects.filter(study=study, voiding__before_unblinding=True)
+    return list(voided.order_by("pk").values_list("pk", flat=True))

@@ -1,0 +1,197 @@
+"""Which cases a draft holds: a list or a draw becomes rows. Everything here replaces what the draft had."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.ingest.completeness import images_of_exams
+from annotation.models import QuestionBank, Revision, User
+from annotation.site.slugs import listed
+from readerstudy.design.case_names import Name, find_revisions
+from readerstudy.design.kernels.drawing import Candidate, Drawing, DrawRefused, DrawRequest, draw
+from readerstudy.design.kernels.drawn import drawn_document
+from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.pool import candidates_of, is_accepted, pool_of, verdicts_on
+from readerstudy.enums import Block
+from readerstudy.models import CaseSet, ReaderStudy, StudyCase
+from readerstudy.study.locking import StudyRefused, check_draft, lock_study
+
+ALL_CASES = "All cases"
+AT_ONCE = 500  # ids in one query
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A question that becomes a case, and why it is used where reviews do not accept it."""
+
+    revision_id: int
+    accepted_because: str = ""
+
+
+@dataclass(frozen=True)
+class Cast:
+    """The cases of a study: ``sets`` are names with numbers of main cases, from 1."""
+
+    main: list[Chosen]
+    practice: list[Chosen]
+    sets: list[tuple[str, Sequence[int]]]
+
+
+def preview_draw(bank: QuestionBank, request: DrawRequest, *, seed: int, accepted_because: str = "") -> Drawing:
+    """What would be drawn, without storing anything. With a reason every question of the bank is a candidate.
+
+    Raises StudyRefused.
+    """
+    candidates = candidates_of(bank) if accepted_because else pool_of(bank)
+    try:
+        return draw(candidates, request, seed)
+    except DrawRefused as refusal:
+        raise StudyRefused(_(refusal.sentence) % refusal.facts) from refusal
+
+
+@transaction.atomic
+def draw_cases(
+    study: ReaderStudy,
+    request: DrawRequest,
+    *,
+    actor: User | None,
+    at: datetime,
+    seed: int | None = None,
+    accepted_because: str = "",
+) -> None:
+    """Draw the cases of a draft anew, practice block and sets included. Raises StudyRefused."""
+    lock_study(study)
+    check_draft(study)
+    study.seed = study.seed if seed is None else seed
+    request = replace(request, several_per_patient=read_rules(study.rules).several_per_patient)
+    drawing = preview_draw(study.bank, request, seed=study.seed, accepted_because=accepted_because)
+    study.draw = drawn_document(request, drawing, accepted_because)
+    study.save(update_fields=["seed", "draw"])
+    store_cast(study, cast_of(study.bank, drawing, accepted_because))
+    facts = {"n": len(drawing.main), "n_practice": len(drawing.practice), "seed": study.seed}
+    record("study.cases_drawn", actor=actor, at=at, subject=study, facts=facts)
+
+
+def cast_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) -> Cast:
+    """The rows of a draw; the reason stands only with questions that reviews do not accept."""
+    verdicts = verdicts_on(bank) if accepted_because else {}
+
+    def chosen(one: Candidate) -> Chosen:
+        needs_reason = bool(accepted_because) and not is_accepted(verdicts.get(one.revision_id))
+        return Chosen(one.revision_id, accepted_because if needs_reason else "")
+
+    return Cast(
+        [chosen(one) for one in drawing.main],
+        [chosen(one) for one in drawing.practice],
+        [
+            (name, [place + 1 for place in places])
+            for name, places in zip(_set_names(drawing), drawing.sets, strict=True)
+        ],
+    )
+
+
+def _set_names(drawing: Drawing) -> list[str]:
+    if len(drawing.sets) == 1:
+        return [ALL_CASES]
+    return [f"Set {number}" for number in range(1, len(drawing.sets) + 1)]
+
+
+@transaction.atomic
+def list_cases(
+    study: ReaderStudy,
+    names: Sequence[Name],
+    *,
+    actor: User | None,
+    at: datetime,
+    practice: Sequence[Name] = (),
+    accepted_because: str = "",
+) -> None:
+    """Make these questions the cases of a draft, in this order, in one set. Raises StudyRefused, naming what is wrong.
+
+    The reason stands with every question that reviews do not accept, or whose exam lost an image.
+    """
+    lock_study(study)
+    check_draft(study)
+    found = resolve(study.bank, [*names, *practice])
+    verdicts, lost = verdicts_on(study.bank), _n_removed(list(found.values()))
+
+    def chosen(name: Name) -> Chosen:
+        pk = found[name]
+        needs_none = is_accepted(verdicts.get(pk)) and pk not in lost
+        return Chosen(pk, "" if needs_none else accepted_because)
+
+    numbers = range(1, len(names) + 1)
+    store_cast(study, Cast([chosen(n) for n in names], [chosen(n) for n in practice], [(ALL_CASES, numbers)]))
+    study.draw = {}
+    study.save(update_fields=["draw"])
+    facts = {"n": len(names), "n_practice": len(practice)}
+    record("study.cases_listed", actor=actor, at=at, subject=study, facts=facts)
+
+
+def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
+    """The current revision of each named question.
+
+    Raises StudyRefused for unknown names and for a question that is named twice.
+    """
+    found = {name: revision.pk for name, revision in find_revisions(bank, set(names)).items()}
+    unknown = list(dict.fromkeys(str(name) for name in names if name not in found))
+    if unknown:
+        raise StudyRefused(
+            _("“%(bank)s” has no such question: %(names)s.") % {"bank": bank.name, "names": listed(unknown)}
+        )
+    first_of: dict[int, int] = {}
+    twice = [str(name) for place, name in enumerate(names) if first_of.setdefault(found[name], place) != place]
+    if twice:
+        raise StudyRefused(_("A question can be in a study once. Named twice: %(names)s.") % {"names": listed(twice)})
+    return found
+
+
+def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
+    """Of these revisions those whose exam lost images that somebody removed: how many."""
+    chunks = (revisions[start : start + AT_ONCE] for start in range(0, len(revisions), AT_ONCE))
+    rows = [Revision.objects.filter(pk__in=chunk).values_list("pk", "question__exam_id") for chunk in chunks]
+    exam_of = {pk: exam for chunk in rows for pk, exam in chunk}
+    images = images_of_exams(list(exam_of.values()))
+    return {pk: len(images[exam].removed) for pk, exam in exam_of.items() if images[exam].removed}
+
+
+def store_cast(study: ReaderStudy, cast: Cast) -> None:
+    """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act."""
+    study.cases.all().delete()
+    blocks = ((Block.MAIN, cast.main), (Block.PRACTICE, cast.practice))
+    rows = [
+        StudyCase(
+            study=study,
+            block=block,
+            number=number,
+            revision_id=one.revision_id,
+            accepted_because=one.accepted_because.strip(),
+        )
+        for block, chosen in blocks
+        for number, one in enumerate(chosen, 1)
+    ]
+    lost = _n_removed([row.revision_id for row in rows if row.accepted_because])
+    for row in rows:
+        row.n_lost = lost.get(row.revision_id, 0)
+    StudyCase.objects.bulk_create(rows, batch_size=1000)
+    pk_of = {row.number: row.pk for row in rows if row.block == Block.MAIN}
+    _store_sets(study, [(name, [pk_of[number] for number in numbers]) for name, numbers in cast.sets])
+
+
+def _store_sets(study: ReaderStudy, sets: Sequence[tuple[str, Sequence[int]]]) -> None:
+    """Sets keep their row by number: an invitation that names one stays good."""
+    extra = study.sets.filter(number__gt=len(sets))
+    if extra.filter(pk__in=study.invitations.values("case_set")).exists():
+        raise StudyRefused(_("Somebody is invited to a set that would go: revoke the invitation first."))
+    extra.delete()
+    through = CaseSet.cases.through
+    for number, (name, cases) in enumerate(sets, 1):
+        case_set, _made = CaseSet.objects.update_or_create(study=study, number=number, defaults={"name": name})
+        rows = [through(caseset_id=case_set.pk, studycase_id=pk) for pk in cases]
+        through.objects.bulk_create(rows, batch_size=1000)

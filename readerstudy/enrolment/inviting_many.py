@@ -1,0 +1,95 @@
+"""Readers invited from a file; see annotation.people.inviting_many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import datetime
+
+from django.utils.translation import gettext as _
+
+from annotation.models import User
+from annotation.people.invitation_file import EMAIL, NAME, ROLES, InvitedRow
+from annotation.people.inviting_many import Check, CheckedRow, IssuedLink, RowRefused, common_effects
+from readerstudy.enrolment.inviting import (
+    check_address,
+    check_order_left,
+    check_takes_readers,
+    free_orders,
+    invite_reader,
+    open_invitations,
+)
+from readerstudy.enrolment.mailing import send_study_invitation, study_link
+from readerstudy.models import CaseSet, ReaderStudy
+from readerstudy.study.locking import StudyRefused
+
+
+def check_for_readers(study: ReaderStudy, *, actor: User, at: datetime) -> Check:
+    """How a row becomes the link of a reader. Raises StudyRefused for a study that takes nobody.
+
+    The orders that the rows before take, and those that replaced links give back, are counted here: nothing is stored.
+    """
+    check_takes_readers(study)
+    sets = list(study.sets.order_by("number"))
+    n_free = {one.pk: free_orders(one).count() for one in sets}
+    promised = list(open_invitations(study, at).values_list("email", "case_set_id"))
+
+    def check(row: InvitedRow) -> CheckedRow:
+        case_set = _set_named(row, sets)
+        others = [(email, of_set) for email, of_set in promised if not row.email or email != row.email]
+        effects = common_effects(row, is_replacing=len(others) < len(promised))
+        with _refusals_of(row):
+            if row.email:
+                check_address(study, case_set, row.email)
+            check_order_left(case_set, n_free[case_set.pk], sum(of_set == case_set.pk for _email, of_set in others))
+        promised[:] = [*others, (row.email, case_set.pk)]
+        gives = _("reader") if len(sets) == 1 else _("reader of “%(set)s”") % {"set": case_set.name}
+
+        def issue() -> IssuedLink:
+            with _refusals_of(row):
+                issued = invite_reader(study, case_set, email=row.email, name=row.name, actor=actor, at=at)
+            until = issued.invitation.expires_at
+            return IssuedLink(row, (gives,), study_link(issued.token), until, lambda: send_study_invitation(issued))
+
+        return CheckedRow(row, (gives,), effects, issue)
+
+    return check
+
+
+def roles_meaning(study: ReaderStudy) -> str:
+    """What the column of roles may hold."""
+    sets = list(study.sets.order_by("number"))
+    if len(sets) == 1:
+        return _("“reader”, or empty.")
+    names = ", ".join(f"reader of {one.name}" for one in sets)
+    return _("Which cases the person reads: %(names)s.") % {"names": names}
+
+
+@contextmanager
+def _refusals_of(row: InvitedRow) -> Iterator[None]:
+    try:
+        yield
+    except StudyRefused as refusal:
+        raise RowRefused(EMAIL if row.email else NAME, str(refusal)) from None
+
+
+def _set_named(row: InvitedRow, sets: list[CaseSet]) -> CaseSet:
+    """Raises RowRefused; a person reads one set."""
+    by_spelling = {f"reader {of} {one.name}".casefold(): one for one in sets for of in ("of", "of set", "in")}
+    by_spelling |= {one.name.casefold(): one for one in sets}
+    if len(sets) == 1:
+        by_spelling |= {"reader": sets[0], "": sets[0]}
+    if len(row.roles) > 1:
+        raise RowRefused(
+            ROLES, _("Nobody is a reader and something else in one study, or reads two sets: keep one role.")
+        )
+    text = row.roles[0] if row.roles else ""
+    found = by_spelling.get("".join(letter for letter in text if letter not in "“”\"'").casefold())
+    if found is not None:
+        return found
+    names = ", ".join(["reader"] if len(sets) == 1 else [f"reader of {one.name}" for one in sets])
+    sentence = _(
+        "“%(text)s” is not given here, where readers are invited. Write: %(names)s. Other roles need a link of their "
+        "own, from the page of the round or the people of the site."
+    )
+    raise RowRefused(ROLES, sentence % {"text": text[:80], "names": names})

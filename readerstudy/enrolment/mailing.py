@@ -1,0 +1,66 @@
+"""Letters to readers. One that cannot be sent loses nothing: what it says is on a page as well."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.people.mailing import send_letter
+from annotation.site.zones import time_text
+from readerstudy.enrolment.consenting import consent_copy
+from readerstudy.enrolment.inviting import IssuedInvitation
+from readerstudy.models import Enrolment
+from readerstudy.study.deadlines import deadline_text, study_deadline_text
+
+
+def study_link(token: str) -> str:
+    return f"{settings.PUBLIC_URL}{reverse('study-invitation', args=[token])}"
+
+
+def send_study_invitation(issued: IssuedInvitation) -> bool:
+    """Send the link to the address of the invitation. False: no address, no mail server, or it refused."""
+    invitation = issued.invitation
+    if not invitation.email:
+        return False
+    context = {
+        "invitation": invitation,
+        "study": invitation.study,
+        "link": study_link(issued.token),
+        "deadline": study_deadline_text(invitation.study),
+        "until": time_text(invitation.expires_at, invitation.study.time_zone),
+    }
+    body = render_to_string("readerstudy/enrolment/_invitation_mail.txt", context)
+    return send_letter(
+        _("Invitation to read in “%(study)s”") % {"study": _one_line(invitation.study.name)}, body, invitation.email
+    )
+
+
+def send_consent_copy(enrolment: Enrolment) -> bool:
+    """Send the reader a copy of what they agreed to."""
+    if enrolment.reader is None:
+        return False
+    subject = _("Your consent to “%(study)s”") % {"study": _one_line(enrolment.study.name)}
+    return send_letter(subject, consent_copy(enrolment), enrolment.reader.email)
+
+
+def send_reminder(enrolment: Enrolment, *, n_left: int) -> bool:
+    """Remind a reader of what is left until the deadline."""
+    if enrolment.reader is None:
+        return False
+    context = {
+        "enrolment": enrolment,
+        "study": enrolment.study,
+        "n_left": n_left,
+        "deadline": deadline_text(enrolment),
+        "link": f"{settings.PUBLIC_URL}{reverse('reading', args=[enrolment.study.slug])}",
+    }
+    body = render_to_string("readerstudy/enrolment/_reminder_mail.txt", context)
+    subject = _("Reminder: “%(study)s”") % {"study": _one_line(enrolment.study.name)}
+    return send_letter(subject, body, enrolment.reader.email)
+
+
+def _one_line(text: str) -> str:
+    """A subject cannot hold a line break."""
+    return " ".join(text.split())

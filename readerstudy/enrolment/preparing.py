@@ -1,0 +1,124 @@
+"""What a reader does between the consent and the first case, and after the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.audit.recording import record
+from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.enrolment.enrolment_lock import hold
+from readerstudy.enrolment.kernels.display import Corner, Screen, corners_of, is_large_enough
+from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
+from readerstudy.models import Enrolment, ReaderStudy
+
+TRIES = 2  # of the display check, before a reader may go on without a patch
+
+
+class NotFinished(Exception):
+    """Cases of the main block have no answer yet."""
+
+
+class StepsNotSeen(Exception):
+    """A grey step was not found where it stands."""
+
+
+class WindowTooSmall(Exception):
+    """The window is smaller than the study asks for."""
+
+    def __init__(self, least: tuple[int, int], screen: Screen) -> None:
+        super().__init__(f"{screen.width} x {screen.height}")
+        self.least, self.screen = least, screen
+
+
+def rules_of(study: ReaderStudy) -> Rules:
+    return read_rules(study.rules)
+
+
+def least_window(rules: Rules) -> tuple[int, int] | None:
+    if rules.least_width is None or rules.least_height is None:
+        return None
+    return rules.least_width, rules.least_height
+
+
+@transaction.atomic
+def tell_facts(enrolment: Enrolment, facts: ReaderFacts, *, at: datetime) -> None:
+    """Store them; they can be corrected until the main block is finished. Raises HasLeft."""
+    hold(enrolment)
+    if enrolment.finished_at is not None or enrolment.facts == facts.as_json():
+        return
+    was_there = bool(enrolment.facts)
+    enrolment.facts = facts.as_json()
+    enrolment.save(update_fields=["facts"])
+    act = "reader.facts_corrected" if was_there else "reader.facts_told"
+    record(act, actor=enrolment.reader, at=at, subject=enrolment)
+
+
+@transaction.atomic
+def instruct(enrolment: Enrolment, *, at: datetime) -> None:
+    """The reader says that the instructions are read. Twice changes nothing. Raises HasLeft."""
+    hold(enrolment)
+    if enrolment.instructed_at is None:
+        enrolment.instructed_at = at
+        enrolment.save(update_fields=["instructed_at"])
+        record("reader.instructed", actor=enrolment.reader, at=at, subject=enrolment)
+
+
+def corners_now(enrolment: Enrolment) -> tuple[Corner, Corner]:
+    """Where the two patches stand on the page of this reader now."""
+    return corners_of(enrolment.public_id, int(enrolment.display.get("n_failed", 0)))
+
+
+def may_go_on_unseen(enrolment: Enrolment) -> bool:
+    """Whether a reader who does not find the patches is offered to go on all the same, which is flagged."""
+    return int(enrolment.display.get("n_failed", 0)) >= TRIES
+
+
+def check_display(
+    enrolment: Enrolment, screen: Screen, said: Sequence[Corner], *, at: datetime, goes_on: bool = False
+) -> None:
+    """Store the screen, and which of the two steps were found.
+
+    Raises StepsNotSeen (the try is counted and the patches move), WindowTooSmall, HasLeft. The check may be done
+    anew on another screen: the newest one is stored, the others stay in the audit log. ``goes_on``: after two tries
+    a reader may go on without having found a patch; coordinators see that, and exports say it.
+    """
+    least = least_window(rules_of(enrolment.study))
+    if least is not None and not is_large_enough(screen, least):
+        raise WindowTooSmall(least, screen)
+    if not _store_check(enrolment, screen, said, at, goes_on=goes_on):
+        raise StepsNotSeen
+
+
+@transaction.atomic
+def _store_check(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], at: datetime, *, goes_on: bool) -> bool:
+    hold(enrolment)
+    passes = goes_on and may_go_on_unseen(enrolment)
+    seen = tuple(said) == corners_now(enrolment)
+    n_failed = int(enrolment.display.get("n_failed", 0)) + (not seen)
+    enrolment.display = {
+        **screen.as_json(),
+        "dark_step": said[0] == corners_now(enrolment)[0],
+        "light_step": said[1] == corners_now(enrolment)[1],
+        "n_failed": n_failed,
+    }
+    if seen or passes:
+        enrolment.display_checked_at = at
+    enrolment.save(update_fields=["display", "display_checked_at"])
+    act = "reader.display_checked" if seen else "reader.display_not_seen"
+    record(act, actor=enrolment.reader, at=at, subject=enrolment, facts=enrolment.display)
+    return seen or passes
+
+
+@transaction.atomic
+def declare(enrolment: Enrolment, *, at: datetime) -> None:
+    """ "No other source was used." Twice changes nothing. Raises NotFinished, HasLeft."""
+    hold(enrolment)
+    if enrolment.finished_at is None:
+        raise NotFinished
+    if enrolment.declared_at is None:
+        enrolment.declared_at = at
+        enrolment.save(update_fields=["declared_at"])
+        record("reader.declared", actor=enrolment.reader, at=at, subject=enrolment)

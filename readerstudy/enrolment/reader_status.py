@@ -1,0 +1,103 @@
+"""Where a reader stands in a study: rows made into the facts from which the next step follows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Q
+
+from annotation.models import User
+from readerstudy.enrolment.kernels.steps import Facts, Step, next_step
+from readerstudy.enums import Block
+from readerstudy.models import Enrolment, PresentedCase, Reading
+from readerstudy.study.deadlines import deadline_text, is_past
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A reader's way through one study. ``n_done`` of ``n`` cases of the main block have their answer."""
+
+    enrolment: Enrolment
+    facts: Facts
+    step: Step
+    n: int
+    n_done: int
+    n_practice: int = 0
+    n_practised: int = 0
+
+    @property
+    def deadline(self) -> str:
+        return deadline_text(self.enrolment)
+
+    @property
+    def is_stuck(self) -> bool:
+        """The practice block is answered and was not passed: a coordinator decides."""
+        return self.step is Step.PRACTICE and self.n_practised >= self.n_practice
+
+    @property
+    def n_left(self) -> int:
+        return self.n - self.n_done
+
+
+def own_enrolment(reader: User, slug: str) -> Enrolment | None:
+    rows = Enrolment.objects.select_related("study", "reader")
+    return rows.filter(reader=reader, study__slug=slug).first()
+
+
+def standing_of(enrolment: Enrolment, at: datetime) -> Standing:
+    """Two queries."""
+    [standing] = standings_of([enrolment], at)
+    return standing
+
+
+def studies_of(reader: User, at: datetime) -> list[Standing]:
+    """All studies of a reader: those with something to do first, then the newest; three queries."""
+    rows = Enrolment.objects.filter(reader=reader).select_related("study", "reader").order_by("-enrolled_at", "-pk")
+    found = standings_of(list(rows), at)
+    return sorted(found, key=lambda one: one.step in {Step.DONE, Step.LEFT, Step.OVER})
+
+
+def standings_of(enrolments: list[Enrolment], at: datetime) -> list[Standing]:
+    """Two queries, however many readers."""
+    keys = [one.pk for one in enrolments]
+    places = (
+        PresentedCase.objects.filter(order__enrolment__in=keys)
+        .order_by()
+        .values_list("order__enrolment")
+        .annotate(n=Count("pk", filter=Q(block=Block.MAIN)), n_practice=Count("pk", filter=Q(block=Block.PRACTICE)))
+    )
+    n_of = {pk: (n, n_practice) for pk, n, n_practice in places}
+    done = (
+        Reading.objects.filter(enrolment__in=keys, closed_at__isnull=False)
+        .order_by()
+        .values_list("enrolment")
+        .annotate(
+            n=Count("pk", filter=Q(case__block=Block.MAIN)),
+            n_practised=Count("pk", filter=Q(case__block=Block.PRACTICE)),
+        )
+    )
+    done_of = {pk: (n, n_practised) for pk, n, n_practised in done}
+    found = []
+    for enrolment in enrolments:
+        n, n_practice = n_of.get(enrolment.pk, (0, 0))
+        n_done, n_practised = done_of.get(enrolment.pk, (0, 0))
+        facts = facts_of(enrolment, at, has_practice=n_practice > 0)
+        found.append(Standing(enrolment, facts, next_step(facts), n, n_done, n_practice, n_practised))
+    return found
+
+
+def facts_of(enrolment: Enrolment, at: datetime, *, has_practice: bool) -> Facts:
+    return Facts(
+        state=enrolment.study.state,
+        has_left=enrolment.withdrawn_at is not None or enrolment.replaced_at is not None,
+        has_practice=has_practice,
+        is_past_deadline=is_past(enrolment, at),
+        consented=enrolment.consented_at is not None,
+        told_facts=bool(enrolment.facts),
+        instructed=enrolment.instructed_at is not None,
+        display_checked=enrolment.display_checked_at is not None,
+        practised=enrolment.practised_at is not None,
+        finished=enrolment.finished_at is not None,
+        declared=enrolment.declared_at is not None,
+    )

@@ -1,0 +1,158 @@
+"""Forms with which readers are asked in, and what they say about themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from django import forms
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
+
+from annotation.enums import Word
+from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
+from annotation.models import User
+from readerstudy.enrolment.kernels.display import Corner, Screen
+from readerstudy.enrolment.kernels.reader_facts import (
+    MOST_FILMS,
+    MOST_YEARS,
+    DisplayUsed,
+    Exposure,
+    ReaderFacts,
+    Training,
+)
+from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
+
+if TYPE_CHECKING:
+    CaseSetModelChoice = forms.ModelChoiceField[CaseSet]
+else:
+    CaseSetModelChoice = forms.ModelChoiceField
+
+
+class CaseSetChoice(CaseSetModelChoice):
+    def label_from_instance(self, obj: CaseSet) -> str:
+        return obj.name
+
+
+class ReaderInvitationForm(forms.Form):
+    """Whom to ask to read. Without an address the link goes by other ways."""
+
+    email = EmailField(
+        required=False,
+        help_text=_("Leave it empty when you hand the link over yourself: whoever opens it gives their own."),
+    )
+    name = forms.CharField(label=_("Name"), max_length=200, required=False, help_text=_("They can change it."))
+    case_set = CaseSetChoice(label=_("Cases"), queryset=CaseSet.objects.none(), empty_label=None)
+
+    def __init__(self, study: ReaderStudy, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        sets = study.sets.order_by("number")
+        field = self.fields["case_set"]
+        assert isinstance(field, CaseSetChoice)
+        field.queryset = sets
+        if len(sets) == 1:
+            field.required, field.widget = False, forms.HiddenInput()
+        self.only_set = sets[0] if len(sets) == 1 else None
+
+    def clean_case_set(self) -> CaseSet | None:
+        return self.only_set or self.cleaned_data["case_set"]
+
+
+class NewReaderForm(NewPasswordMixin):
+    """What somebody new tells about themselves. The address of an invitation that has one stays as it is."""
+
+    email = EmailField(widget=forms.EmailInput(attrs={"autocomplete": "username"}))
+    name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
+    time_zone = TimeZoneField(initial="UTC")
+    field_order = ["email", "name", "password", "password_again", "time_zone"]
+
+    def __init__(self, invitation: StudyInvitation, *args: Any, **kwargs: Any) -> None:
+        kwargs["initial"] = {"email": invitation.email, "name": invitation.name}
+        super().__init__(*args, **kwargs)
+        if invitation.email:
+            self.fields["email"].disabled = True
+            self.fields["email"].help_text = _("The invitation is for this address.")
+        elif not self.is_bound:
+            self.fields["email"].widget.attrs["autofocus"] = True
+
+    def person(self) -> User:
+        return User(email=self.cleaned_data.get("email", ""), name=self.cleaned_data.get("name", ""))
+
+
+def words(kind: type[Word]) -> list[tuple[str, str]]:
+    return [(one.value, gettext(one.label)) for one in kind]
+
+
+class FactsForm(forms.Form):
+    """What a paper must report of each reader."""
+
+    training = forms.ChoiceField(label=_("Training"), widget=forms.RadioSelect)
+    years = forms.IntegerField(
+        label=_("Years in which you have read chest radiographs"), min_value=0, max_value=MOST_YEARS
+    )
+    chest_fellowship = forms.ChoiceField(label=_("Fellowship in chest imaging"), widget=forms.RadioSelect)
+    films_per_week = forms.IntegerField(
+        label=_("Chest radiographs that you read in a usual week"), min_value=0, max_value=MOST_FILMS
+    )
+    display = forms.ChoiceField(label=_("Display on which you will read"), widget=forms.RadioSelect)
+    exposure = forms.ChoiceField(
+        label=_("Have you seen questions or images of this study before?"), widget=forms.RadioSelect
+    )
+    exposure_text = forms.CharField(
+        label=_("If you have: where, and how many?"), max_length=500, required=False, widget=forms.Textarea({"rows": 2})
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        choices = {
+            "training": words(Training),
+            "chest_fellowship": [("yes", gettext("yes")), ("no", gettext("no"))],
+            "display": words(DisplayUsed),
+            "exposure": words(Exposure),
+        }
+        for name, offered in choices.items():
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = offered
+
+    def facts(self) -> ReaderFacts:
+        """What was said, after is_valid()."""
+        said = self.cleaned_data
+        return ReaderFacts(**{**said, "chest_fellowship": said["chest_fellowship"] == "yes"})
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> FactsForm:
+        if not stored:
+            return cls()
+        return cls(initial={**stored, "chest_fellowship": "yes" if stored.get("chest_fellowship") else "no"})
+
+
+class DisplayForm(forms.Form):
+    """Where the two patches are, and what the page's script measured."""
+
+    dark = forms.ChoiceField(label=_("Where is the grey patch on black?"), widget=forms.RadioSelect)
+    light = forms.ChoiceField(label=_("Where is the grey patch on white?"), widget=forms.RadioSelect)
+    width = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
+    height = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
+    screen_width = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
+    screen_height = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
+    pixel_ratio = forms.FloatField(min_value=0.1, max_value=20, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+        for name in ("dark", "light"):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = words(Corner)
+
+    def is_measured(self) -> bool:
+        """Whether the script of the page told the window."""
+        return not {"width", "height", "screen_width", "screen_height", "pixel_ratio"} & set(self.errors)
+
+    def screen(self) -> Screen:
+        said = self.cleaned_data
+        return Screen(**{name: said[name] for name in Screen.__dataclass_fields__})
+
+    def said(self) -> tuple[Corner, Corner]:
+        return Corner(self.cleaned_data["dark"]), Corner(self.cleaned_data["light"])

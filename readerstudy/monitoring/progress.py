@@ -1,0 +1,194 @@
+"""How far the readers of a study are, and how fast: cases, times and sittings, never an answer."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import groupby
+
+from django.db.models import Count, Max, Q
+
+from annotation.models import AuditEvent
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.quantiles import median_estimate
+from annotation.timing.kernels.durations import CLOCK_RULES, RULE, is_counted
+from readerstudy.enrolment.reader_status import Standing, standings_of
+from readerstudy.enums import Block, RemarkKind, SessionEnd
+from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark, Response
+
+TOO_FAST_MS = 3_000  # active time in which nobody reads a question and looks at its images
+LEAST_FAST = 3  # such answers, before they are an alert
+LEAST_RUN = 10  # answers in a row at one place on screen, before they are an alert
+HERE = timedelta(seconds=45)  # a page that was heard of within this time is open now
+MS_PER_HOUR = 3_600_000
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Of the cases of the main block whose time counts; the others are ``n_left_out``.
+
+    ``rule`` names the rules by which the times of all readers were stored.
+    """
+
+    median: Estimate  # active ms of a case
+    per_hour: float | None  # cases in an hour of active time
+    n_left_out: int
+    rule: str = RULE
+
+    @property
+    def n(self) -> int:
+        return self.median.n
+
+
+@dataclass(frozen=True)
+class Habits:
+    """What speaks against reading, of the answers in the main block: how many, never which."""
+
+    n_fast: int = 0  # answers faster than anybody reads, where there are several
+    run: int = 0  # the longest run of answers at one place on screen, where it is long
+
+
+@dataclass(frozen=True)
+class ReaderProgress:
+    standing: Standing
+    pace: Pace
+    last_seen: datetime | None
+    is_here: bool
+    n_sessions: int
+    n_takeovers: int
+    n_breaks: int
+    n_refused: int
+    n_faults: int
+    habits: Habits = Habits()
+
+    @property
+    def enrolment(self) -> Enrolment:
+        return self.standing.enrolment
+
+    @property
+    def has_problems(self) -> bool:
+        told = (self.n_refused, self.n_faults, self.n_takeovers, self.standing.is_stuck, self.is_unseen)
+        return any(told) or self.habits != Habits()
+
+    @property
+    def is_unseen(self) -> bool:
+        """The reader went on without having found both patches of the display check."""
+        display = self.enrolment.display
+        return self.enrolment.display_checked_at is not None and not (
+            display.get("dark_step", True) and display.get("light_step", True)
+        )
+
+
+def progress_of(study: ReaderStudy, at: datetime) -> list[ReaderProgress]:
+    """Every reader in the order of joining; nine queries, however many readers."""
+    rows = study.enrolments.select_related("study", "reader", "case_set").order_by("enrolled_at", "pk")
+    return progress_of_readers(list(rows), at)
+
+
+def progress_of_readers(enrolments: Sequence[Enrolment], at: datetime) -> list[ReaderProgress]:
+    keys = [one.pk for one in enrolments]
+    paces, sessions, habits = _paces(keys), _sessions(keys), _habits(keys)
+    breaks = _breaks([one.public_id for one in enrolments])
+    reader = "presented__order__enrolment"
+    refused = Counter(RefusedAnswer.objects.filter(**{f"{reader}__in": keys}).values_list(reader, flat=True))
+    flagged = Remark.objects.filter(reading__enrolment__in=keys, kind=RemarkKind.FAULT).order_by()
+    faults = Counter(pk for pk, _case in flagged.values_list("reading__enrolment", "reading").distinct())
+    found = []
+    for standing in standings_of(list(enrolments), at):
+        enrolment = standing.enrolment
+        seen = sessions.get(enrolment.pk, _Sessions())
+        found.append(
+            ReaderProgress(
+                standing=standing,
+                pace=paces.get(enrolment.pk) or _pace([], 0),
+                last_seen=seen.last,
+                is_here=seen.open_at is not None and at - seen.open_at <= HERE,
+                n_sessions=seen.n,
+                n_takeovers=seen.n_takeovers,
+                n_breaks=breaks[enrolment.public_id],
+                n_refused=refused[enrolment.pk],
+                n_faults=faults[enrolment.pk],
+                habits=habits.get(enrolment.pk, Habits()),
+            )
+        )
+    return found
+
+
+def _paces(keys: Collection[int]) -> dict[int, Pace]:
+    """From what the readers committed themselves: a time that ended at the limit says nothing of the pace."""
+    rows = Response.objects.filter(
+        reading__enrolment__in=keys, reading__case__block=Block.MAIN, is_confirmed=True, limit_ms__isnull=True
+    ).order_by()
+    counted: dict[int, list[int]] = defaultdict(list)
+    n_left_out = Counter[int]()
+    rules: set[str] = set()
+    for pk, active_ms, rule, flags in rows.values_list("reading__enrolment", "active_ms", "time_rule", "time_flags"):
+        if rule in CLOCK_RULES and active_ms is not None and is_counted(active_ms, flags):
+            counted[pk].append(active_ms)
+            rules.add(rule)
+        else:
+            n_left_out[pk] += 1
+    named = ", ".join(sorted(rules)) or RULE
+    return {pk: _pace(counted[pk], n_left_out[pk], named) for pk in {*counted, *n_left_out}}
+
+
+def _habits(keys: Collection[int]) -> dict[int, Habits]:
+    """From the answers with an option that readers committed here, in their order."""
+    rows = Response.objects.filter(
+        reading__enrolment__in=keys,
+        reading__case__block=Block.MAIN,
+        reading__presented__isnull=False,
+        is_confirmed=True,
+    ).order_by("reading__enrolment", "reading__position")
+    places: dict[int, list[int]] = defaultdict(list)
+    n_fast = Counter[int]()
+    columns = ("reading__enrolment", "option", "reading__presented__options", "active_ms")
+    for pk, option, order, active_ms in rows.values_list(*columns):
+        places[pk].append(order.find(option) if option else -1)
+        n_fast[pk] += active_ms is not None and active_ms < TOO_FAST_MS
+    found = {}
+    for pk, shown in places.items():
+        run = longest_run(shown)
+        fast = n_fast[pk]
+        found[pk] = Habits(fast if fast >= LEAST_FAST else 0, run if run >= LEAST_RUN else 0)
+    return found
+
+
+def longest_run(places: Sequence[int]) -> int:
+    """How often the same place stands in a row; -1 is no answer and ends a run."""
+    return max((len(list(run)) for place, run in groupby(places) if place >= 0), default=0)
+
+
+def _pace(times: Sequence[int], n_left_out: int, rule: str = RULE) -> Pace:
+    total = sum(times)
+    return Pace(median_estimate(times), len(times) * MS_PER_HOUR / total if total else None, n_left_out, rule)
+
+
+@dataclass(frozen=True)
+class _Sessions:
+    n: int = 0
+    n_takeovers: int = 0
+    last: datetime | None = None
+    open_at: datetime | None = None  # when the page that is open was last heard of
+
+
+def _sessions(keys: Collection[int]) -> dict[int, _Sessions]:
+    rows = (
+        ReadingSession.objects.filter(enrolment__in=keys)
+        .order_by()
+        .values_list("enrolment")
+        .annotate(
+            n=Count("pk"),
+            n_takeovers=Count("pk", filter=Q(end=SessionEnd.TAKEN_OVER)),
+            last=Max("seen_at"),
+            open_at=Max("seen_at", filter=Q(ended_at__isnull=True)),
+        )
+    )
+    return {row[0]: _Sessions(*row[1:]) for row in rows}
+
+
+def _breaks(names: Collection[str]) -> Counter[str]:
+    rows = AuditEvent.objects.filter(act="reading.paused", subject_type="enrolment", subject_id__in=names)
+    return Counter(rows.values_list("subject_id", flat=True))

@@ -1,0 +1,168 @@
+"""Where a reader is in their order: the current place, the armed ones after it, and how many are done.
+
+Practice comes before the main block. A place is done when its reading is closed, by the reader or by the program; one
+whose time has run out counts as done as soon as the grace is over, although it is closed a moment later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, TypeVar
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from annotation.site.kept_queries import KeptQuery, KeptSQL
+from readerstudy.design.kernels.rules import MOST_READY, Rules
+from readerstudy.enums import Block
+from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading, ShownImage
+from readerstudy.reading.kernels.limits import is_over
+from readerstudy.reading.write_checks import NotArmed
+
+# What the page of a reader shows of a place, in one row. Nothing of a key, an explanation, a task or a category.
+_COLUMNS = (
+    *("public_id", "block", "position", "options", "case_id", "order__arm_id", "order__arm__information"),
+    *("case__revision__stem", "case__revision__options", "case__information"),
+    *("reading__public_id", "reading__enrolment_id", "reading__presented_id", "reading__position"),
+    *("reading__opened_at", "reading__painted_at"),
+    *("reading__deadline_at", "reading__choice", "reading__choice_sequence", "reading__closed_at"),
+)
+PLACES = PresentedCase.objects.select_related("order__arm", "case__revision", "reading").only(*_COLUMNS)
+_OPEN = Q(reading__isnull=True) | Q(reading__closed_at__isnull=True)
+
+
+Places = TypeVar("Places", bound=QuerySet[PresentedCase, Any])
+
+
+def _next(places: Places, enrolment: int, block: str) -> Places:
+    return places.filter(_OPEN, order__enrolment=enrolment, block=block).order_by("position")
+
+
+def _last(places: Places, enrolment: int) -> Places:
+    return places.filter(order__enrolment=enrolment, reading__closed_at__isnull=False).order_by("block", "-position")
+
+
+def _whether(image: int) -> QuerySet[PresentedCase, tuple[bool]]:
+    shows = ShownImage.objects.filter(case=OuterRef("case"), image=image)
+    return PresentedCase.objects.values_list(Exists(shows))
+
+
+_NEXT: KeptQuery[PresentedCase] = KeptQuery(
+    lambda enrolment, block: _next(PLACES, enrolment, block)[: MOST_READY + 1], *(int, str)
+)
+_LAST: KeptQuery[PresentedCase] = KeptQuery(lambda enrolment: _last(PLACES, enrolment)[:1], int)
+# What an image asks: the same places without all that a page shows, which takes PostgreSQL a fraction of the planning.
+_NEXT_SHOW: KeptQuery[tuple[bool]] = KeptQuery(
+    lambda image, enrolment, block: _next(_whether(image), enrolment, block)[: MOST_READY + 1], *(int, int, str)
+)
+_LAST_SHOWS: KeptQuery[tuple[bool]] = KeptQuery(
+    lambda image, enrolment: _last(_whether(image), enrolment)[:1], *(int, int)
+)
+_NAMED = KeptQuery(lambda enrolment, name: PLACES.filter(order__enrolment=enrolment, public_id=name), int, str)
+# By hand: the database needs a tenth of the time that it takes to build this query from models.
+_COUNTS = KeptSQL(f"""
+    SELECT place.block, COUNT(*), COUNT(reading.closed_at)
+    FROM {PresentedCase._meta.db_table} place
+    JOIN {PresentationOrder._meta.db_table} ordered ON ordered.id = place.order_id
+    LEFT JOIN {Reading._meta.db_table} reading ON reading.presented_id = place.id
+    WHERE ordered.enrolment_id = %s
+    GROUP BY place.block
+""")  # noqa: S608 - tables of ours
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a reader has come: the block, its counts, and the places that a page may hold, the current one first."""
+
+    block: Block
+    n: int
+    done: int
+    armed: tuple[PresentedCase, ...]
+    run_out: PresentedCase | None = None  # its time has ended; whatever comes next closes it
+    is_undecided: bool = False  # the practice block is done and was not passed
+    has_practice: bool = False
+
+    @property
+    def current(self) -> PresentedCase | None:
+        return self.armed[0] if self.armed else None
+
+    @property
+    def is_finished(self) -> bool:
+        return self.block == Block.MAIN and self.n > 0 and self.done >= self.n and self.run_out is None
+
+
+def standing_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> Standing:
+    counts = counts_of(enrolment)
+    n_practice, n_practised = counts.get(Block.PRACTICE, (0, 0))
+    practises = enrolment.practised_at is None and n_practice > 0
+    block = Block.PRACTICE if practises else Block.MAIN
+    n, done = counts.get(block, (0, 0))
+    run_out, armed = _split(armed_places(enrolment, block, rules), at)
+    return Standing(
+        block=block,
+        n=n,
+        done=done + (run_out is not None),
+        armed=tuple(armed),
+        run_out=run_out,
+        is_undecided=practises and n_practised >= n_practice,
+        has_practice=n_practice > 0,
+    )
+
+
+def armed_places(enrolment: Enrolment, block: Block, rules: Rules) -> list[PresentedCase]:
+    """The first place of the block that is not closed, and the next ones that the rules let a page hold."""
+    return _NEXT(enrolment.pk, str(block))[: 1 + rules.n_ready]
+
+
+def is_armed_image(image: int, enrolment: Enrolment, block: Block, rules: Rules) -> bool:
+    """Whether one of armed_places() shows this image."""
+    return any(shows for (shows,) in _NEXT_SHOW(image, enrolment.pk, str(block))[: 1 + rules.n_ready])
+
+
+def counts_of(enrolment: Enrolment) -> dict[str, tuple[int, int]]:
+    """For each block how many places there are, and how many of them are closed."""
+    return {block: (n, done) for block, n, done in _COUNTS(enrolment.pk)}
+
+
+def place_of(enrolment: Enrolment, public_id: str) -> PresentedCase | None:
+    """A place of this reader's own order, whether it is shown or not."""
+    return _NAMED.first(enrolment.pk, public_id) if public_id.isprintable() else None
+
+
+def named_place(enrolment: Enrolment, public_id: str) -> PresentedCase:
+    """The same. Raises NotArmed where there is none."""
+    place = place_of(enrolment, public_id)
+    if place is None:
+        raise NotArmed(f"no place {public_id}")
+    return place
+
+
+def last_place(enrolment: Enrolment) -> PresentedCase | None:
+    """The place that was closed last: the highest of the main block, before it of the practice block."""
+    return _LAST.first(enrolment.pk)
+
+
+def last_answered_place(enrolment: Enrolment) -> PresentedCase | None:
+    """The same of those that the reader answered; the time of a later one may have ended."""
+    answered = PLACES.filter(order__enrolment=enrolment, reading__responses__is_confirmed=True)
+    return answered.order_by("block", "-position").first()
+
+
+def is_last_image(image: int, enrolment: Enrolment) -> bool:
+    """Whether last_place() shows this image."""
+    return any(shows for (shows,) in _LAST_SHOWS(image, enrolment.pk))
+
+
+def reading_of(place: PresentedCase) -> Reading | None:
+    """The reading of a place as PLACES loads it; None while nobody has opened it."""
+    return getattr(place, "reading", None)
+
+
+def _split(following: Sequence[PresentedCase], at: datetime) -> tuple[PresentedCase | None, list[PresentedCase]]:
+    """The first place apart, when its time has run out."""
+    places = list(following)
+    reading = reading_of(places[0]) if places else None
+    if reading is not None and is_over(reading.deadline_at, at):
+        return places[0], places[1:]
+    return None, places

@@ -1,0 +1,147 @@
+"""What the page of a case tells of its clock: stored within bounds, the first painted frame noted, a time computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import transaction
+
+from annotation.enums import EventKind
+from annotation.models import User
+from annotation.site.kept_queries import KeptQuery
+from annotation.timing.kernels.durations import ClockEvent, Durations, TimeFlag, durations
+from annotation.timing.kernels.parsing import SentEvent, Trace
+from annotation.timing.kernels.traces import ROW, SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed
+from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
+from readerstudy.reading.kernels.elapsed import Heard, most_elapsed_ms, since_opening_ms
+from readerstudy.reading.kernels.limits import deadline_after
+from readerstudy.reading.prefetched import named_place, reading_of
+from readerstudy.reading.write_checks import NotOpened, check_may_read, hold_enrolment, hold_pen, rules_of
+
+_STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
+    lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")),
+    int,
+)
+
+
+class TooManyEvents(Exception):
+    """The log of this reading is full; nothing of the request was stored."""
+
+
+@dataclass(frozen=True)
+class Told:
+    """All that is known of the clock of a case, and the sittings in which it was opened or something was told."""
+
+    seen: Witnessed
+    sessions: frozenset[int]
+
+
+@transaction.atomic
+def record_events(
+    enrolment: Enrolment, public_id: str, trace: Trace, *, session: str, actor: User, at: datetime
+) -> None:
+    """Store events that come on their own; after the final answer nothing more is stored.
+
+    Raises NotArmed, NotOpened, TooManyEvents, ReadingRefused, NotTheReader.
+    """
+    held = hold_enrolment(enrolment, actor=actor)
+    place = named_place(held, public_id)
+    reading = opened_reading(place)
+    check_may_read(held, at)
+    pen = hold_pen(held, session, at=at)
+    if reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists():
+        return
+    if not is_room_for(TimingEvent.objects.filter(reading=reading).count(), trace.events):
+        raise TooManyEvents(f"the log of reading {reading.public_id} is full")
+    insert_events(reading, trace.page, trace.events, session=pen, at=at)
+    if set_painted(held, reading, trace, at=at):
+        reading.save(update_fields=["painted_at", "deadline_at"])
+
+
+def opened_reading(place: PresentedCase) -> Reading:
+    """Raises NotOpened."""
+    reading = reading_of(place)
+    if reading is None:
+        raise NotOpened(f"place {place.public_id} was not opened")
+    return reading
+
+
+def witness(reading: Reading, trace: Trace, *, session: ReadingSession, at: datetime) -> Told:
+    """Store the events that came with an answer, and return all that there are."""
+    rows = _STORED(reading.pk)
+    stored = [row for row in rows if row[0] != SERVER]
+    new = new_events(trace, {(row[0], row[1]) for row in stored})
+    insert_events(reading, trace.page, new, session=session, at=at)
+    seen = [*(row[:7] for row in stored), *(row_of(trace.page, event, at=at) for event in new)]
+    return Told(
+        witnessed(seen, is_damaged=trace.is_damaged),
+        frozenset({session.pk, *(row[7] for row in rows if row[7] is not None)}),
+    )
+
+
+def set_painted(held: Enrolment, reading: Reading, trace: Trace, *, at: datetime) -> bool:
+    """The first painted frame starts the clock on the server, once: a deadline that stands is never moved.
+
+    True when the row has changed; the caller saves it.
+    """
+    if reading.painted_at is not None or not any(event.kind == EventKind.PAINTED for event in trace.events):
+        return False
+    reading.painted_at = at
+    reading.deadline_at = deadline_after(at, rules_of(held).time_limit_s)
+    return True
+
+
+def time_of(reading: Reading, told: Told, *, at: datetime) -> Durations:
+    """First painted to the commit. A clock that cannot be read and a second sitting are flagged."""
+    measured = durations(told.seen.events, server_elapsed_ms=since_opening_ms(reading.opened_at, at))
+    if TimeFlag.ABOVE_SERVER in measured.flags:  # opened while the network was away: ask what is known of the page
+        measured = durations(told.seen.events, server_elapsed_ms=_most_elapsed_ms(reading, told, at=at))
+    more = {TimeFlag.MALFORMED} if told.seen.is_damaged else set()
+    if len(told.sessions) > 1:
+        more |= {TimeFlag.RESUMED}
+    flags = tuple(flag for flag in TimeFlag if flag in more or flag in measured.flags)
+    if told.seen.is_damaged:
+        return Durations(None, None, None, flags)
+    return replace(measured, flags=flags)
+
+
+def insert_events(
+    reading: Reading, page: str, events: Sequence[SentEvent], *, session: ReadingSession, at: datetime
+) -> None:
+    """One statement; an event that is there already stays as it is."""
+    if events:
+        TimingEvent.objects.bulk_create(
+            [
+                TimingEvent(
+                    reading=reading,
+                    session=session,
+                    page=page,
+                    sequence=event.sequence,
+                    kind=event.kind,
+                    client_ms=event.client_ms,
+                    wall_ms=event.wall_ms,
+                    received_at=at,
+                    details=dict(event.details),
+                )
+                for event in events
+            ],
+            ignore_conflicts=True,
+        )
+
+
+def _most_elapsed_ms(reading: Reading, told: Told, *, at: datetime) -> float | None:
+    """What the server can say about a case whose opening reached it late; see readerstudy.reading.kernels.elapsed."""
+    pages = {event.page for event in told.seen.events}
+    before = TimingEvent.objects.filter(
+        reading__enrolment=reading.enrolment_id, page__in=pages, received_at__lt=reading.opened_at
+    )
+    earlier = [Heard(*row) for row in before.values_list("page", "client_ms", "received_at")]
+    started = ReadingSession.objects.filter(pk__in=told.sessions).order_by("started_at").first()
+    return most_elapsed_ms(_painted(told.seen.events), earlier, begun_at=started.started_at if started else None, at=at)
+
+
+def _painted(events: Sequence[ClockEvent]) -> ClockEvent | None:
+    painted = [event for event in events if event.kind == EventKind.PAINTED]
+    return min(painted, key=lambda event: event.client_ms, default=None)

@@ -1,0 +1,140 @@
+"""What a coordinator does with a study: one act for each address, asked back where it cannot be undone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.http import require_POST
+
+from annotation.site.permissions import is_coordinator
+from annotation.views.site.bin import delete_or_ask
+from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.conducting.archiving import archive, bring_back
+from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
+from readerstudy.design.copying import copy_study
+from readerstudy.forms.studies import CopyForm
+from readerstudy.models import ReaderStudy
+from readerstudy.study.deadlines import unfinished
+from readerstudy.study.locking import StudyRefused
+from readerstudy.views.study.access import coordinated_study
+from readerstudy.views.study.asking import Question, ask
+from readerstudy.views.study.telling import do_and_tell
+
+
+def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str) -> HttpResponse:
+    """Do it and go to the page of the study; a refusal is read there."""
+
+    def do() -> str:
+        act()
+        return said
+
+    do_and_tell(request, do)
+    return redirect("study", study.slug)
+
+
+@person_required
+@require_POST
+def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    study = coordinated_study(request.user, slug)
+    if not is_confirmed(request):
+        sentences = [
+            _("From then on everybody who was invited can read; answers are final as they come in."),
+            _("Nobody sees results before the study is closed."),
+        ]
+        return ask(request, study, Question(_("Open the study"), sentences, _("Open the study")))
+    return _done(
+        request,
+        study,
+        lambda: open_study(study, actor=request.user, at=timezone.now()),
+        _("The study is open: its readers can read now."),
+    )
+
+
+@person_required
+@require_POST
+def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Close, after having said how many readers are not done."""
+    study = coordinated_study(request.user, slug)
+    if not is_confirmed(request):
+        return ask(request, study, _about_closing(unfinished(study).count()))
+    agreed = request.POST.get("confirmed_open", "0")
+    confirmed = int(agreed) if agreed.isascii() and agreed.isdigit() and len(agreed) < 10 else 0
+    try:
+        close_study(study, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
+    except StudyNotComplete as incomplete:
+        return ask(request, study, _about_closing(incomplete.n_open))
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("The study is closed."))
+    return redirect("study", slug)
+
+
+def _about_closing(n_open: int) -> Question:
+    sentences = [_("After closing nobody can answer any more, and a closed study does not open again.")]
+    label = _("Close the study")
+    if n_open:
+        told = ngettext("%(n)d reader is not done yet.", "%(n)d readers are not done yet.", n_open)
+        sentences.insert(0, told % {"n": n_open})
+        label = ngettext("Close without %(n)d reader", "Close without %(n)d readers", n_open) % {"n": n_open}
+    return Question(_("Close the study"), sentences, label, is_danger=True, sent={"confirmed_open": n_open})
+
+
+@person_required
+@require_POST
+def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A new draft of the same design, under a name of its own."""
+    study = coordinated_study(request.user, slug)
+    form = CopyForm(request.POST) if is_confirmed(request) else CopyForm.of(study)
+    if form.is_valid():
+        try:
+            copied = copy_study(study, name=form.cleaned_data["name"], actor=request.user, at=timezone.now())
+        except StudyRefused as refusal:
+            form.add_error("name", str(refusal))
+        else:
+            messages.success(request, _("This is the copy: a draft that can be changed."))
+            return redirect("study", copied.slug)
+    status = 422 if form.errors else 409
+    return render(request, "readerstudy/design/copy.html", {"study": study, "form": form}, status=status)
+
+
+@person_required
+@require_POST
+def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    study = coordinated_study(request.user, slug)
+    if not is_confirmed(request):
+        sentences = [_("It leaves the lists; everything in it stays, and it can be brought back.")]
+        return ask(request, study, Question(_("Archive the study"), sentences, _("Archive the study")))
+    return _done(
+        request,
+        study,
+        lambda: archive(study, actor=request.user, at=timezone.now()),
+        _("The study is archived."),
+    )
+
+
+@person_required
+@require_POST
+def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    study = coordinated_study(request.user, slug)
+    return _done(
+        request,
+        study,
+        lambda: bring_back(study, actor=request.user, at=timezone.now()),
+        _("The study is back."),
+    )
+
+
+@person_required
+@require_POST
+def study_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Only a draft: whatever was frozen stays. Who coordinated only this study has no list of studies any more."""
+    then = "studies" if is_coordinator(request.user) else "bin"
+    return delete_or_ask(request, coordinated_study(request.user, slug), then)

@@ -1,0 +1,138 @@
+"""The step that ends a design: what is still in the way, then freezing; afterwards the protocol as a file."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods
+
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.checking import Place, notes_of, planned_pairs_of, planned_runs_of, problems_by_place
+from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
+from readerstudy.design.freezing import design_sha256, freeze_study
+from readerstudy.design.indications import indication_notes, sha256_of_told, shows_indications, told_cases
+from readerstudy.design.kernels.ordering import orders_needed
+from readerstudy.design.kernels.plan_choices import parts_read
+from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
+from readerstudy.design.overview import lines_of
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
+from readerstudy.study.permissions import may_coordinate_study
+from readerstudy.views.design.drafts import step_context, study_of_step
+from readerstudy.views.design.steps import STEPS
+from readerstudy.views.study.access import coordinated_study
+
+STEP_OF = {Place.CASES: "study-cases", Place.ARMS: "study-arms", Place.RULES: "study-rules"}
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A checklist with the way to mend each point, and the button once there is none."""
+    study = study_of_step(request, slug)
+    if request.method == "POST":
+        try:
+            freeze_study(
+                study,
+                actor=request.user,
+                at=timezone.now(),
+                seen=request.POST.get("design", ""),
+                indications_read=_read(request),
+                read_elsewhere=bool(request.POST.get("read_elsewhere")),
+            )
+        except StudyRefused as refusal:
+            messages.error(request, str(refusal))
+            return redirect("study-freeze", slug)
+        messages.success(request, _("The design is frozen. Invite readers, then open the study."))
+        return redirect("study", slug)
+    is_draft = study.state == StudyState.DRAFT
+    coordinates = may_coordinate_study(request.user, study)
+    [line] = lines_of([study])
+    problems = _checklist(study) if is_draft else []
+    only_images = bool(problems) and not problems_by_place(study, read_elsewhere=True)
+    may_freeze = is_draft and (only_images or not problems)
+    plan = _plan(study)
+    context = step_context(
+        request,
+        study,
+        "study-freeze",
+        problems=problems,
+        only_images=only_images,
+        notes=_notes(study, is_told=coordinates) if is_draft else [],
+        line=line,
+        n_sets=study.sets.count(),
+        n_orders=orders_needed(study.n_readers, study.n_orders),
+        coordinates=coordinates,
+        design=design_sha256(study) if may_freeze and coordinates else "",
+        to_read=_to_read(study) if is_draft and coordinates else None,
+        pairs=planned_pairs_of(study),
+        runs=planned_runs_of(study),
+        plan=plan,
+        parts=parts_read(plan) if plan else {},
+        is_planned=plan is not None and is_made(plan.as_json()),
+        forecast=forecast_of(study) if is_draft else frozen_forecast_of(study),
+    )
+    return render(request, "readerstudy/design/freeze.html", context)
+
+
+def _plan(study: ReaderStudy) -> AnalysisPlan | None:
+    """As it is frozen, or would be; None where it cannot be read: the problems name it."""
+    try:
+        plan = read_analysis(study.analysis)
+    except RulesRefused:
+        return None
+    return with_choices(plan) if study.state == StudyState.DRAFT else plan
+
+
+def _notes(study: ReaderStudy, *, is_told: bool) -> list[str]:
+    """``is_told``: also what comes of keys and reports."""
+    return [*notes_of(study, at=timezone.now()), *(indication_notes(study) if is_told else [])]
+
+
+def _read(request: AuthenticatedRequest) -> str:
+    """The hash of the indications that the page listed, where the box below them is ticked."""
+    return request.POST.get("indications", "") if request.POST.get("indications_read") else ""
+
+
+def _to_read(study: ReaderStudy) -> dict[str, Any] | None:
+    """What the statement is about; None where readers see no indication."""
+    if not shows_indications(study):
+        return None
+    told = told_cases(study)
+    return {"n": sum(bool(one.indication) for one in told), "sha256": sha256_of_told(told)}
+
+
+def _checklist(study: ReaderStudy) -> list[dict[str, str]]:
+    return [
+        {"sentence": sentence, "url": _where(study, place), "label": _label(place)}
+        for place, sentence in problems_by_place(study)
+    ]
+
+
+def _where(study: ReaderStudy, place: Place) -> str:
+    if place == Place.BANK:
+        return reverse("bank", args=[study.bank.slug])
+    return reverse(STEP_OF[place], args=[study.slug])
+
+
+def _label(place: Place) -> str:
+    return _("Bank") if place == Place.BANK else str(STEPS[STEP_OF[place]])
+
+
+@person_required
+@require_GET
+def study_protocol(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The frozen protocol, byte by byte as it was hashed."""
+    study = coordinated_study(request.user, slug)
+    if not study.protocol:
+        raise Http404
+    answer = HttpResponse(study.protocol, content_type="application/json")
+    answer["Content-Disposition"] = f'attachment; filename="{study.slug}-protocol.json"'
+    return answer

@@ -1,0 +1,151 @@
+"""The readers of a study, for its coordinators: who is in, which links are open, and new ones."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.people.mailing import try_to_send
+from annotation.people.rosters import has_account
+from annotation.views.people.invitation_files import FilePage, file_page
+from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.enrolment import inviting
+from readerstudy.enrolment.inviting_many import check_for_readers, roles_meaning
+from readerstudy.enrolment.mailing import send_study_invitation, study_link
+from readerstudy.forms.enrolment import ReaderInvitationForm
+from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
+from readerstudy.views.study.access import coordinated_study
+from readerstudy.views.study.asking import Question, ask
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask somebody to read."""
+    study = coordinated_study(request.user, slug)
+    form = ReaderInvitationForm(study, request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        asked = form.cleaned_data
+        try:
+            issued = inviting.invite_reader(
+                study,
+                asked["case_set"],
+                email=asked["email"],
+                name=asked["name"],
+                actor=request.user,
+                at=timezone.now(),
+            )
+        except StudyRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return show_once(request, issued)
+    return _page(request, study, form)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Ask several people to read."""
+    study = coordinated_study(request.user, slug)
+    try:
+        check = check_for_readers(study, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("study-invite", slug)
+    sets = inviting.orders_of(study)
+    role = "reader" if len(sets) == 1 else f"reader of {sets[0].case_set.name}"
+    page = FilePage(
+        title=_("Invite readers from a file"),
+        back=reverse("study-invite", args=[slug]),
+        back_label=_("Readers of “%(study)s”") % {"study": study.name},
+        meaning=roles_meaning(study),
+        examples=[("Nina Weber", "nina@example.org", role), ("Remo Sand", "", role)],
+        check=check,
+        note=_("Protocol %(sha256)s") % {"sha256": study.protocol_sha256[:12]},
+    )
+    return file_page(request, page)
+
+
+@person_required
+@require_POST
+def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    study = coordinated_study(request.user, slug)
+    invitation = get_object_or_404(study.invitations, pk=pk)
+    if not is_confirmed(request):
+        label = _("Revoke the link")
+        whom = invitation.name or invitation.email or _("whoever has it")
+        sentences = [
+            _("The link for %(whom)s stops working at once.") % {"whom": whom},
+            _("Until the day on which it ends it can be restored from the list of revoked links."),
+        ]
+        return ask(request, study, Question(label, sentences, label, is_danger=True, back="study-invite"))
+    inviting.revoke_invitation(invitation, actor=request.user, at=timezone.now())
+    messages.success(request, _("The link does not work any more. It can be restored below."))
+    return redirect("study-invite", slug)
+
+
+@person_required
+@require_POST
+def study_invitation_restore(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    """Let a link that was revoked work again."""
+    study = coordinated_study(request.user, slug)
+    invitation = get_object_or_404(study.invitations, pk=pk)
+    if inviting.restore_invitation(invitation, actor=request.user, at=timezone.now()):
+        messages.success(request, _("The link works again."))
+    else:
+        messages.warning(request, _("This link is used or has ended: it cannot be restored."))
+    return redirect("study-invite", slug)
+
+
+@person_required
+@never_cache
+@require_POST
+def study_invitation_remind(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
+    """A new link for somebody who has not come yet."""
+    study = coordinated_study(request.user, slug)
+    invitation = get_object_or_404(study.invitations.select_related("study", "case_set"), pk=pk)
+    try:
+        issued = inviting.remind_invited(invitation, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("study-invite", slug)
+    return show_once(request, issued)
+
+
+def show_once(request: AuthenticatedRequest, issued: inviting.IssuedInvitation) -> HttpResponse:
+    """The page with the link, which is nowhere else, and whether it was mailed."""
+    invitation = issued.invitation
+    context = {
+        "invitation": invitation,
+        "study": invitation.study,
+        "link": study_link(issued.token),
+        "was_sent": try_to_send(lambda: send_study_invitation(issued)),
+        "knows_account": has_account(invitation.email),
+        "several_sets": invitation.study.sets.count() > 1,
+    }
+    return render(request, "readerstudy/enrolment/invited.html", context)
+
+
+def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitationForm) -> HttpResponse:
+    context = {
+        "study": study,
+        "form": form,
+        "n_days": settings.INVITATION_DAYS,
+        "takes_readers": inviting.takes_readers(study),
+        "sets": inviting.orders_of(study),
+        "invitations": list(inviting.open_invitations(study, timezone.now())),
+        "revoked": list(inviting.revoked_invitations(study, timezone.now())),
+        "enrolments": list(study.enrolments.select_related("reader", "case_set")),
+    }
+    return render(request, "readerstudy/enrolment/invite.html", context, status=422 if form.errors else 200)

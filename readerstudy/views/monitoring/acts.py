@@ -1,0 +1,143 @@
+"""What a coordinator does for readers while they read: one act for each address."""
+
+from __future__ import annotations
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
+
+from annotation.site.zones import time_text
+from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.enrolment.leaving import withdraw
+from readerstudy.enrolment.replacing import replace_reader
+from readerstudy.forms.monitoring import DeadlineForm, ReasonForm, ReplaceForm
+from readerstudy.monitoring.extending import extend_reader, extend_study, refusal_for_all, refusal_for_reader
+from readerstudy.monitoring.reminding import remind_reader, remind_unfinished
+from readerstudy.reading.practice import let_pass
+from readerstudy.study.locking import StudyRefused
+from readerstudy.views.enrolment.inviting import show_once
+from readerstudy.views.monitoring.more_time import about_all, about_reader
+from readerstudy.views.monitoring.readers import reader_of
+from readerstudy.views.study.access import coordinated_study
+from readerstudy.views.study.asking import ask
+from readerstudy.views.study.telling import do_and_tell, is_whole
+
+
+@person_required
+@require_POST
+def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """More time for everybody, after showing for whom and until when."""
+    study = coordinated_study(request.user, slug)
+    form = DeadlineForm(study, request.POST)
+
+    def extend() -> str:
+        deadline = form.cleaned_data["deadline"]
+        extend_study(study, deadline, actor=request.user, at=timezone.now())
+        return _("The deadline is %(when)s now.") % {"when": time_text(deadline, study.time_zone)}
+
+    if is_whole(request, form):
+        deadline = form.cleaned_data["deadline"]
+        why = refusal_for_all(study, deadline, timezone.now())
+        if not why and not is_confirmed(request):
+            return ask(request, study, about_all(study, deadline, str(form["deadline"].value())))
+        do_and_tell(request, extend)
+    return redirect("study-watch", slug)
+
+
+@person_required
+@require_POST
+def study_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """A letter to everybody who has not finished."""
+    study = coordinated_study(request.user, slug)
+    do_and_tell(request, lambda: _sent(remind_unfinished(study, actor=request.user, at=timezone.now())))
+    return redirect("study-watch", slug)
+
+
+def _sent(n: int) -> str:
+    return ngettext("%(n)s letter was sent.", "%(n)s letters were sent.", n) % {"n": n}
+
+
+@person_required
+@require_POST
+def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """More time for one reader, after showing whose and until when."""
+    study = coordinated_study(request.user, slug)
+    enrolment = reader_of(study, public_id)
+    form = DeadlineForm(study, request.POST)
+
+    def extend() -> str:
+        deadline = form.cleaned_data["deadline"]
+        extend_reader(enrolment, deadline, actor=request.user, at=timezone.now())
+        facts = {"reader": enrolment.pseudonym, "when": time_text(deadline, study.time_zone)}
+        return _("%(reader)s has time until %(when)s now.") % facts
+
+    if is_whole(request, form):
+        deadline = form.cleaned_data["deadline"]
+        why = refusal_for_reader(enrolment, deadline, timezone.now())
+        if not why and not is_confirmed(request):
+            return ask(request, study, about_reader(enrolment, deadline, str(form["deadline"].value())))
+        do_and_tell(request, extend)
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@require_POST
+def reader_remind(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
+    do_and_tell(request, lambda: _sent(remind_reader(enrolment, actor=request.user, at=timezone.now())))
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@require_POST
+def reader_withdraw(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """On behalf of a reader who asked for it, or cannot go on."""
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
+    form = ReasonForm(request.POST, prefix="withdraw")
+
+    def leave() -> str:
+        withdraw(enrolment, actor=request.user, at=timezone.now(), reason=form.cleaned_data["reason"])
+        return _("%(reader)s has left the study.") % {"reader": enrolment.pseudonym}
+
+    if is_whole(request, form, _("Say why the reader leaves: a paper has to report it.")):
+        do_and_tell(request, leave)
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@require_POST
+def reader_pass(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """Let a reader go on who did not pass the practice block."""
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
+    form = ReasonForm(request.POST, prefix="pass")
+
+    def go_on() -> str:
+        let_pass(enrolment, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+        return _("%(reader)s can go on to the main block.") % {"reader": enrolment.pseudonym}
+
+    if is_whole(request, form, _("Say why the reader may go on: a paper has to report it.")):
+        do_and_tell(request, go_on)
+    return redirect("study-reader", slug, public_id)
+
+
+@person_required
+@never_cache
+@require_POST
+def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    """Somebody else takes the next order; their link is shown once."""
+    enrolment = reader_of(coordinated_study(request.user, slug), public_id)
+    form = ReplaceForm(request.POST, prefix="replace")
+    if not is_whole(request, form):
+        return redirect("study-reader", slug, public_id)
+    try:
+        issued = replace_reader(enrolment, **form.cleaned_data, actor=request.user, at=timezone.now())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("study-reader", slug, public_id)
+    return show_once(request, issued)

@@ -1,0 +1,114 @@
+"""What touches results: interim results behind glass, voided cases, a re-review of missed cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.models import User
+from annotation.site.permissions import is_coordinator
+from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.voiding import refusal_of, void_case
+from readerstudy.enums import Block
+from readerstudy.forms.monitoring import GlassForm, RereviewForm, VoidForm
+from readerstudy.models import ReaderStudy, StudyCase
+from readerstudy.monitoring.rereviewing import send_to_rereview
+from readerstudy.study.locking import StudyRefused
+from readerstudy.unblinding.breaking_glass import break_glass
+from readerstudy.unblinding.looks import looks_before_closing
+from readerstudy.views.study.access import coordinated_study
+from readerstudy.views.study.asking import Question, ask
+from readerstudy.views.study.telling import do_and_tell, is_whole
+
+
+@person_required
+@never_cache
+@require_POST
+def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Break the glass: each look needs its reason, and there is no address at which the results stay."""
+    study = coordinated_study(request.user, slug)
+    form = GlassForm(request.POST)
+    if not is_whole(request, form):
+        return redirect("study-watch", slug)
+    now = timezone.now()
+    try:
+        found = break_glass(study, form.cleaned_data["reason"], actor=request.user, at=now)
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return redirect("study-watch", slug)
+    context = {"study": study, "tallies": found, "looks": looks_before_closing(study), "now": now}
+    return render(request, "readerstudy/monitoring/interim.html", context)
+
+
+@person_required
+@require_POST
+def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Leave a case out, after showing which one it is; whoever has it open reads on, and the answer is stored."""
+    study = coordinated_study(request.user, slug)
+    form = VoidForm(request.POST)
+    if is_whole(request, form, _("Give the number of the case and the reason.")):
+        number, reason = form.cleaned_data["case"], form.cleaned_data["reason"]
+        cases = study.cases.select_related("study", "revision__question")
+        case = cases.filter(block=Block.MAIN, number=number).first()
+        why = refusal_of(case, reason) if case else _("The study has no case %(number)s.") % {"number": number}
+        if why:
+            messages.error(request, why)
+        elif case and not is_confirmed(request):
+            return ask(request, study, _about_voiding(study, case, reason))
+        elif case:
+            do_and_tell(request, lambda: _leave_out(case, reason, request.user))
+    return redirect("study-watch", slug)
+
+
+def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Question:
+    names = {"number": case.number, "question": case.revision.question.number, "stem": case.revision.stem}
+    sentences = [
+        _("Case %(number)s is question %(question)s: “%(stem)s”") % names,
+        _("Reason: %(reason)s") % {"reason": reason},
+        _("Nobody has seen a result: the case is left out of everything.")
+        if study.unblinded_at is None
+        else _("Results were seen: the case is left out of a labelled sensitivity line only."),
+        _("Readers do not notice it. A voiding is never taken back."),
+    ]
+    label = _("Void case %(number)s") % names
+    sent: dict[str, int | str] = {"case": case.number, "reason": reason}
+    return Question(label, sentences, label, is_danger=True, sent=sent, back="study-watch")
+
+
+def _leave_out(case: StudyCase, reason: str, actor: User) -> str:
+    voiding = void_case(case, reason, actor=actor, at=timezone.now())
+    said = (
+        _("Case %(number)s is voided and left out of every result.")
+        if voiding.before_unblinding
+        else _("Case %(number)s is voided. Results were seen before: it is left out of a sensitivity line only.")
+    )
+    return said % {"number": case.number}
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_rereview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Choose how often a case must have been missed, then make the draft of a round."""
+    study = coordinated_study(request.user, slug)
+    initial = {"threshold": 50, "name": _("Re-review of %(study)s") % {"study": study.name[:180]}}
+    form = RereviewForm(request.POST if request.method == "POST" else None, initial=initial)
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        try:
+            made = send_to_rereview(study, said["threshold"], name=said["name"], actor=request.user, at=timezone.now())
+        except StudyRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, _("The round is a draft. Choose its reviewers, then open it."))
+            return redirect("round", made.slug) if is_coordinator(request.user) else redirect("study-watch", slug)
+    context: dict[str, Any] = {"study": study, "form": form}
+    return render(request, "readerstudy/monitoring/rereview.html", context, status=422 if form.errors else 200)

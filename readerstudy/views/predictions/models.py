@@ -1,0 +1,203 @@
+"""Model entries: the list, one entry with its runs and its history, and what is changed of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.core.paginator import Paginator
+from django.db.models.functions import Lower
+from django.http import Http404, HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+
+from annotation.enums import Role
+from annotation.models import QuestionBank, User
+from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
+from readerstudy.comparison.repeating import targets_of
+from readerstudy.enums import EntryState
+from readerstudy.forms.models import ModelForm
+from readerstudy.forms.monitoring import ReasonForm
+from readerstudy.models import ModelEntry, SubmissionCall
+from readerstudy.predictions import calls
+from readerstudy.predictions.eligibility import knows_scores
+from readerstudy.predictions.entries import (
+    ModelRefused,
+    edit_model,
+    enter_model,
+    has_named_runs,
+    replace_model,
+    withdraw_model,
+)
+from readerstudy.predictions.history import history_of
+from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
+from readerstudy.study.permissions import may_change_model, may_enter_models
+
+PER_PAGE = 50
+SORTED_BY: Columns = {"model": Lower("name"), "version": "version", "state": "state", "who": Lower("submitter__name")}
+
+
+@person_required
+@require_GET
+def models(request: AuthenticatedRequest) -> HttpResponse:
+    """All models for coordinators and administrators; for others those that they entered."""
+    may_enter = may_enter_models(request.user)
+    if not may_enter and not is_administrator(request.user):
+        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
+    sorting = asked_sorting(request.GET, SORTED_BY)
+    rows = sorting.of_rows(entries_known_to(request.user), SORTED_BY)
+    page = Paginator(rows, PER_PAGE).get_page(request.GET.get("page"))
+    context = {
+        "sorting": sorting,
+        "page": page,
+        "lines": lines_of(page.object_list, request.user),
+        "may_enter": may_enter,
+        "knows_scores": knows_scores(request.user),
+    }
+    if is_coordinator(request.user):
+        open_banks = set(SubmissionCall.objects.values_list("bank", flat=True))
+        banks = QuestionBank.objects.filter(archived_at__isnull=True)
+        context["calls"] = [(bank, bank.pk in open_banks) for bank in banks]
+    return render(request, "readerstudy/models/list.html", context)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def model_new(request: AuthenticatedRequest) -> HttpResponse:
+    if not may_enter_models(request.user):
+        raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
+    form = ModelForm(request.POST if request.method == "POST" else None)
+    entry = _kept(form, lambda: enter_model(form.cleaned_data, actor=request.user, at=timezone.now()))
+    if entry is not None:
+        messages.success(request, _("The model is entered. Send its predictions next."))
+        return redirect("model", entry.public_id)
+    return render(request, "readerstudy/models/edit.html", {"form": form}, status=422 if form.errors else 200)
+
+
+@person_required
+@require_GET
+def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """What an entry says of its model, its runs, and everything that happened to it."""
+    entry = known_entry(request.user, public_id)
+    runs = list(runs_known_to(request.user).filter(entry=entry).order_by("-study", "bank", "number"))
+    context = {
+        "entry": entry,
+        "runs": runs,
+        "is_repeated": bool(targets_of(runs)),
+        "history": history_of(entry, {run.public_id for run in runs}),
+        "may_change": entry.state == EntryState.LISTED and may_change_model(request.user, entry),
+    }
+    return render(request, "readerstudy/models/model.html", context)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def model_edit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Correct what is said of a model; another version of it is a replacement."""
+    entry = changeable_entry(request.user, public_id)
+    form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
+
+    def edit() -> ModelEntry:
+        edit_model(entry, form.cleaned_data, actor=request.user, at=timezone.now())
+        return entry
+
+    if _kept(form, edit) is not None:
+        messages.success(request, _("Kept. What stood there before is in the history."))
+        return redirect("model", public_id)
+    context = {"form": form, "entry": known_entry(request.user, public_id)}
+    return render(request, "readerstudy/models/edit.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def model_replace(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Another entry in the place of this one; it begins without predictions."""
+    entry = changeable_entry(request.user, public_id)
+    form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
+    made = _kept(form, lambda: replace_model(entry, form.cleaned_data, actor=request.user, at=timezone.now()))
+    if made is not None:
+        messages.success(request, _("This entry stands in the place of the old one. Send its predictions next."))
+        return redirect("model", made.public_id)
+    context = {"form": form, "entry": known_entry(request.user, public_id), "replacing": True}
+    context["leaves_figures"] = has_named_runs(entry)
+    return render(request, "readerstudy/models/edit.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    entry = changeable_entry(request.user, public_id)
+    form = ReasonForm(request.POST if request.method == "POST" else None)
+    if request.method == "POST" and form.is_valid():
+        try:
+            withdraw_model(entry, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+        except ModelRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            messages.success(request, _("The model is withdrawn. Nothing of it was deleted."))
+            return redirect("model", public_id)
+    context = {"form": form, "entry": entry, "leaves_figures": has_named_runs(entry)}
+    return render(request, "readerstudy/models/withdraw.html", context, status=422 if form.errors else 200)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    calls.open_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    messages.success(request, _("Model submitters can send predictions for this bank now."))
+    return redirect("models")
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def submissions_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    calls.close_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    messages.success(request, _("Model submitters cannot send predictions for this bank any more."))
+    return redirect("models")
+
+
+def check_works_with_models(person: User) -> None:
+    """To everybody else models do not exist, and nothing is asked about them."""
+    if not may_enter_models(person) and not is_administrator(person):
+        raise Http404
+
+
+def known_entry(person: User, public_id: str) -> ModelEntry:
+    check_works_with_models(person)
+    return get_object_or_404(entries_known_to(person), public_id=public_id)
+
+
+def changeable_entry(person: User, public_id: str) -> ModelEntry:
+    entry = known_entry(person, public_id)
+    _check_may_change(person, entry)
+    return entry
+
+
+def check_changeable(person: User, public_ids: Collection[str]) -> None:
+    """As ``changeable_entry``, for several in one query."""
+    entries = list(entries_known_to(person).filter(public_id__in=public_ids)) if public_ids else []
+    if len({entry.public_id for entry in entries}) < len(public_ids):
+        raise Http404
+    for entry in entries:
+        _check_may_change(person, entry)
+
+
+def _check_may_change(person: User, entry: ModelEntry) -> None:
+    if not may_change_model(person, entry):
+        raise PermissionDenied(_("Only coordinators and whoever entered a model change it."))
+
+
+def _kept(form: ModelForm, act: Callable[[], ModelEntry]) -> ModelEntry | None:
+    """What the act gives for a good form; None for a form that was not sent or says what is wrong."""
+    if not form.is_bound or not form.is_valid():
+        return None
+    try:
+        return act()
+    except ModelRefused as refusal:
+        form.add_error(None, str(refusal))
+        return None

@@ -1,0 +1,285 @@
+"""Predictions on a page: send a file, look at what would happen, store it; one run, named or withdrawn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import urlencode
+
+from django.contrib import messages
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse, JsonResponse, QueryDict
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.vary import vary_on_headers
+
+from annotation.enums import JobState
+from annotation.jobs.handlers import Params
+from annotation.models import Job, Upload, User
+from annotation.site.permissions import is_coordinator
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from readerstudy.enums import EntryState
+from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
+from readerstudy.forms.monitoring import ReasonForm
+from readerstudy.models import PredictionRun
+from readerstudy.predictions import uploads
+from readerstudy.predictions.eligibility import UPLOADS
+from readerstudy.predictions.entries import ModelRefused
+from readerstudy.predictions.listing import failed_of, runs_known_to, targets_for
+from readerstudy.predictions.runs import name_run, withdraw_run
+from readerstudy.study.permissions import may_change_model
+from readerstudy.views.predictions.models import (
+    changeable_entry,
+    check_changeable,
+    check_works_with_models,
+    known_entry,
+)
+
+ACTIVE = (JobState.QUEUED, JobState.RUNNING)
+SHOWN = 200
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The form; a good one begins the check, which stores nothing."""
+    entry = changeable_entry(request.user, public_id)
+    if entry.state != EntryState.LISTED:
+        raise PermissionDenied(_("This model takes no predictions any more."))
+    targets = targets_for(request.user)
+    given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+    form = PredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
+    if request.method == "POST" and form.is_valid():
+        said = form.cleaned_data
+        asked = uploads.Asked(entry, said["target"], said["form"], said["duplicates"])
+        file = said["file"]
+        try:
+            upload = uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=timezone.now())
+        except ModelRefused as refusal:
+            form.add_error(None, str(refusal))
+        else:
+            return redirect("prediction-import", upload.public_id)
+    context = {"entry": entry, "form": form, "has_targets": bool(targets)}
+    return render(request, "readerstudy/models/import_new.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@require_http_methods(["GET", "HEAD", "POST"])
+@vary_on_headers("HX-Request")
+def predictions_import(request: AuthenticatedRequest) -> HttpResponse:
+    """Files of several models: sent at once, then looked at side by side. The address names what was sent."""
+    _check_coordinates(request.user)
+    if request.method != "POST" and request.GET.getlist("file"):
+        return _several(request)
+    targets = targets_for(request.user)
+    given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
+    form = SeveralPredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
+    if request.method == "POST" and form.is_valid() and (sent := _receive(form, request.user)):
+        return redirect(f"{reverse('predictions-import')}?{urlencode([('file', one.public_id) for one in sent])}")
+    context = {"form": form, "has_targets": bool(targets)}
+    return render(request, "readerstudy/models/imports_new.html", context, status=422 if form.errors else 200)
+
+
+def _receive(form: SeveralPredictionsForm, person: User) -> list[Upload]:
+    """The files with their checks begun; none of them where one belongs to no model, which the form then says."""
+    said, asked = form.cleaned_data, []
+    for file in said["predictions"]:
+        try:
+            entry = uploads.entry_of_file(file.name, Path(file.temporary_file_path()))
+        except ModelRefused as refusal:
+            form.add_error("predictions", f"{file.name}: {refusal}")
+        else:
+            asked.append((file, uploads.Asked(entry, said["target"], said["form"], said["duplicates"])))
+    if form.errors:
+        return []
+    now = timezone.now()
+    return [uploads.receive_file(file.chunks(), file.name, asked=one, actor=person, at=now) for file, one in asked]
+
+
+def _asked(said: QueryDict) -> list[str]:
+    return list(dict.fromkeys(said.getlist("file")))[:MOST_FILES]
+
+
+def _several(request: AuthenticatedRequest) -> HttpResponse:
+    found = _imports_of(request.user, _asked(request.GET))
+    rows = [
+        {
+            "upload": upload,
+            "job": job,
+            "result": job.result or {},
+            "is_store": job.kind == uploads.STORE,
+            "running": job.state in ACTIVE,
+            "may_store": job.kind == uploads.CHECK and bool((job.result or {}).get("acceptable")),
+        }
+        for upload, job in found
+    ]
+    context = {
+        "rows": rows,
+        "target": found[0][1].params["target"],
+        "running": any(one["running"] for one in rows),
+        "has_errors": any((job.result or {}).get("errors") for _upload, job in found),
+        "n_ready": sum(bool(one["may_store"]) for one in rows),
+        "query": urlencode([("file", upload.public_id) for upload, _job in found]),
+    }
+    template = "readerstudy/models/_imports.html" if asks_for_part(request) else "readerstudy/models/imports.html"
+    return render(request, template, context)
+
+
+@person_required
+@require_POST
+def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
+    """Store what was checked and found good; the others stay where they are."""
+    _check_coordinates(request.user)
+    sent = _asked(request.POST)
+    for one in sent:
+        upload, job = _import_of(request.user, one)
+        if job.kind == uploads.CHECK and (job.result or {}).get("acceptable"):
+            try:
+                uploads.store_checked(upload, actor=request.user, at=timezone.now())
+            except ModelRefused as refusal:
+                messages.error(request, f"{job.params['name']}: {refusal}")
+    return redirect(f"{reverse('predictions-import')}?{urlencode([('file', one) for one in sent])}")
+
+
+def _check_coordinates(person: User) -> None:
+    if not is_coordinator(person):
+        raise PermissionDenied(_("This page is for people who coordinate the site."))
+
+
+@person_required
+@require_GET
+@vary_on_headers("HX-Request")
+def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Where the import of one file stands: being checked, checked, being stored, stored."""
+    upload, job = _import_of(request.user, public_id)
+    result = job.result or {}
+    context = {
+        "upload": upload,
+        "job": job,
+        "asked": job.params,
+        "result": result,
+        "is_store": job.kind == uploads.STORE,
+        "running": job.state in ACTIVE,
+        "may_store": job.kind == uploads.CHECK and bool(result.get("acceptable")),
+        "sees_jobs": is_coordinator(request.user),
+    }
+    template = "readerstudy/models/_import.html" if asks_for_part(request) else "readerstudy/models/import.html"
+    return render(request, template, context)
+
+
+@person_required
+@require_POST
+def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    upload, _job = _import_of(request.user, public_id)
+    try:
+        uploads.store_checked(upload, actor=request.user, at=timezone.now())
+    except ModelRefused as refusal:
+        messages.error(request, str(refusal))
+    return redirect("prediction-import", public_id)
+
+
+@person_required
+@require_GET
+def prediction_import_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """Everything that was found in the file, to keep."""
+    _upload, job = _import_of(request.user, public_id)
+    if job.result is None:
+        raise Http404(_("There is no report yet."))
+    response = JsonResponse(job.result, json_dumps_params={"indent": 1, "ensure_ascii": False})
+    response["Content-Disposition"] = f'attachment; filename="predictions-{public_id}.json"'
+    return response
+
+
+@person_required
+@require_GET
+def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """One run: what the file held, every answer that could not be read, whether it is the one for the figures."""
+    run = _run(request.user, public_id)
+    failed = failed_of(run)
+    context = {
+        "run": run,
+        "entry": run.entry,
+        "failed": list(failed[:SHOWN]),
+        "missing": run.report.get("missing", [])[:SHOWN],
+        "unknown": run.report.get("unknown", [])[:SHOWN],
+        "form": ReasonForm(),
+        "may_change": run.entry.state == EntryState.LISTED and may_change_model(request.user, run.entry),
+    }
+    return render(request, "readerstudy/models/run.html", context)
+
+
+@person_required
+@require_POST
+def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    run = _changeable_run(request.user, public_id)
+    try:
+        name_run(run, actor=request.user, at=timezone.now())
+    except ModelRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("Figures and tables show this run."))
+    return redirect("prediction-run", public_id)
+
+
+@person_required
+@require_POST
+def prediction_run_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    run = _changeable_run(request.user, public_id)
+    form = ReasonForm(request.POST)
+    if not form.is_valid():
+        messages.error(request, _("Say why the run is withdrawn."))
+        return redirect("prediction-run", public_id)
+    try:
+        withdraw_run(run, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+    except ModelRefused as refusal:
+        messages.error(request, str(refusal))
+    else:
+        messages.success(request, _("The run is withdrawn. Its predictions stay stored."))
+    return redirect("prediction-run", public_id)
+
+
+def _run(person: User, public_id: str) -> PredictionRun:
+    check_works_with_models(person)
+    run = get_object_or_404(runs_known_to(person), public_id=public_id)
+    known_entry(person, run.entry.public_id)
+    return run
+
+
+def _changeable_run(person: User, public_id: str) -> PredictionRun:
+    run = _run(person, public_id)
+    changeable_entry(person, run.entry.public_id)
+    return run
+
+
+def _import_of(person: User, public_id: str) -> tuple[Upload, Job]:
+    """A sent file with the job that stores or checks it; only for who may still send it."""
+    [found] = _imports_of(person, [public_id])
+    return found
+
+
+def _imports_of(person: User, public_ids: Sequence[str]) -> list[tuple[Upload, Job]]:
+    """Several of them, in this order, with as many queries as for one. Raises Http404 where any is not theirs."""
+    check_works_with_models(person)
+    rows = Upload.objects.select_related("job", "created_by").filter(public_id__in=public_ids, purpose=UPLOADS)
+    sent, stored = {row.public_id: row for row in rows}, uploads.store_jobs(public_ids)
+    found = []
+    for public_id in public_ids:
+        job = stored.get(public_id) or (sent[public_id].job if public_id in sent else None)
+        if job is None:
+            raise Http404
+        found.append((sent[public_id], job))
+    _check_may_send(person, [job.params for _upload, job in found])
+    return found
+
+
+def _check_may_send(person: User, asked: Sequence[Params]) -> None:
+    """Raises Http404 for a model or a target that the person does not know, PermissionDenied for another's model."""
+    if not is_coordinator(person) and not all(params["entry"] for params in asked):
+        raise Http404  # a model that is made with its predictions
+    check_changeable(person, {params["entry"] for params in asked if params["entry"]})
+    targets = {(one.study.slug if one.study else "", one.bank.slug) for one in targets_for(person)}
+    if not targets.issuperset((params["study"], params["bank"]) for params in asked):
+        raise Http404

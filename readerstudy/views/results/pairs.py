@@ -1,0 +1,161 @@
+"""Agreement of every pair as a heatmap, and one pair: its 2x2 table, its difference, and the cases behind them."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import urlencode
+
+from django.core.paginator import Paginator
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import ngettext
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.design.vetoing import note_study_keys
+from readerstudy.results.cases import cases_shown
+from readerstudy.results.kernels.bank_mix import bank_mix_of_pair
+from readerstudy.results.kernels.disagreeing import disagreements
+from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, heatmap, pairs_once
+from readerstudy.results.kernels.reader_agreement import group_table
+from readerstudy.results.kernels.stored import (
+    ALL_TASKS,
+    order_of,
+    pair_between,
+    panel_names,
+    runs_of,
+    with_shown_kappas,
+)
+from readerstudy.results.kernels.tables import planned_pairs_table
+from readerstudy.results.routes import Seen
+from readerstudy.results.wording import caution
+from readerstudy.templatetags.results import (
+    as_kappa,
+    as_percent,
+    as_points,
+    kappa_limits,
+    percent_limits,
+    points_limits,
+)
+from readerstudy.views.results.access import panel_named, rater_at, seen_result
+
+CASES_A_PAGE = 10
+MOST_BESIDE = 12  # raters whose heatmaps of all tasks fit beside each other
+DIFFERENCES = ("difference", "difference_newcombe", "difference_cluster")
+
+
+@person_required
+@never_cache
+@require_safe
+def study_agreement(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
+    return agreement_page(request, seen_result(request.user, slug, public_id))
+
+
+def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
+    """One panel of the heatmap; which one, and what counts as agreeing, stands in the address."""
+    result = seen.result
+    panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
+    maps = _maps(result, panel, agree)
+    rows = next(one.rows for one in maps if one.panel == panel)
+    context: dict[str, Any] = {
+        **seen.context(),
+        "panel": result["panels"][panel],
+        "panel_name": panel,
+        "tabs": _tabs(result, panel, agree),
+        "agree": agree,
+        "others": _query(panel, Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION),
+        "query": _query(panel, agree),
+        "maps": [(one, _query(one.panel, agree)) for one in maps],
+        "card": _card(maps, agree),
+        "pairs": pairs_once(rows),
+        "groups": group_table(result, panel),
+    }
+    return render(request, "readerstudy/results/agreement.html", context)
+
+
+@person_required
+@never_cache
+@require_safe
+def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: int, second: int) -> HttpResponse:
+    """Two raters by their places in the order of the analysis."""
+    seen = seen_result(request.user, slug, public_id)
+    result = seen.result
+    panel, agree = panel_named(result, request.GET.get("task", "")), _agree(request)
+    if first == second:
+        raise Http404
+    pair = pair_between(result["panels"][panel], rater_at(result, first), rater_at(result, second))
+    note_study_keys(seen.analysis.study, actor=request.user, at=timezone.now())
+    said = disagreements(result, panel, pair.first, pair.second, agree)
+    page = Paginator(said, CASES_A_PAGE).get_page(request.GET.get("page"))
+    names, family = (pair.first, pair.second), planned_pairs_table(result)
+    context: dict[str, Any] = {
+        **seen.context(),
+        "panel": result["panels"][panel],
+        "panel_name": panel,
+        "tabs": _tabs(result, panel, agree),
+        "agree": agree,
+        "others": _query(panel, Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION),
+        "query": _query(panel, agree),
+        "pair": pair,
+        "entry": with_shown_kappas(pair.entry),
+        "bank_mix": bank_mix_of_pair(result, pair.first, pair.second) if panel == ALL_TASKS else None,
+        "differences": [pair.entry[name] for name in DIFFERENCES if name in pair.entry],
+        "family": family,
+        "planned": family.of(*names) if family else None,
+        "is_whole": panel == ALL_TASKS,
+        "n_table": sum(pair.entry["table"].values()),
+        "page": page,
+        "cases": cases_shown(seen.analysis.study, names, runs_of(result), list(page.object_list)),
+    }
+    return render(request, "readerstudy/results/pair.html", context)
+
+
+def _agree(request: HttpRequest) -> Agree:
+    return Agree.RIGHT if request.GET.get("of") == Agree.RIGHT else Agree.OPTION
+
+
+def _tabs(result: dict[str, Any], panel: str, agree: Agree) -> list[tuple[str, int, str, bool]]:
+    """Name, questions, query and whether it is the shown one."""
+    return [(name, result["panels"][name]["n"], _query(name, agree), name == panel) for name in panel_names(result)]
+
+
+def _query(panel: str, agree: Agree) -> str:
+    """What the address says of panel and agreement; the defaults are not named."""
+    said = {"task": "" if panel == ALL_TASKS else panel, "of": "" if agree == Agree.OPTION else agree.value}
+    return urlencode({name: value for name, value in said.items() if value})
+
+
+def _maps(result: dict[str, Any], panel: str, agree: Agree) -> list[HeatMap]:
+    """Of every panel where few raters leave room for all of them beside each other; else of this one."""
+    names = panel_names(result) if len(order_of(result)) <= MOST_BESIDE else [panel]
+    return [heatmap(result, name, agree) for name in names]
+
+
+def _card(maps: list[HeatMap], agree: Agree) -> dict[str, dict[str, str]]:
+    """What stands beside the heatmaps when somebody points at a cell, by panel and pair."""
+    return {f"{one.panel} {cell.anchor}": _card_of(cell, agree) for one in maps for cell in pairs_once(one.rows)}
+
+
+def _card_of(cell: Cell, agree: Agree) -> dict[str, str]:
+    entry = cell.entry
+    same, errors = entry["percent_agreement"], entry["error_consistency"]
+    cases = ngettext("%(n)s case on which they disagree", "%(n)s cases on which they disagree", cell.n_disagreed) % {
+        "n": cell.n_disagreed
+    }
+    return {
+        "kappa": as_kappa(cell.shown),
+        "limits": kappa_limits(cell.shown),
+        "n": str(cell.shown["n"]),
+        "same": as_percent(same),
+        "sameLimits": f"{percent_limits(same)}, n = {same['n']}",
+        "alone": as_percent(entry["agreement_if_independent"]),
+        "aloneLimits": percent_limits(entry["agreement_if_independent"]),
+        "excess": as_points(entry["excess_agreement"]),
+        "excessLimits": points_limits(entry["excess_agreement"]),
+        "errors": as_kappa(errors),
+        "errorsLimits": f"{kappa_limits(errors)}, n = {errors['n']}",
+        "caution": caution(cell.shown),
+        "cases": cases,
+    }

@@ -1,0 +1,112 @@
+"""The tables of a study as files."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+
+from django.core.exceptions import PermissionDenied
+from django.http import FileResponse, Http404, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST
+
+from annotation.exports.files import scratch_file
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.enums import StudyState
+from readerstudy.exports.exporting import (
+    HIDDEN_BEFORE_RESULTS,
+    AnswersHidden,
+    SourceIdsTooEarly,
+    Table,
+    columns_of,
+    export_table,
+    may_take_source_ids,
+)
+from readerstudy.models import ReaderStudy
+from readerstudy.unblinding.looks import may_see_results
+from readerstudy.views.results.analyses import analyses_of
+from readerstudy.views.study.access import coordinated_study
+
+
+@person_required
+@never_cache
+@require_POST
+def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str) -> FileResponse:
+    """One table in one of the formats; written whole before the first byte is sent, so that none is cut short.
+
+    A POST, since taking answers unblinds the study. ``source_ids`` asks for the ids of the imported file as well.
+    """
+    study = coordinated_study(request.user, slug)
+    if table not in Table.values() or form not in formats_here():
+        raise Http404
+    file, source_ids = scratch_file(), "source_ids" in request.POST
+    try:
+        export_table(
+            study, Table(table), Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids
+        )
+    except AnswersHidden:
+        raise PermissionDenied(_("Answers are hidden until the study is closed.")) from None
+    except SourceIdsTooEarly:
+        raise PermissionDenied(_("The ids of the imported file are hidden until the study is closed.")) from None
+    return FileResponse(
+        file,
+        as_attachment=True,
+        filename=f"{study.slug}-{table}.{form}",
+        content_type=CONTENT_TYPES[Format(form)],
+    )
+
+
+@person_required
+@never_cache
+@require_GET
+def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The tables and the stored analyses of a study, and the way to import readings."""
+    study = coordinated_study(request.user, slug)
+    is_draft = study.state == StudyState.DRAFT
+    context = {
+        "study": study,
+        "exports": [] if is_draft else export_offers(study),
+        "analyses": None if is_draft else analyses_of(study),
+    }
+    return render(request, "readerstudy/studies/data.html", context)
+
+
+@person_required
+@require_GET
+def study_codebook(request: AuthenticatedRequest, slug: str, table: str) -> HttpResponse:
+    """What each column of a table means."""
+    study = coordinated_study(request.user, slug)
+    if table not in Table.values():
+        raise Http404
+    text = io.BytesIO()
+    write_codebook(text, columns_of(study, Table(table), source_ids=may_take_source_ids(study)))
+    response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
+    response["Content-Disposition"] = f'attachment; filename="{study.slug}-{table}-codebook.csv"'
+    return response
+
+
+@dataclass(frozen=True)
+class Offer:
+    """One table on the page of a study."""
+
+    table: Table
+    hidden: bool
+    warns: bool  # taking it unblinds the study
+    formats: tuple[Format, ...] = field(default_factory=formats_here)
+
+
+def export_offers(study: ReaderStudy) -> list[Offer]:
+    """What templates/readerstudy/studies/_exports.html shows as ``exports``; the responses come first."""
+    may_see, blind = may_see_results(study), study.unblinded_at is None
+    return [
+        Offer(
+            table,
+            hidden=table in HIDDEN_BEFORE_RESULTS and not may_see,
+            warns=may_see and blind and table in HIDDEN_BEFORE_RESULTS,
+        )
+        for table in Table
+    ]

@@ -1,0 +1,171 @@
+"""Samples that are stored: what they keep, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from datetime import datetime, timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotation.bin.archiving import archive, bring_back
+from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
+from annotation.enums import ImportState, Task
+from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
+from annotation.review.rounds import create_round
+from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.samples import (
+    SampleRefused,
+    draw_sample,
+    preview_sample,
+)
+from tests.annotation.review.cases import NOON, make_bank, make_revision
+
+
+@pytest.fixture
+def bank(db: None) -> QuestionBank:
+    bank = make_bank("Bank")
+    for number in range(1, 41):
+        make_revision(bank, number, difficulty=["easy", "medium", "hard", ""][number % 4])
+    return bank
+
+
+def test_what_was_previewed_is_stored(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    seen = preview_sample(bank, by=StratifyBy.DIFFICULTY, per_thousand=300, seed=9)
+    plan = draw_sample(
+        bank, name="S", per_thousand=300, seed=9, seen_frame_sha256=seen.frame_sha256, actor=cora, at=noon
+    )
+    stored = list(plan.questions.values_list("revision_id", "stratum"))
+    assert stored == list(zip(seen.revision_ids, [one.stratum for one in seen.drawn], strict=True))
+    assert plan.strata == [vars(one) for one in seen.strata]
+    assert (plan.n_frame, plan.seed, plan.rule, plan.stratify_by) == (40, 9, "ranked-1", "difficulty")
+    assert AuditEvent.objects.filter(act="sample.drawn", actor=cora, subject_id=str(plan.pk)).exists()
+
+
+def test_a_preview_stores_nothing(bank: QuestionBank) -> None:
+    preview_sample(bank, by=StratifyBy.TASK, per_thousand=1000, seed=1)
+    assert not SamplingPlan.objects.exists()
+    assert not AuditEvent.objects.exists()
+
+
+@pytest.mark.parametrize("by", [StratifyBy.TASK, StratifyBy.CATEGORY])
+def test_other_fields_are_drawn_in_proportion(db: None, by: StratifyBy) -> None:
+    chest = make_bank("Chest")
+    for number in range(1, 41):
+        rare = number % 4 == 0
+        make_revision(
+            chest, number, task=Task.LOCATION if rare else Task.PRESENCE, category="Pleura" if rare else "Heart"
+        )
+    call_command("draw_sample", "--bank", "Chest", "--per-thousand", "200", "--by", by.value, stdout=StringIO())
+    plan = SamplingPlan.objects.get()
+    assert plan.stratify_by == by
+    often, seldom = {StratifyBy.TASK: ("presence", "location"), StratifyBy.CATEGORY: ("Heart", "Pleura")}[by]
+    assert {one["stratum"]: (one["n_frame"], one["n_drawn"]) for one in plan.strata} == {
+        often: (30, 6),
+        seldom: (10, 2),
+    }
+    assert Counter(plan.questions.values_list("stratum", flat=True)) == {often: 6, seldom: 2}
+
+
+def test_only_current_wordings_are_drawn(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    newer = BankImport.objects.create(
+        bank=bank, state=ImportState.PUBLISHED, file_name="b.json", started_at=NOON, heartbeat_at=NOON
+    )
+    running = BankImport.objects.create(
+        bank=bank, state=ImportState.RUNNING, file_name="c.json", started_at=NOON, heartbeat_at=NOON
+    )
+    old, other = Revision.objects.filter(bank=bank).order_by("question__number")[:2]
+    for before, by in ((old, newer), (other, running)):
+        before.superseded_by = by
+        before.save()
+        before.pk, before.number, before.bank_import, before.superseded_by = None, 2, by, None
+        before.save(force_insert=True)
+    plan = draw_sample(bank, per_thousand=1000, actor=cora, at=noon)
+    numbers = dict(plan.questions.values_list("revision__question__number", "revision__number"))
+    assert len(numbers) == 40
+    assert numbers[1] == 2  # published: the new wording
+    assert numbers[2] == 1  # its import still runs: the old one
+
+
+def test_a_bank_that_changed_since_the_preview_is_refused(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    seen = preview_sample(bank, by=StratifyBy.DIFFICULTY, per_thousand=300, seed=9)
+    make_revision(bank, 41, difficulty="hard")
+    with pytest.raises(SampleRefused, match="has changed"):
+        draw_sample(bank, per_thousand=300, seed=9, seen_frame_sha256=seen.frame_sha256, actor=cora, at=noon)
+    assert not SamplingPlan.objects.exists()
+
+
+@pytest.mark.parametrize(("per_thousand", "seed"), [(0, 1), (1001, 1), (100, -1), (100, 2**63)])
+def test_numbers_out_of_range_are_refused(bank: QuestionBank, per_thousand: int, seed: int) -> None:
+    with pytest.raises(SampleRefused):
+        preview_sample(bank, by=StratifyBy.NONE, per_thousand=per_thousand, seed=seed)
+
+
+def test_an_empty_and_an_archived_bank_are_refused(cora: User, noon: datetime) -> None:
+    empty = make_bank("Empty")
+    with pytest.raises(SampleRefused, match="no questions"):
+        draw_sample(empty, actor=cora, at=noon)
+    empty.archived_at = noon
+    with pytest.raises(SampleRefused, match="archived"):
+        draw_sample(empty, actor=cora, at=noon)
+
+
+def test_a_name_is_used_once_and_an_address_gets_a_number(bank: QuestionBank, cora: User, noon: datetime) -> None:
+    first = draw_sample(bank, name="Autumn!", actor=cora, at=noon)
+    second = draw_sample(bank, name="Autumn?", actor=cora, at=noon)
+    third = draw_sample(bank, name="new", actor=cora, at=noon)
+    assert [first.slug, second.slug, third.slug] == ["autumn", "autumn-2", "new-2"]
+    with pytest.raises(SampleRefused, match="exists already"):
+        draw_sample(bank, name="Autumn!", actor=cora, at=noon)
+
+
+def test_archiving_deleting_and_what_refers(bank: QuestionBank, cora: User, ada: User, noon: datetime) -> None:
+    plan = draw_sample(bank, actor=cora, at=noon)
+    archive(plan, actor=cora, at=noon)
+    assert plan.archived_at == noon
+    bring_back(plan, actor=cora, at=noon)
+    review_round = create_round(plan, name="R", reviewers=[], actor=cora, at=noon)
+    with pytest.raises(BinRefused, match="round was made"):
+        move_to_bin(plan, actor=ada, at=noon)
+    review_round.delete()
+    move_to_bin(plan, actor=ada, at=noon)
+    empty_bin(noon + timedelta(days=30))
+    assert not SampledQuestion.objects.exists()
+
+
+def test_the_command_draws_and_prints_json(bank: QuestionBank) -> None:
+    out = StringIO()
+    call_command("draw_sample", "--bank", "Bank", "--per-thousand", "250", "--seed", "3", "--json", stdout=out)
+    told = json.loads(out.getvalue())
+    plan = SamplingPlan.objects.get()
+    assert told["questions"] == list(plan.questions.values_list("revision__question__number", flat=True))
+    assert told["n_drawn"] == 10
+    assert sum(one["n_drawn"] for one in told["strata"]) == 10
+    again = StringIO()
+    call_command(
+        "draw_sample",
+        "--bank",
+        "bank",
+        "--per-thousand",
+        "250",
+        "--seed",
+        "3",
+        "--name",
+        "Again",
+        "--json",
+        stdout=again,
+    )
+    assert json.loads(again.getvalue())["questions"] == told["questions"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--bank", "Nowhere"], ["--bank", "Bank", "--per-thousand", "0"], ["--bank", "Bank", "--seed", "-4"]]
+)
+def test_the_command_refuses_with_status_2(bank: QuestionBank, arguments: list[str]) -> None:
+    with pytest.raises(CommandError) as refusal:
+        call_command("draw_sample", *arguments)
+    assert refusal.value.returncode == 2
+    assert not SamplingPlan.objects.exists()

@@ -1,0 +1,174 @@
+"""The page that compares models: who sees it, what stands on it, when it is stale, and what it costs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from annotation.enums import ImportState, JobState, Role
+from annotation.jobs import queueing, running
+from annotation.models import AuditEvent, Job, QuestionBank, Revision, User
+from readerstudy.comparison.comparing_models import NothingToCompare, compare_models
+from readerstudy.comparison.loading import gather
+from readerstudy.models import ModelComparison, PredictionRun
+from readerstudy.predictions.runs import withdraw_run
+from readerstudy.predictions.targets import Target
+from tests.annotation.review.cases import NOON, make_revision
+from tests.conftest import make_person
+from tests.readerstudy.design.made import same_patient
+from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
+from tests.readerstudy.studies import make_study
+
+PAGE, START, FILE = "/models/compare/", "/models/compare/bank/start/", "/models/compare/bank.csv"
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.HOME = tmp_path / "home"
+    monkeypatch.setattr(queueing, "nudge", lambda public_id: None)
+
+
+@pytest.fixture
+def bank() -> QuestionBank:
+    return keyed_bank(3)
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def send(bank: QuestionBank, name: str, submitter: User | None = None, **said: str) -> PredictionRun:
+    run = import_file(entry_named(name, submitter=submitter), Target(bank), answers(**said)).run
+    assert run is not None
+    return run
+
+
+def compare(bank: QuestionBank) -> ModelComparison:
+    return compare_models(bank, actor=None, at=timezone.now())
+
+
+def test_from_the_button_to_the_tables(coordinator: Client, bank: QuestionBank) -> None:
+    assert "No model has predictions for a whole bank yet" in coordinator.get(PAGE).content.decode()
+    send(bank, "<i>Good", Q1="B", Q2="B", Q3="B")
+    send(bank, "Poor", Q1="A", Q2="no idea")
+    assert "are not compared yet" in coordinator.get(PAGE).content.decode()
+    assert coordinator.get(FILE).status_code == 404
+    for _twice in range(2):
+        assert coordinator.post(START)["Location"] == PAGE + "?bank=bank"
+    assert "under way" in coordinator.get(PAGE).content.decode()
+    job = Job.objects.get(kind="compare_models")
+    running.run(job.public_id, clock=timezone.now)
+    job.refresh_from_db()
+    assert job.state == JobState.SUCCEEDED
+    page = coordinator.get(PAGE, {"bank": "bank"}).content.decode()
+    for words in ("&lt;i&gt;Good", "100.00", "Rank bands", "1 to 2", "Accuracy by category", "A bank is one split"):
+        assert words in page
+    assert "Stale" not in page
+    assert AuditEvent.objects.filter(act="bank.models_compared").count() == 1
+
+
+def test_the_file_holds_what_the_page_shows(coordinator: Client, bank: QuestionBank) -> None:
+    send(bank, "=Good", Q1="B", Q2="B", Q3="A")
+    compare(bank)
+    response = coordinator.get(FILE)
+    rows = list(csv.DictReader(io.StringIO(response.content.decode())))
+    assert rows[0]["model"] == "'=Good"
+    assert (float(rows[0]["accuracy"]), rows[0]["n"], rows[0]["missing"]) == (2 / 3, "3", "0")
+    assert response["Content-Disposition"].startswith('attachment; filename="bank-models-')
+
+
+def test_the_same_again_is_the_row_that_is_there_and_another_input_makes_it_stale(
+    coordinator: Client, bank: QuestionBank, cora: User
+) -> None:
+    run = send(bank, "Good", Q1="B", Q2="B")
+    send(bank, "Poor", Q1="A")
+    assert compare(bank) == compare(bank)
+    assert "Stale" not in coordinator.get(PAGE).content.decode()
+    withdraw_run(run, "wrong file", actor=cora, at=NOON)
+    assert "Compare again" in coordinator.get(PAGE).content.decode()
+    again = compare(bank)
+    assert ModelComparison.objects.count() == 2
+    page = coordinator.get(PAGE)
+    assert page.context["comparison"] == again
+    assert [row.model["name"] for row in page.context["rows"]] == ["Poor"]
+
+
+def test_an_answer_to_an_older_wording_is_missing_and_counted(bank: QuestionBank) -> None:
+    send(bank, "Good", Q1="B", Q2="B")
+    old = Revision.objects.get(question__bank=bank, question__number=1)
+    later = old.bank_import.__class__.objects.create(
+        bank=bank, state=ImportState.PUBLISHED, file_name="later.json", started_at=NOON, heartbeat_at=NOON
+    )
+    Revision.objects.filter(pk=old.pk).update(superseded_by=later)
+    arrays = gather(bank)
+    assert arrays.entrants[0].facts["n_elsewhere"] == 1
+    assert arrays.option.tolist() == [[1, -2]]
+
+
+def test_clusters_are_patients_where_known(bank: QuestionBank) -> None:
+    send(bank, "Good", Q1="B")
+    same_patient(bank, 1, 2)
+    arrays = gather(bank)
+    assert (arrays.cluster.tolist(), arrays.cluster_level) == ([0, 0, 1], "patient where known, else exam")
+
+
+def test_without_a_run_or_a_key_nothing_is_compared(bank: QuestionBank) -> None:
+    with pytest.raises(NothingToCompare, match="named"):
+        compare(bank)
+
+
+def test_who_sees_it(client: Client, bank: QuestionBank, cora: User, ada: User, rita: User, stan: User) -> None:
+    mona, mick = make_person("Mona", Role.MODEL_SUBMITTER), make_person("Mick", Role.MODEL_SUBMITTER)
+    send(bank, "Mine", mona, Q1="B")
+    send(bank, "Other", Q1="B")
+    compare(bank)
+    asked = PAGE + "?bank=bank"
+    found = {}
+    for person in (cora, ada, mona, mick, rita, stan):
+        client.force_login(person)
+        answers = [client.get(PAGE), client.get(asked), client.get(FILE), client.post(START)]
+        found[person.name] = [one.status_code for one in answers]
+    assert found == {
+        "Cora": [200, 200, 200, 302],
+        "Ada": [200, 200, 200, 403],
+        "Mona": [403] * 4,
+        "Mick": [403] * 4,
+        "Rita": [403] * 4,
+        "Stan": [403] * 4,
+    }
+    for person, knows in ((cora, True), (ada, True), (mona, False)):
+        client.force_login(person)
+        assert (PAGE in client.get("/models/").content.decode()) == knows
+    client.logout()
+    assert client.get(PAGE).status_code == 302
+
+
+def test_runs_of_a_study_are_no_part_of_it(coordinator: Client) -> None:
+    study = make_study("Trial", n_cases=1)
+    import_file(entry_named("Model"), Target.of_study(study), answers(**{"1": "B"}))
+    assert coordinator.get(PAGE).context["bank"] is None
+    assert coordinator.get(PAGE, {"bank": study.bank.slug}).status_code == 404
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_the_page_costs_few_queries(
+    coordinator: Client, bank: QuestionBank, n: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(n):
+        send(bank, f"M{number}", Q1="A", Q2="B")
+        make_revision(bank, 100 + number)
+    compare(bank)
+    # session, person, roles; banks; comparison; job; runs and imports that would be read now
+    with django_assert_num_queries(8):
+        coordinator.get(PAGE)

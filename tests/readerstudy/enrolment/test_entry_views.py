@@ -1,0 +1,308 @@
+"""The pages of a reader, from the consent to the last page."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+from pytest_django import DjangoAssertNumQueries
+from pytest_django.fixtures import Settings
+
+from annotation.models import User
+from readerstudy.design.kernels.rules import Rules
+from readerstudy.enrolment.consenting import consent_sha256
+from readerstudy.enrolment.preparing import corners_now
+from readerstudy.enums import StudyState
+from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
+from tests.letters import delivered
+from tests.readerstudy.exports.read_study import read
+from tests.readerstudy.studies import enrol, make_study, places_of
+
+PAGES = ["", "consent/", "consent/copy/", "facts/", "instructions/", "display/", "done/", "withdraw/"]
+FACTS = {
+    "training": "resident",
+    "years": "3",
+    "chest_fellowship": "no",
+    "films_per_week": "40",
+    "display": "monitor",
+    "exposure": "some",
+    "exposure_text": "A talk.",
+}
+WINDOW = {"width": "1366", "height": "768", "screen_width": "1920", "screen_height": "1080", "pixel_ratio": "1.25"}
+
+
+@pytest.fixture
+def study(db: None) -> ReaderStudy:
+    return make_study(n_practice=2, contact="study@example.org")
+
+
+@pytest.fixture
+def new(study: ReaderStudy, rita: User) -> Enrolment:
+    return enrol(study, rita, ready=False)
+
+
+@pytest.fixture
+def reader(client: Client, rita: User) -> Client:
+    client.force_login(rita)
+    return client
+
+
+def set_all(**columns: Any) -> None:
+    Enrolment.objects.update(**columns)
+
+
+def ready() -> None:
+    now = timezone.now()
+    set_all(consented_at=now, instructed_at=now, display_checked_at=now, facts={"training": "resident"})
+
+
+@pytest.mark.parametrize("tail", PAGES)
+def test_a_study_exists_for_its_own_readers_only(
+    client: Client, new: Enrolment, stan: User, cora: User, ada: User, tail: str
+) -> None:
+    page = f"/read/trial/{tail}"
+    assert "/login/" in client.get(page)["Location"]
+    for person in (stan, cora, ada):
+        client.force_login(person)
+        assert client.get(page).status_code == 404, person
+    assert client.put(page).status_code == 405
+
+
+def test_the_whole_way(reader: Client, new: Enrolment) -> None:
+    """Each step leads to the next, and none can be jumped over."""
+    assert reader.get("/read/trial/")["Location"] == "/read/trial/consent/"
+    for tail in ("facts/", "instructions/", "display/", "done/"):
+        assert reader.get(f"/read/trial/{tail}")["Location"] == "/read/trial/", tail
+    agreed = {"answer": "agree", "agreed": "yes", "sha256": consent_sha256(new.study)}
+    reader.post("/read/trial/consent/", agreed)
+    assert reader.get("/read/trial/")["Location"] == "/read/trial/facts/"
+    assert reader.get("/read/trial/display/")["Location"] == "/read/trial/"
+    reader.post("/read/trial/facts/", FACTS)
+    assert reader.get("/read/trial/")["Location"] == "/read/trial/instructions/"
+    reader.post("/read/trial/instructions/")
+    assert reader.get("/read/trial/")["Location"] == "/read/trial/display/"
+    new.refresh_from_db()
+    dark, light = corners_now(new)
+    reader.post("/read/trial/display/", {"dark": dark, "light": light, **WINDOW})
+    assert "Start the practice" in reader.get("/read/trial/").content.decode()
+    set_all(practised_at=timezone.now())
+    assert "From the first one on, everything counts" in reader.get("/read/trial/").content.decode()
+    set_all(finished_at=timezone.now())
+    assert reader.get("/read/trial/")["Location"] == "/read/trial/done/"
+    reader.post("/read/trial/done/", {"declared": "yes"})
+    assert "Thank you" in reader.get("/read/trial/done/").content.decode()
+    new.refresh_from_db()
+    assert new.facts["films_per_week"] == 40
+    assert new.facts["chest_fellowship"] is False
+    assert (new.display["width"], new.display["pixel_ratio"]) == (1366, 1.25)
+    assert new.declared_at
+
+
+def test_agreeing_needs_the_tick_and_the_text(reader: Client, new: Enrolment) -> None:
+    right = consent_sha256(new.study)
+    for given, words in (
+        ({"answer": "agree", "sha256": right}, "Tick the box"),
+        ({"answer": "agree", "agreed": "yes", "sha256": "0" * 64}, "not the one that you had before you"),
+        ({}, "Tick the box"),
+    ):
+        answer = reader.post("/read/trial/consent/", given)
+        assert answer.status_code == 422
+        assert words in answer.content.decode()
+    new.refresh_from_db()
+    assert new.consented_at is None
+
+
+def test_a_copy_of_the_consent_is_mailed_and_can_be_downloaded(
+    reader: Client, new: Enrolment, settings: Settings
+) -> None:
+    settings.EMAIL_HOST = "smtp.example.org"
+    reader.post("/read/trial/consent/", {"answer": "agree", "agreed": "yes", "sha256": consent_sha256(new.study)})
+    [letter] = delivered()
+    assert letter.to == ["rita@example.org"]
+    copy = reader.get("/read/trial/consent/copy/")
+    assert copy["Content-Disposition"] == 'attachment; filename="trial-consent.txt"'
+    assert copy.content.decode() == letter.body
+    assert "Rita agreed on" in letter.body
+
+
+def test_declining_is_possible(reader: Client, new: Enrolment) -> None:
+    reader.post("/read/trial/consent/", {"answer": "decline", "agreed": "yes"})
+    page = reader.get("/read/trial/").content.decode()
+    assert "You declined to take part" in page
+    assert reader.get("/read/trial/consent/")["Location"] == "/read/trial/"
+    assert not PresentationOrder.objects.filter(enrolment__isnull=False).exists()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"training": "emperor"},
+        {"training": ""},
+        {"years": "-1"},
+        {"years": "many"},
+        {"films_per_week": "50000"},
+        {"chest_fellowship": "perhaps"},
+        {"display": ""},
+        {"exposure": ""},
+        {"exposure_text": "x" * 501},
+    ],
+)
+def test_bad_facts_store_nothing(reader: Client, new: Enrolment, wrong: dict[str, str]) -> None:
+    set_all(consented_at=timezone.now())
+    answer = reader.post("/read/trial/facts/", FACTS | wrong)
+    assert answer.status_code == 422
+    assert set(answer.context["form"].errors) == set(wrong)
+    new.refresh_from_db()
+    assert new.facts == {}
+
+
+def test_facts_that_were_told_are_in_the_form(reader: Client, new: Enrolment) -> None:
+    set_all(consented_at=timezone.now())
+    reader.post("/read/trial/facts/", FACTS)
+    page = reader.get("/read/trial/facts/").content.decode()
+    assert 'value="resident" required id="id_training_1" checked' in page
+    assert 'value="no" required id="id_chest_fellowship_1" checked' in page
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({}, "Say where each of the two patches is"),
+        ({"width": ""}, "could not be measured"),
+        ({"pixel_ratio": "0"}, "could not be measured"),
+        ({"dark": "nowhere", "light": "nowhere"}, "the patches have moved"),
+        ({"dark": "behind you", "light": "nowhere"}, "Say where each"),
+        ({"dark": "nowhere", "light": "nowhere", "width": "900"}, "this study needs at least 1000 × 700"),
+    ],
+)
+def test_a_display_check_that_fails_says_what_to_do(
+    reader: Client, rita: User, given: dict[str, str], words: str
+) -> None:
+    enrolment = enrol(make_study(rules=Rules(least_width=1000, least_height=700)), rita)
+    set_all(display_checked_at=None)
+    answer = reader.post("/read/trial/display/", WINDOW | given)
+    assert answer.status_code == 422
+    assert words in answer.content.decode()
+    enrolment.refresh_from_db()
+    assert enrolment.display_checked_at is None
+
+
+def test_the_patches_on_the_page_are_where_the_check_expects_them(reader: Client, new: Enrolment) -> None:
+    ready()
+    dark, light = corners_now(new)
+    page = reader.get("/read/trial/display/").content.decode()
+    assert page.index(f'<span class="patch {dark}">') < page.index(f'<span class="patch {light}">', page.index("white"))
+
+
+def test_instructions_say_the_rules_and_the_keys(reader: Client, rita: User) -> None:
+    enrol(make_study(rules=Rules(time_limit_s=60), n_practice=1, instructions="Look twice."), rita)
+    page = reader.get("/read/trial/instructions/").content.decode()
+    for words in ("Look twice.", "You have 60 seconds", "1 practice case", "<kbd>Enter</kbd>"):
+        assert words in page
+    assert "I have read this" not in page  # they were read before
+    assert reader.post("/read/trial/instructions/").status_code == 302
+
+
+@pytest.mark.parametrize("tail", ["", "consent/", "facts/", "instructions/", "display/", "withdraw/"])
+def test_every_page_has_contact_deadline_and_protocol(reader: Client, rita: User, tail: str) -> None:
+    deadline = datetime(2036, 12, 4, 17, 0, tzinfo=timezone.get_default_timezone())
+    enrol(make_study(contact="study@example.org", deadline_at=deadline, time_zone="Europe/Berlin"), rita)
+    page = reader.get(f"/read/trial/{tail}").content.decode()
+    assert "Contact: study@example.org" in page
+    assert "Deadline: 4 Dec 2036, 18:00 (Europe/Berlin)" in page
+    assert 'title="c0ffee' in page
+    assert '<span class="mono">c0ffee000000</span>' in page
+    assert '<html lang="en" class="dark">' in page
+
+
+@pytest.mark.parametrize(
+    ("columns", "state", "words"),
+    [
+        ({}, StudyState.FROZEN, "The study is not open yet"),
+        ({}, StudyState.CLOSED, "The study is closed. Thank you"),
+        ({"withdrawn_at": timezone.now()}, StudyState.OPEN, "You have left the study"),
+        ({"replaced_at": timezone.now()}, StudyState.OPEN, "Somebody else reads in your place"),
+        ({"deadline_at": timezone.now() - timedelta(days=1)}, StudyState.OPEN, "Your deadline has passed"),
+    ],
+)
+def test_who_cannot_read_is_told_why(
+    reader: Client, new: Enrolment, columns: dict[str, Any], state: StudyState, words: str
+) -> None:
+    ready()
+    set_all(**columns)
+    ReaderStudy.objects.update(state=state)
+    page = reader.get("/read/trial/").content.decode()
+    assert words in page
+    assert "/room/" not in page
+    assert "/withdraw/" not in page or not columns.keys() & {"withdrawn_at", "replaced_at"}
+
+
+@pytest.mark.parametrize("cannot_tell", [True, False])
+def test_the_own_result_says_what_cannot_tell_counted_as(reader: Client, rita: User, cannot_tell: bool) -> None:
+    study = make_study(n_cases=1, rules=Rules(show_results=True, cannot_tell=cannot_tell), state=StudyState.CLOSED)
+    enrolment = enrol(study, rita)
+    read(places_of(enrolment)[0], {"option": "B"})
+    Enrolment.objects.update(finished_at=timezone.now(), declared_at=timezone.now())
+    page = reader.get("/read/trial/done/").content.decode()
+    assert "1 of 1 right" in page
+    assert ("counts as not right here, whatever the guess" in page) is cannot_tell
+
+
+def test_the_declaration_needs_the_tick(reader: Client, new: Enrolment) -> None:
+    ready()
+    set_all(finished_at=timezone.now())
+    answer = reader.post("/read/trial/done/", {})
+    assert answer.status_code == 422
+    assert "Tick the box" in answer.content.decode()
+    new.refresh_from_db()
+    assert new.declared_at is None
+
+
+def test_withdrawing_asks_first(reader: Client, new: Enrolment) -> None:
+    ready()
+    assert "cannot be undone" in reader.get("/read/trial/withdraw/").content.decode()
+    new.refresh_from_db()
+    assert new.withdrawn_at is None
+    reader.post("/read/trial/withdraw/")
+    assert "You have left the study" in reader.get("/read/trial/").content.decode()
+    assert reader.get("/read/trial/withdraw/")["Location"] == "/read/trial/"
+
+
+def test_the_list_of_studies(reader: Client, rita: User, stan: User) -> None:
+    assert "You read in no study" in reader.get("/read/").content.decode()
+    enrol(make_study("First"), rita)
+    enrol(make_study("Second"), rita)
+    enrol(make_study("Other"), stan)
+    Enrolment.objects.filter(study__name="Second").update(finished_at=timezone.now(), declared_at=timezone.now())
+    listed = reader.get("/read/").context["studies"]
+    assert [(one.enrolment.study.name, one.step, one.n) for one in listed] == [
+        ("First", "main", 3),
+        ("Second", "done", 3),
+    ]
+
+
+def test_what_waits_on_the_home_page(reader: Client, new: Enrolment) -> None:
+    page = reader.get("/").content.decode()
+    assert "The next step in “Trial”: Consent." in page
+    ready()
+    set_all(practised_at=timezone.now())
+    page = reader.get("/").content.decode()
+    assert "3 cases wait for you in “Trial”." in page
+    assert 'href="/read/trial/"' in page
+    assert "0 of 3" in page
+
+
+def test_the_pages_take_few_queries(
+    reader: Client, new: Enrolment, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    ready()
+    for tail in ("", "consent/", "facts/", "instructions/", "display/"):
+        with django_assert_max_num_queries(7):  # session, person, roles, messages; the enrolment, cases, answers
+            assert reader.get(f"/read/trial/{tail}").status_code == 200
+    for name in ("A", "B", "C"):
+        enrol(make_study(name), new.reader)  # type: ignore[arg-type]
+    with django_assert_max_num_queries(7):
+        reader.get("/read/")

@@ -1,0 +1,133 @@
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+import pytest
+
+from annotation.models import AuditEvent, User
+from annotation.people.accepting import InvitationClosed, OtherPersonInvited
+from annotation.people.joining import AddressTaken
+from readerstudy.enrolment.consenting import decline
+from readerstudy.enrolment.inviting import IssuedInvitation, invite_reader
+from readerstudy.enrolment.joining import enrol_reader, join_as, join_as_new_person
+from readerstudy.enrolment.leaving import withdraw
+from readerstudy.enums import StudyState
+from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy
+from readerstudy.study.locking import StudyRefused
+from tests.readerstudy.studies import make_study
+
+
+@pytest.fixture
+def study(db: None) -> ReaderStudy:
+    return make_study(n_orders=2)
+
+
+@pytest.fixture
+def issued(study: ReaderStudy, cora: User, noon: datetime) -> IssuedInvitation:
+    return invite_reader(study, study.sets.get(), email="", name="", actor=cora, at=noon)
+
+
+def join_new(issued: IssuedInvitation, at: datetime, email: str = "nina@example.org") -> Enrolment:
+    return join_as_new_person(
+        issued.invitation, email=email, name="Nina", password="correct horse", time_zone="Europe/Berlin", at=at
+    )
+
+
+def order_of(enrolment: Enrolment) -> int:
+    return PresentationOrder.objects.get(enrolment=enrolment).number
+
+
+def test_readers_take_the_lowest_free_order_and_a_pseudonym(
+    study: ReaderStudy, cora: User, rita: User, remo: User, noon: datetime
+) -> None:
+    case_set = study.sets.get()
+    first = enrol_reader(study, rita, case_set, actor=cora, at=noon)
+    second = enrol_reader(study, remo, case_set, actor=cora, at=noon)
+    assert [(one.pseudonym, order_of(one)) for one in (first, second)] == [("R1", 1), ("R2", 2)]
+
+
+def test_a_reader_never_gets_the_pseudonym_of_one_who_was_imported(
+    study: ReaderStudy, cora: User, rita: User, remo: User, noon: datetime
+) -> None:
+    case_set = study.sets.get()
+    for name in ("R3", "r4"):
+        Enrolment.objects.create(study=study, case_set=case_set, pseudonym=name, source="old.csv", enrolled_at=noon)
+    joined = [enrol_reader(study, person, case_set, actor=cora, at=noon).pseudonym for person in (rita, remo)]
+    assert joined == ["R5", "R6"]
+
+
+def test_no_order_left(study: ReaderStudy, cora: User, rita: User, remo: User, stan: User, noon: datetime) -> None:
+    case_set = study.sets.get()
+    for person in (rita, remo):
+        enrol_reader(study, person, case_set, actor=cora, at=noon)
+    with pytest.raises(StudyRefused, match="Every place of this study is taken"):
+        enrol_reader(study, stan, case_set, actor=cora, at=noon)
+    assert not Enrolment.objects.filter(reader=stan).exists()
+
+
+def test_each_set_has_its_own_orders(study: ReaderStudy, cora: User, rita: User, noon: datetime) -> None:
+    empty = CaseSet.objects.create(study=study, number=2, name="Second")
+    with pytest.raises(StudyRefused):
+        enrol_reader(study, rita, empty, actor=cora, at=noon)
+
+
+def test_a_new_person_has_an_account_and_a_place(issued: IssuedInvitation, noon: datetime) -> None:
+    enrolment = join_new(issued, noon)
+    assert enrolment.reader is not None
+    assert enrolment.reader.check_password("correct horse")
+    assert enrolment.invitation == issued.invitation
+    assert enrolment.consented_at is None
+    facts = AuditEvent.objects.get(act="reader.enrolled").facts
+    assert facts == {"study": "trial", "set": 1, "order": 1, "pseudonym": "R1"}
+
+
+def test_a_link_works_once(issued: IssuedInvitation, rita: User, noon: datetime) -> None:
+    join_new(issued, noon)
+    with pytest.raises(InvitationClosed):
+        join_as(rita, issued.invitation, at=noon)
+    assert Enrolment.objects.count() == 1
+
+
+def test_a_refused_person_leaves_the_link_open_and_no_account(
+    issued: IssuedInvitation, study: ReaderStudy, cora: User, rita: User, noon: datetime
+) -> None:
+    with pytest.raises(StudyRefused, match="Cora coordinates"):
+        join_as(cora, issued.invitation, at=noon)
+    ReaderStudy.objects.update(state=StudyState.CLOSED)
+    with pytest.raises(StudyRefused, match="closed"):
+        join_new(issued, noon)
+    assert not User.objects.filter(name="Nina").exists()
+    issued.invitation.refresh_from_db()
+    assert issued.invitation.used_at is None
+
+
+def test_the_address_of_the_invitation_counts(study: ReaderStudy, cora: User, rita: User, noon: datetime) -> None:
+    issued = invite_reader(study, study.sets.get(), email="nina@example.org", name="", actor=cora, at=noon)
+    with pytest.raises(OtherPersonInvited):
+        join_as(rita, issued.invitation, at=noon)
+    with pytest.raises(OtherPersonInvited):
+        join_new(issued, noon, email="other@example.org")
+    with pytest.raises(InvitationClosed):
+        join_new(issued, noon + timedelta(days=15))
+
+
+def test_an_address_with_an_account_is_not_taken_over(issued: IssuedInvitation, rita: User, noon: datetime) -> None:
+    with pytest.raises(AddressTaken):
+        join_new(issued, noon, email=rita.email)
+    assert not Enrolment.objects.exists()
+
+
+def test_who_declined_can_come_back_and_who_withdrew_cannot(
+    study: ReaderStudy, cora: User, rita: User, remo: User, noon: datetime
+) -> None:
+    case_set = study.sets.get()
+    first = enrol_reader(study, rita, case_set, actor=cora, at=noon)
+    decline(first, at=noon)
+    assert order_of(enrol_reader(study, remo, case_set, actor=cora, at=noon)) == 1
+    back = enrol_reader(study, rita, case_set, actor=cora, at=noon)
+    assert (back.pk, back.withdrawn_at, order_of(back)) == (first.pk, None, 2)
+    Enrolment.objects.filter(pk=back.pk).update(consented_at=noon)
+    withdraw(back, actor=rita, at=noon)
+    with pytest.raises(StudyRefused, match="in this study already"):
+        enrol_reader(study, rita, case_set, actor=cora, at=noon)
+    assert order_of(back) == 2

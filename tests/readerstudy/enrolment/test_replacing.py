@@ -1,0 +1,57 @@
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+
+from annotation.models import AuditEvent, User
+from readerstudy.enrolment.inviting import IssuedInvitation
+from readerstudy.enrolment.joining import join_as
+from readerstudy.enrolment.replacing import replace_reader
+from readerstudy.models import Enrolment, PresentationOrder, ReadingSession
+from readerstudy.study.locking import StudyRefused
+from tests.readerstudy.exports.read_study import read
+from tests.readerstudy.studies import enrol, make_study, places_of
+
+
+def replace(enrolment: Enrolment, cora: User, at: datetime, reason: str = "ill") -> IssuedInvitation:
+    return replace_reader(enrolment, email="", name="Next", reason=reason, actor=cora, at=at)
+
+
+def test_the_successor_takes_the_next_order_and_nothing_is_lost(
+    rita: User, stan: User, cora: User, noon: datetime
+) -> None:
+    first = enrol(make_study(n_orders=2), rita)
+    read(places_of(first)[0], {"option": "A"})
+    ReadingSession.objects.create(enrolment=first, started_at=noon, seen_at=noon)
+    issued = replace(first, cora, noon)
+    first.refresh_from_db()
+    assert (first.replaced_at, first.readings.count()) == (noon, 1)
+    assert ReadingSession.objects.get().ended_at == noon
+    second = join_as(stan, issued.invitation, at=noon)
+    orders = PresentationOrder.objects.order_by("number").values_list("number", "enrolment")
+    assert list(orders) == [(1, first.pk), (2, second.pk)]
+    assert AuditEvent.objects.get(act="reader.replaced").facts == {"reason": "ill", "n_answered": 1}
+
+
+@pytest.mark.parametrize(
+    ("columns", "reason", "words"),
+    [
+        ({}, "  ", "Say why"),
+        ({"finished_at": "noon"}, "ill", "has finished"),
+        ({"replaced_at": "noon"}, "ill", "is replaced already"),
+    ],
+)
+def test_refusals(rita: User, cora: User, noon: datetime, columns: dict[str, str], reason: str, words: str) -> None:
+    enrolment = enrol(make_study(), rita)
+    Enrolment.objects.update(**dict.fromkeys(columns, noon))
+    with pytest.raises(StudyRefused, match=words):
+        replace(enrolment, cora, noon, reason)
+
+
+def test_without_an_order_left_nobody_is_replaced(rita: User, cora: User, noon: datetime) -> None:
+    enrolment = enrol(make_study(n_orders=1), rita)
+    with pytest.raises(StudyRefused, match="taken or promised"):
+        replace(enrolment, cora, noon)
+    enrolment.refresh_from_db()
+    assert enrolment.replaced_at is None

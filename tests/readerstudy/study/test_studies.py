@@ -1,0 +1,280 @@
+"""The list of studies and the page of one."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.models import User
+from readerstudy.enums import StudyState
+from readerstudy.models import ReaderStudy, Reading
+from readerstudy.reading.response_import import import_responses
+from tests.conftest import NOON
+from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
+from tests.readerstudy.results.made import analysed_study
+from tests.readerstudy.studies import enrol, make_study, places_of
+
+LONG = "A study of what readers see when nobody tells them what to look for, " * 2
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+def tabs_of(page: str) -> list[str]:
+    """The words of the tabs, each of which leads somewhere; which one is shown is marked once."""
+    [nav] = re.findall(r'<nav class="study-tabs".*?</nav>', page, re.DOTALL)
+    assert nav.count("aria-current") == 1
+    return re.findall(r'<a href="/studies/trial/[^"]*"[^>]*>([^<]*)</a>', nav)
+
+
+def answer(study: ReaderStudy, reader: User, n: int) -> None:
+    """The first cases of this reader are answered."""
+    enrolment = study.enrolments.get(reader=reader)
+    for place in places_of(enrolment)[:n]:
+        Reading.objects.create(
+            enrolment=enrolment, case=place.case, arm=place.order.arm, presented=place, opened_at=NOON, closed_at=NOON
+        )
+
+
+def test_without_a_bank_the_list_says_what_comes_first(coordinator: Client) -> None:
+    page = coordinator.get("/studies/").content.decode()
+    assert "no question bank" in page
+    assert 'href="/banks/import/"' in page
+
+
+def test_the_list_shows_state_cases_readers_and_progress(coordinator: Client, rita: User, remo: User) -> None:
+    study = make_study("Trial", n_cases=3)
+    enrol(study, rita)
+    enrol(study, remo)
+    answer(study, rita, 2)
+    [line] = coordinator.get("/studies/").context["lines"]
+    assert (line.n_cases, line.n_readers, line.n_done, line.n_total) == (3, 2, 2, 6)
+    page = coordinator.get("/studies/").content.decode()
+    assert '<span class="tag good">open</span>' in page
+    assert "2 of 6" in page
+
+
+def test_who_left_counts_in_nothing(coordinator: Client, rita: User) -> None:
+    study = make_study("Trial", n_cases=3)
+    enrol(study, rita)
+    answer(study, rita, 2)
+    study.enrolments.update(withdrawn_at=NOON)
+    [line] = coordinator.get("/studies/").context["lines"]
+    assert (line.n_readers, line.n_done, line.n_total) == (0, 0, 0)
+
+
+def test_readings_that_were_made_elsewhere_count(coordinator: Client, cora: User) -> None:
+    study = make_study("Trial", n_cases=3)
+    content = b"reader,case,option,state\nR1,1,A,answered\nR1,2,B,answered\n"
+    assert import_responses(study, name="elsewhere.csv", content=content, actor=cora, at=NOON).stored
+    [line] = coordinator.get("/studies/").context["lines"]
+    assert (line.n_readers, line.n_done, line.n_total) == (1, 2, 3)
+
+
+def test_archived_studies_are_a_list_of_their_own(coordinator: Client) -> None:
+    study = make_study("Trial", state=StudyState.CLOSED, archived_at=NOON)
+    assert coordinator.get("/studies/").context["lines"] == []
+    [line] = coordinator.get("/studies/?archived").context["lines"]
+    assert line.study == study
+
+
+def test_who_sees_which_studies(client: Client, cora: User, ada: User, rita: User, stan: User) -> None:
+    trial, other = make_study("Trial"), make_study("Other")
+    enrol(trial, rita)
+    ruth = study_coordinator(other)
+    for person, slugs in ((cora, {"trial", "other"}), (ada, {"trial", "other"}), (ruth, {"other"})):
+        client.force_login(person)
+        assert {line.study.slug for line in client.get("/studies/").context["lines"]} == slugs
+    assert statuses(client, "/studies/", [rita, stan]) == [403, 403]
+    enrol(trial, cora)
+    client.force_login(cora)
+    assert [line.study for line in client.get("/studies/").context["lines"]] == [other]
+    assert client.get("/studies/trial/").status_code == 404
+
+
+@pytest.mark.parametrize("n", [1, 6])
+def test_queries_do_not_grow_with_the_studies(
+    coordinator: Client, rita: User, n: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    for number in range(n):
+        enrol(make_study(f"Trial{number}"), rita)
+    # session, person, roles; count, page, cases, practice, readers, answers, places; banks
+    with django_assert_num_queries(11):
+        coordinator.get("/studies/")
+
+
+def test_the_page_of_a_study_is_for_those_who_look_after_it(
+    client: Client, cora: User, ada: User, rita: User, remo: User, stan: User
+) -> None:
+    study = make_study("Trial")
+    enrol(study, rita)
+    ruth = study_coordinator(study)
+    everybody = [cora, ruth, ada, rita, remo, stan]
+    assert statuses(client, "/studies/trial/", everybody) == [200, 200, 200, 404, 404, 404]
+    client.force_login(cora)
+    assert client.get("/studies/nothing/").status_code == 404
+    assert client.post("/studies/trial/").status_code == 405
+    client.logout()
+    assert client.get("/studies/trial/").status_code == 302
+
+
+def test_the_page_of_a_draft_says_what_comes_next(coordinator: Client, cora: User) -> None:
+    make_draft(cora, consent="")
+    page = coordinator.get("/studies/trial/")
+    assert page.context["next"].url == "/studies/trial/rules/"
+    shown = page.content.decode().split("</dialog>")[-1]
+    assert shown.count("button primary") + shown.count('class="primary"') == 1
+    assert "protocol-hash" not in page.content.decode()
+
+
+def test_the_page_of_an_open_study(coordinator: Client, ada: User, rita: User) -> None:
+    study = make_study("Trial", n_cases=3)
+    enrol(study, rita)
+    answer(study, rita, 1)
+    page = coordinator.get("/studies/trial/").content.decode()
+    assert study.protocol_sha256 in page
+    assert "1 of 3 answers are in" in page
+    assert "Close the study" in page
+    assert tabs_of(page) == ["Overview", "Readers", "Models", "Results", "Data"]
+    assert "Hidden until the study is closed" in coordinator.get("/studies/trial/data/").content.decode()
+    coordinator.force_login(ada)
+    page = coordinator.get("/studies/trial/").content.decode()
+    assert "Close the study" not in page
+    assert tabs_of(page) == ["Overview", "Readers", "Models"]
+    assert coordinator.get("/studies/trial/data/").status_code == 403
+
+
+@pytest.mark.parametrize("page", ["", "watch/", "models/", "results/", "data/", "rules/", "invite/", "import/"])
+def test_every_page_of_a_frozen_study_has_its_tabs(coordinator: Client, page: str) -> None:
+    make_study("Trial")
+    assert len(tabs_of(coordinator.get(f"/studies/trial/{page}").content.decode())) == 5
+
+
+def test_a_draft_has_only_the_steps_of_its_design(coordinator: Client, cora: User) -> None:
+    make_draft(cora)
+    page = coordinator.get("/studies/trial/").content.decode()
+    assert "study-tabs" not in page
+    assert "Steps of the design" in page
+    assert "no data before the design is frozen" in coordinator.get("/studies/trial/data/").content.decode()
+
+
+def test_the_page_of_a_closed_study_begins_with_its_results(
+    coordinator: Client, ada: User, django_assert_max_num_queries: DjangoAssertNumQueries
+) -> None:
+    analysis = analysed_study()
+    address = f"/studies/{analysis.study.slug}/"
+    page = coordinator.get(address).content.decode()
+    assert page.index("Nobody has seen a result yet") < page.index(">Design</h2>")
+    assert "Mean of the readers" not in page
+    coordinator.post(f"{address}results/")
+    with django_assert_max_num_queries(19):
+        page = coordinator.get(address).content.decode()
+    assert page.index("Mean of the readers") < page.index("each model minus the mean") < page.index(">Design</h2>")
+    assert f'href="{address}results/{analysis.public_id}/"' in page
+    coordinator.force_login(ada)
+    assert "Mean of the readers" not in coordinator.get(address).content.decode()
+
+
+def test_a_closed_study_without_an_analysis_offers_one(coordinator: Client) -> None:
+    make_study("Trial", state=StudyState.CLOSED, closed_at=NOON)
+    assert "No analysis so far" in coordinator.get("/studies/trial/").content.decode()
+
+
+def test_the_models_of_a_study(coordinator: Client, client: Client, ada: User, rita: User) -> None:
+    study = analysed_study().study
+    enrol(study, rita)
+    page = coordinator.get(f"/studies/{study.slug}/models/").content.decode()
+    for run in study.prediction_runs.all():
+        assert f'href="/models/runs/{run.public_id}/"' in page
+    assert statuses(client, f"/studies/{study.slug}/models/", [ada, rita]) == [200, 404]
+    make_study("Other")
+    client.force_login(ada)
+    assert "No model answers these cases yet" in client.get("/studies/other/models/").content.decode()
+
+
+def test_the_page_says_when_the_first_result_was_seen(coordinator: Client) -> None:
+    study = make_study("Trial", state=StudyState.CLOSED, closed_at=NOON)
+    assert "First result seen" not in coordinator.get("/studies/trial/").content.decode()
+    ReaderStudy.objects.filter(pk=study.pk).update(unblinded_at=NOON)
+    assert "First result seen</dt><dd>21 Nov 2026, 12:00" in coordinator.get("/studies/trial/").content.decode()
+
+
+def test_a_deadline_is_shown_in_the_zone_in_which_it_was_meant(coordinator: Client) -> None:
+    make_study("Trial", deadline_at=NOON, time_zone="Asia/Tokyo")
+    page = coordinator.get("/studies/trial/").content.decode()
+    assert "21 Nov 2026, 21:00 (Asia/Tokyo)" in page
+
+
+def test_names_of_people_are_escaped(coordinator: Client) -> None:
+    make_study("Trial", contact="<script>alert(1)</script>")
+    assert "<script>alert" not in coordinator.get("/studies/trial/").content.decode()
+
+
+@pytest.mark.parametrize("n", [3, 9])
+def test_the_page_costs_as_much_for_many_cases(
+    coordinator: Client, rita: User, n: int, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    study = make_study("Trial", n_cases=n)
+    enrol(study, rita)
+    # session, person, roles; the study, who reads in it (twice); cases, practice, readers, answers, places; sets, arms
+    with django_assert_num_queries(13):
+        coordinator.get("/studies/trial/")
+
+
+def test_making_a_draft(coordinator: Client, cora: User) -> None:
+    study = make_draft(cora)
+    assert coordinator.get("/studies/new/").status_code == 200
+    answer = coordinator.post("/studies/new/", {"name": LONG[:200], "bank": study.bank.slug})
+    made = ReaderStudy.objects.exclude(pk=study.pk).get()
+    assert answer.url == f"/studies/{made.slug}/cases/"  # type: ignore[attr-defined]
+    assert (made.state, made.created_by, made.arms.count(), made.cases.count()) == (StudyState.DRAFT, cora, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("name", "bank", "field"), [("", "bank", "name"), ("Trial", "bank", "name"), ("New", "none", "bank")]
+)
+def test_a_draft_needs_a_free_name_and_a_bank(
+    coordinator: Client, cora: User, name: str, bank: str, field: str
+) -> None:
+    make_draft(cora)
+    answer = coordinator.post("/studies/new/", {"name": name, "bank": bank})
+    assert answer.status_code == 422
+    assert list(answer.context["form"].errors) == [field]
+    assert ReaderStudy.objects.count() == 1
+
+
+def test_only_coordinators_of_the_site_make_studies(client: Client, ada: User, rita: User, stan: User) -> None:
+    assert statuses(client, "/studies/new/", [ada, rita, stan]) == [403, 403, 403]
+
+
+def test_without_a_bank_no_study_is_made(coordinator: Client) -> None:
+    assert "there is none yet" in coordinator.get("/studies/new/").content.decode()
+
+
+def test_the_home_page_lists_studies_under_way(coordinator: Client, rita: User) -> None:
+    study = make_study("Trial", n_cases=3)
+    enrol(study, rita)
+    answer(study, rita, 1)
+    page = coordinator.get("/").content.decode()
+    assert "“Trial” is being read: 1 of 3 answers are in." in page
+    assert 'href="/studies/trial/"' in page
+    assert 'href="/studies/"' in page
+
+
+def test_a_study_with_nothing_to_do_asks_for_nothing(coordinator: Client) -> None:
+    make_study("Trial", state=StudyState.CLOSED)
+    page = coordinator.get("/").content.decode()
+    assert "Trial" in page
+    assert 'class="button primary" href="/studies/trial/"' not in page
+
+
+def test_readers_do_not_find_their_study_among_those_they_look_after(client: Client, rita: User) -> None:
+    enrol(make_study("Trial"), rita)
+    client.force_login(rita)
+    assert "/studies/" not in client.get("/").content.decode()
