@@ -21,23 +21,21 @@ class ReaderstudyConfig(AppConfig):
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
         from annotation.site import showings, vetoes
-        from readerstudy.comparison import comparison_job as comparing
+        from readerstudy.comparison import comparing_models
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
         from readerstudy.conducting.diagrams import place_states, study_states
         from readerstudy.demonstration.accounts import ACCOUNTS
-        from readerstudy.design.image_access import open_studies_with, shows_to_coordinators
         from readerstudy.design.overview import studies_under_way
         from readerstudy.design.vetoing import readers_do_not_review
-        from readerstudy.enrolment.reader_work import waiting_studies
+        from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.enrolment.refusals import readers_look_nothing_up
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
-        from readerstudy.predictions.listing import runs_on_bank
-        from readerstudy.predictions.submitter_work import models_of_submitter
+        from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.predictions.uploads import CHECK, STORE
-        from readerstudy.reading.images import shows_images
-        from readerstudy.report.report_job import KIND as REPORT
+        from readerstudy.reading.images import open_studies_with, shows_images, shows_to_coordinators
+        from readerstudy.report.making import KIND as REPORT
 
         diagram.register("study", study_states)
         diagram.register("place", place_states)
@@ -62,9 +60,9 @@ class ReaderstudyConfig(AppConfig):
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")
-        register_handler(comparing.KIND, "readerstudy.comparison.comparison_job.run_comparison")
-        register_handler(comparing.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
-        register_handler(REPORT, "readerstudy.report.report_job.run_report")
+        register_handler(comparing_models.KIND, "readerstudy.comparison.comparing_models.run_comparison")
+        register_handler(comparing_models.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
+        register_handler(REPORT, "readerstudy.report.making.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.reminding.sweep_reminders")
         works.register("readerstudy.enrolling", waiting_studies)

@@ -1,4 +1,4 @@
-"""Who must not get which role. Other apps say so here; a role that one of them objects to is not given."""
+"""Which role can be held where, and who must not get it: other apps may object."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from annotation.enums import Role
 from annotation.models import ReviewRound, User
 from annotation.site.hooks import Hooks
+from annotation.site.permissions import ROUND_ROLES, SITE_ROLES
 
 
 class RoleBarred(Exception):
@@ -26,3 +27,13 @@ def check_not_barred(person: User, role: Role, review_round: ReviewRound | None)
     """Raises RoleBarred with all reasons."""
     if reasons := reasons_against(person, role, review_round):
         raise RoleBarred(" ".join(reasons))
+
+
+class RoleNotThere(Exception):
+    """The role is not one that can be held there (on the site, or in a round)."""
+
+
+def check_scope(role: Role, review_round: ReviewRound | None) -> None:
+    """Raises RoleNotThere for a role of the site in a round, and the other way round."""
+    if role not in (SITE_ROLES if review_round is None else ROUND_ROLES):
+        raise RoleNotThere(role)

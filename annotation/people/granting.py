@@ -11,9 +11,8 @@ from django.utils.translation import gettext
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
-from annotation.people.barring import check_not_barred
+from annotation.people.barring import check_not_barred, check_scope
 from annotation.people.inviting import revoke_issued_by
-from annotation.people.scope import check_scope
 
 WITHDRAWN = "role.withdrawn"
 UNDO_FOR = timedelta(days=30)  # so long a role that was removed is offered to be given back

@@ -17,8 +17,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import Role, RoundState
 from annotation.models import Invitation, Membership, ReviewRound, User
-from annotation.people.barring import check_not_barred
-from annotation.people.scope import check_scope
+from annotation.people.barring import check_not_barred, check_scope
 
 
 class HasRoleAlready(Exception):

@@ -12,8 +12,7 @@ from annotation.models import User
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
-from readerstudy.unblinding.looks import GLASS_BROKEN, may_see_results, unblind
+from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, may_see_results, unblind
 
 
 class ResultsHidden(StudyRefused):

@@ -16,8 +16,7 @@ from readerstudy.design.drafting import update_rules, update_seed
 from readerstudy.design.kernels.drawing import Candidate, CellCount, DrawRequest, cell_counts
 from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.pool import candidates_among, is_accepted, mates_of_patient, verdicts_on
-from readerstudy.design.poolcounts import pool_cells
+from readerstudy.design.pool import candidates_among, is_accepted, mates_of_patient, pool_cells, verdicts_on
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused, lock_study

@@ -89,3 +89,19 @@ def _change(study: ReaderStudy, values: Mapping[str, Any], what: str, *, actor: 
         setattr(study, name, values[name])
     study.save(update_fields=changed)
     record("study.changed", actor=actor, at=at, subject=study, facts={"what": what, "fields": sorted(changed)})
+
+
+@transaction.atomic
+def describe_study(
+    study: ReaderStudy,
+    *,
+    rules: Rules,
+    analysis: AnalysisPlan,
+    texts: Mapping[str, Any],
+    actor: User | None,
+    at: datetime,
+) -> None:
+    """All three or nothing. Raises StudyRefused once the study is frozen."""
+    update_rules(study, rules, actor=actor, at=at)
+    update_analysis(study, analysis, actor=actor, at=at)
+    update_texts(study, texts, actor=actor, at=at)

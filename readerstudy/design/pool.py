@@ -1,19 +1,20 @@
-"""Which questions of a bank a study may use, and why."""
+"""Which questions of a bank a study may use and why, and how many there are by task and difficulty."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 
-from annotation.enums import AssignmentState, Verdict
+from annotation.enums import AssignmentState, Difficulty, Task, Verdict
 from annotation.ingest.completeness import lost_exams
 from annotation.models import QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
 from annotation.questionbank.patients import Patients, patients_of
 from annotation.review.kernels.form import is_accepting
-from readerstudy.design.kernels.drawing import Candidate
+from readerstudy.design.kernels.drawing import Candidate, Cell
 
 CHUNK = 5_000
 AT_ONCE = 500  # ids in one query
@@ -96,3 +97,26 @@ def mates_of_patient(bank: QuestionBank, revision_ids: Collection[int]) -> dict[
     for number, patient, exam in rows:
         numbers[patients.name(patient, exam)].append(number)
     return {patient: sorted(found) for patient, found in numbers.items() if len(found) > 1}
+
+
+@dataclass(frozen=True)
+class PoolCell:
+    """Current questions of one cell: accepted by review, and those that would need a reason."""
+
+    task: str
+    difficulty: str
+    n_accepted: int
+    n_other: int
+
+    @property
+    def n(self) -> int:
+        return self.n_accepted + self.n_other
+
+
+def pool_cells(bank: QuestionBank) -> dict[Cell, PoolCell]:
+    """Every cell of the vocabularies, in their order; counted by the database, so that a large bank costs little."""
+    every = drawable(bank).order_by().values_list("task", "difficulty").annotate(n=Count("pk"))
+    counts: Counter[Cell] = Counter({(task, difficulty): n for task, difficulty, n in every})
+    accepted = Counter(one.cell for one in pool_of(bank))
+    cells = [(task, difficulty) for task in Task.values() for difficulty in Difficulty.values()]
+    return {cell: PoolCell(*cell, accepted[cell], counts[cell] - accepted[cell]) for cell in cells}

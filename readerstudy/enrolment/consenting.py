@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.site.zones import time_text
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.enrolment.enrolment_lock import hold
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
+from readerstudy.study.locking import hold
 
 # In one wording and one language, since readers agree to it and its hash is kept.
 NAMES_SHOWN = (

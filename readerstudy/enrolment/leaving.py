@@ -1,16 +1,21 @@
-"""Leaving a study is a state: what was answered stays stored and is counted as the analysis plan says."""
+"""Leaving a study is a state: what was answered stays stored and is counted as the analysis plan says.
+
+Who does not go on can be replaced: somebody else is invited and takes the next order.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.enrolment.enrolment_lock import hold
+from readerstudy.enrolment.inviting import IssuedInvitation, invite_reader
 from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession
+from readerstudy.study.locking import StudyRefused, hold, lock_study
 
 
 @transaction.atomic
@@ -33,3 +38,30 @@ def n_answered(enrolment: Enrolment) -> int:
 def end_sitting(enrolment: Enrolment, *, at: datetime) -> None:
     """No page of the reader holds the pen any more."""
     ReadingSession.objects.filter(enrolment=enrolment, ended_at__isnull=True).update(ended_at=at, end=SessionEnd.LEFT)
+
+
+@transaction.atomic
+def replace_reader(
+    enrolment: Enrolment, *, email: str, name: str, reason: str, actor: User, at: datetime
+) -> IssuedInvitation:
+    """Note that the reader is replaced and issue the link of the successor.
+
+    The order of the reader stays theirs, with what they answered. Raises StudyRefused without a reason, for a reader
+    who has finished, was replaced before or read elsewhere, and as invite_reader; then nothing changes.
+    """
+    lock_study(enrolment.study)
+    hold(enrolment, also_left=True)
+    if not reason.strip():
+        raise StudyRefused(_("Say why the reader is replaced: a paper has to report it."))
+    if enrolment.reader is None:
+        raise StudyRefused(_("%(reader)s read elsewhere and is not replaced.") % {"reader": enrolment.pseudonym})
+    if enrolment.replaced_at is not None:
+        raise StudyRefused(_("%(reader)s is replaced already.") % {"reader": enrolment.pseudonym})
+    if enrolment.finished_at is not None:
+        raise StudyRefused(_("%(reader)s has finished and cannot be replaced.") % {"reader": enrolment.pseudonym})
+    enrolment.replaced_at = at
+    enrolment.save(update_fields=["replaced_at"])
+    end_sitting(enrolment, at=at)
+    facts = {"reason": reason.strip(), "n_answered": n_answered(enrolment)}
+    record("reader.replaced", actor=actor, at=at, subject=enrolment, facts=facts)
+    return invite_reader(enrolment.study, enrolment.case_set, email=email, name=name, actor=actor, at=at)

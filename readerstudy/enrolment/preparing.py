@@ -8,11 +8,14 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.audit.recording import record
+from annotation.statistics.kernels.estimate import Estimate
 from readerstudy.design.kernels.rules import Rules, read_rules
-from readerstudy.enrolment.enrolment_lock import hold
 from readerstudy.enrolment.kernels.display import Corner, Screen, corners_of, is_large_enough
 from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
 from readerstudy.models import Enrolment, ReaderStudy
+from readerstudy.study.locking import hold
+from readerstudy.study.tallies import accuracy_of
+from readerstudy.unblinding.looks import is_over, unblind
 
 TRIES = 2  # of the display check, before a reader may go on without a patch
 
@@ -122,3 +125,15 @@ def declare(enrolment: Enrolment, *, at: datetime) -> None:
         enrolment.declared_at = at
         enrolment.save(update_fields=["declared_at"])
         record("reader.declared", actor=enrolment.reader, at=at, subject=enrolment)
+
+
+def may_see_results(enrolment: Enrolment) -> bool:
+    """After closing, where the rules of the study say so, for readers who declared that they used no other source."""
+    return is_over(enrolment.study) and rules_of(enrolment.study).show_results and enrolment.declared_at is not None
+
+
+@transaction.atomic
+def see_own_results(enrolment: Enrolment, *, at: datetime) -> Estimate:
+    """Right answers of the cases that count, with Wilson's interval. Seeing it unblinds the study."""
+    unblind(enrolment.study, actor=enrolment.reader, at=at, because="a reader's own results")
+    return accuracy_of(enrolment)

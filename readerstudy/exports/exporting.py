@@ -16,14 +16,12 @@ from annotation.exports.tables import Cell, Column, Format
 from annotation.models import User
 from readerstudy.design.vetoing import note_study_keys
 from readerstudy.enums import StudyState
-from readerstudy.exports import events, orders, readers, voidings
-from readerstudy.exports import sittings as sessions
+from readerstudy.exports import events, orders, readers, sittings, voidings
 from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy
-from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
-from readerstudy.unblinding.looks import GLASS_BROKEN, may_see_results, unblind
+from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, may_see_results, unblind
 
 
 class Table(Word):
@@ -38,7 +36,7 @@ class Table(Word):
 HIDDEN_BEFORE_RESULTS = frozenset({Table.RESPONSES, Table.EVENTS})
 _PLAIN: dict[str, tuple[tuple[Column, ...], Callable[[ReaderStudy], Iterator[list[Cell]]]]] = {
     Table.EVENTS: (events.COLUMNS, events.event_rows),
-    Table.SESSIONS: (sessions.COLUMNS, sessions.session_rows),
+    Table.SESSIONS: (sittings.COLUMNS, sittings.session_rows),
     Table.READERS: (readers.COLUMNS, readers.reader_rows),
     Table.ORDERS: (orders.COLUMNS, orders.order_rows),
     Table.VOIDINGS: (voidings.COLUMNS, voidings.voiding_rows),

@@ -24,8 +24,7 @@ from readerstudy import figures
 from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.models import Analysis
 from readerstudy.results.kernels import scale, stored
-from readerstudy.results.looking import named_result, stored_result
-from readerstudy.results.reader_names import reader_names
+from readerstudy.results.looking import named_result, reader_names, stored_result
 
 SHOWN = (  # on pages; the others are links
     ("difference", Width.ONE),

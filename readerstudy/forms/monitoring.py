@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.forms.account import EmailField
 from readerstudy.forms.drafts import PlainTimeField, moment_in
 from readerstudy.models import ReaderStudy
-from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
+from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class DeadlineForm(forms.Form):

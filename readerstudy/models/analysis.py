@@ -10,7 +10,7 @@ from readerstudy.models.design import ReaderStudy
 class Analysis(models.Model):
     """One computed analysis of a study. Never changed: another input or another setting makes another row.
 
-    Whether it is stale is asked of readerstudy.analysis.staleness, which compares ``inputs_sha256`` with what stands
+    Whether it is stale is asked of readerstudy.analysis.storing, which compares ``inputs_sha256`` with what stands
     in the tables now.
     """
 

@@ -9,11 +9,10 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.enrolment.enrolment_lock import hold
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.deadlines import deadline_of
-from readerstudy.study.locking import StudyRefused, lock_study
+from readerstudy.study.locking import StudyRefused, hold, lock_study
 
 
 @transaction.atomic

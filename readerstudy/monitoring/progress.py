@@ -1,22 +1,32 @@
-"""How far the readers of a study are, and how fast: cases, times and sittings, never an answer."""
+"""How far the readers of a study are, how fast, and what they flagged: cases, times and sittings, never an answer."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import groupby
 
 from django.db.models import Count, Max, Q
 
-from annotation.models import AuditEvent
+from annotation.exports.source_ids import source_ids_shown_to
+from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.quantiles import median_estimate
 from annotation.timing.kernels.durations import CLOCK_RULES, RULE, is_counted
 from readerstudy.enrolment.reader_status import Standing, standings_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
-from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark, Response
+from readerstudy.models import (
+    Enrolment,
+    ReaderStudy,
+    ReadingSession,
+    RefusedAnswer,
+    Remark,
+    Response,
+    StudyCase,
+    Voiding,
+)
 
 TOO_FAST_MS = 3_000  # active time in which nobody reads a question and looks at its images
 LEAST_FAST = 3  # such answers, before they are an alert
@@ -192,3 +202,58 @@ def _sessions(keys: Collection[int]) -> dict[int, _Sessions]:
 def _breaks(names: Collection[str]) -> Counter[str]:
     rows = AuditEvent.objects.filter(act="reading.paused", subject_type="enrolment", subject_id__in=names)
     return Counter(rows.values_list("subject_id", flat=True))
+
+
+MOST = 200
+
+
+def sittings(enrolment: Enrolment) -> list[ReadingSession]:
+    """Newest first."""
+    return list(ReadingSession.objects.filter(enrolment=enrolment).order_by("-started_at", "-pk")[:MOST])
+
+
+def refused_answers(enrolment: Enrolment) -> list[RefusedAnswer]:
+    """When and why, newest first; the option stays out of the query."""
+    rows = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment).only("reason", "at")
+    return list(rows.order_by("-at", "-pk")[:MOST])
+
+
+@dataclass(frozen=True)
+class Said:
+    pseudonym: str
+    text: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class FlaggedCase:
+    """A case with what its readers said; ``voiding`` is None while it counts."""
+
+    case: StudyCase
+    voiding: Voiding | None
+    said: list[Said] = field(default_factory=list)
+
+
+def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
+    """The newest words of each reader about each case; most often flagged first. One query."""
+    rows = (
+        Remark.objects.filter(reading__enrolment__study=study, kind=RemarkKind.FAULT)
+        .select_related("reading__enrolment", "reading__case__revision__question", "reading__case__voiding")
+        .order_by("pk")
+    )
+    newest = {one.reading_id: one for one in rows}
+    found: dict[int, FlaggedCase] = {}
+    for one in newest.values():
+        case = one.reading.case
+        flagged = found.setdefault(case.pk, FlaggedCase(case, getattr(case, "voiding", None)))
+        flagged.said.append(Said(one.reading.enrolment.pseudonym, one.text, one.at))
+    return sorted(found.values(), key=lambda one: (one.voiding is not None, -len(one.said), one.case.number))
+
+
+def voidings_of(study: ReaderStudy, *, person: User) -> list[tuple[Voiding, str]]:
+    """Each with the own id of its question, for coordinators who may see own ids; else with an empty word."""
+    rows = Voiding.objects.filter(case__study=study).select_related("case__revision__question", "actor")
+    voidings = list(rows.order_by("at", "pk"))
+    questions = {one.case.revision.question_id for one in voidings}
+    ids = source_ids_shown_to(person, study.bank_id, questions) if questions else {}
+    return [(one, ids.get(one.case.revision.question_id, "")) for one in voidings]

@@ -1,18 +1,25 @@
-"""Which models, runs and targets a person meets. Nobody meets the runs of a study that they read in."""
+"""Which models, runs, targets and banks a person meets. Nobody meets the runs of a study that they read in."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 
+from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
+from annotation.audit.recording import record
+from annotation.enums import Role
 from annotation.models import QuestionBank, User
-from annotation.site.permissions import is_administrator, is_coordinator
+from annotation.people.waiting import SHOWN, Step, WorkItem, WorkSection
+from annotation.site.permissions import is_administrator, is_coordinator, site_roles
 from readerstudy.enums import StudyState
-from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
+from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.eligibility import open_banks
 from readerstudy.predictions.targets import Target
 
@@ -88,3 +95,48 @@ def runs_on_bank(bank: QuestionBank) -> str:
     if PredictionRun.objects.filter(bank=bank).exists():
         return _("Predictions of models were imported for this bank: archive the bank instead.")
     return ""
+
+
+@transaction.atomic
+def open_submissions(bank: QuestionBank, *, actor: User, at: datetime) -> None:
+    """Doing it again changes nothing."""
+    _call, is_new = SubmissionCall.objects.get_or_create(bank=bank, defaults={"opened_by": actor, "opened_at": at})
+    if is_new:
+        record("bank.submissions_opened", actor=actor, at=at, subject=bank)
+
+
+@transaction.atomic
+def close_submissions(bank: QuestionBank, *, actor: User, at: datetime) -> None:
+    """What was sent stays. Doing it again changes nothing."""
+    n_closed, _rows = SubmissionCall.objects.filter(bank=bank).delete()
+    if n_closed:
+        record("bank.submissions_closed", actor=actor, at=at, subject=bank)
+
+
+def models_of_submitter(person: User, at: datetime) -> WorkSection | None:
+    """None for people who do not submit models."""
+    if Role.MODEL_SUBMITTER not in site_roles(person):
+        return None
+    lines = lines_of(entries_known_to(person).order_by("-created_at")[:SHOWN], person)
+    step = None
+    if not lines:
+        step = Step(_("Enter a model"), _("Enter your model, then send its predictions."), reverse("model-new"))
+    return WorkSection(
+        _("Your models"),
+        [_item(line) for line in lines],
+        step,
+        is_own=True,
+        empty=_("No model yet."),
+        url=reverse("models"),
+    )
+
+
+def _item(line: EntryLine) -> WorkItem:
+    n_runs = len(line.runs)
+    return WorkItem(
+        name=str(line.entry),
+        url=reverse("model", args=[line.entry.public_id]),
+        words=ngettext("%(n)d run", "%(n)d runs", n_runs) % {"n": n_runs},
+        state=line.entry.get_state_display(),
+        tone="good" if line.entry.state == "listed" else "warn",
+    )

@@ -23,8 +23,8 @@ from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
 from readerstudy.reading.case_opening import open_answered
 from readerstudy.reading.expiring import close_run_out
-from readerstudy.reading.kernels.keys import check_key
 from readerstudy.reading.kernels.limits import judge, taken_ms
+from readerstudy.reading.kernels.transitions import check_key
 from readerstudy.reading.practice import settle_block
 from readerstudy.reading.prefetched import named_place, place_of, reading_of
 from readerstudy.reading.selecting import NoSuchOption, check_option

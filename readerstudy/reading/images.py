@@ -1,13 +1,15 @@
-"""Which images a reader may fetch: those frozen with the armed cases, and with the one that was answered last."""
+"""Which images of a study a person may fetch: its readers and its coordinators."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
+from django.db.models import Q
+
 from annotation.models import Image
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import Block, StudyState
-from readerstudy.models import Enrolment
+from readerstudy.models import Enrolment, ReaderStudy, StudyCase
 from readerstudy.reading.kernels.visibility import Part, Standing, visible_parts
 from readerstudy.reading.prefetched import is_armed_image, is_last_image
 from readerstudy.reading.write_checks import ENROLMENTS, may_read, rules_of
@@ -41,3 +43,20 @@ def _shows(enrolment: Enrolment, image: int, at: datetime) -> bool:
 
 def _is_part(standing: Standing) -> bool:
     return Part.IMAGES in visible_parts(standing)
+
+
+def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
+    """A rule of annotation.site.showings: a coordinator of a study, who does not read in it, sees the exams of its
+    cases with their priors, and what is frozen with them.
+    """
+    exam = image.exam_id
+    of_exam = Q(revision__question__exam=exam) | Q(revision__question__exam__prior=exam)
+    its = of_exam | Q(shown_images__image=image)
+    mine = StudyCase.objects.filter(its, study__coordinators__user=person_id, study__deleted_at=None)
+    return mine.exclude(study__enrolments__reader=person_id).exists()
+
+
+def open_studies_with(image_id: int) -> list[str]:
+    """A rule of annotation.site.showings: the studies in which this image is being read."""
+    studies = ReaderStudy.objects.filter(state=StudyState.OPEN, cases__shown_images__image=image_id)
+    return list(studies.order_by("name").values_list("name", flat=True).distinct())

@@ -13,7 +13,7 @@ from annotation.models import User
 from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.enums import RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
-from readerstudy.reading.kernels.keys import check_key
+from readerstudy.reading.kernels.transitions import check_key
 from readerstudy.reading.prefetched import last_answered_place, last_place, named_place
 from readerstudy.reading.selecting import NoSuchOption, check_option
 from readerstudy.reading.timing_events import opened_reading

@@ -15,7 +15,14 @@ from readerstudy.enums import Block, Refusal, SessionEnd
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.expiring import close_run_out
 from readerstudy.reading.prefetched import counts_of
-from readerstudy.reading.write_checks import ReadingRefused, check_may_read, hold_enrolment, live_session
+from readerstudy.reading.write_checks import (
+    ReadingRefused,
+    check_may_read,
+    hold_enrolment,
+    hold_pen,
+    live_session,
+    rules_of,
+)
 
 LEASE = timedelta(seconds=45)  # a page that was not heard of for longer does not stand in the way of another
 MOST_DEVICE = 2_000  # characters of what a page says about its device
@@ -75,3 +82,35 @@ def _skip_empty_practice(held: Enrolment, *, at: datetime) -> None:
     if held.practised_at is None and Block.PRACTICE not in counts_of(held):
         held.practised_at = at
         held.save(update_fields=["practised_at"])
+
+
+class NoPauseHere(Exception):
+    """The study is read without breaks of the reader's own."""
+
+
+@transaction.atomic
+def pause(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
+    """Twice changes nothing. Raises NoPauseHere, ReadingRefused, NotArmed, NotTheReader."""
+    held = hold_enrolment(enrolment, actor=actor)
+    check_may_read(held, at)
+    hold_pen(held, session, at=at)
+    rules = rules_of(held)
+    if not rules.may_pause and rules.break_every is None:
+        raise NoPauseHere("this study has no breaks")
+    if held.paused_at is None:
+        held.paused_at = at
+        held.save(update_fields=["paused_at"])
+        record("reading.paused", actor=actor, at=at, subject=held)
+
+
+@transaction.atomic
+def resume(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
+    """Twice changes nothing. Raises ReadingRefused, NotArmed, NotTheReader."""
+    held = hold_enrolment(enrolment, actor=actor)
+    check_may_read(held, at)
+    hold_pen(held, session, at=at)
+    if held.paused_at is not None:
+        seconds = round((at - held.paused_at).total_seconds())
+        held.paused_at = None
+        held.save(update_fields=["paused_at"])
+        record("reading.resumed", actor=actor, at=at, subject=held, facts={"seconds": seconds})

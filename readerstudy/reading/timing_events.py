@@ -15,8 +15,7 @@ from annotation.timing.kernels.durations import ClockEvent, Durations, TimeFlag,
 from annotation.timing.kernels.parsing import SentEvent, Trace
 from annotation.timing.kernels.traces import ROW, SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
-from readerstudy.reading.kernels.elapsed import Heard, most_elapsed_ms, since_opening_ms
-from readerstudy.reading.kernels.limits import deadline_after
+from readerstudy.reading.kernels.limits import Heard, deadline_after, most_elapsed_ms, since_opening_ms
 from readerstudy.reading.prefetched import named_place, reading_of
 from readerstudy.reading.write_checks import NotOpened, check_may_read, hold_enrolment, hold_pen, rules_of
 
@@ -132,7 +131,7 @@ def insert_events(
 
 
 def _most_elapsed_ms(reading: Reading, told: Told, *, at: datetime) -> float | None:
-    """What the server can say about a case whose opening reached it late; see readerstudy.reading.kernels.elapsed."""
+    """What the server can say about a case whose opening reached it late; see readerstudy.reading.kernels.limits."""
     pages = {event.page for event in told.seen.events}
     before = TimingEvent.objects.filter(
         reading__enrolment=reading.enrolment_id, page__in=pages, received_at__lt=reading.opened_at

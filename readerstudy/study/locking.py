@@ -1,4 +1,4 @@
-"""Locking a reader study for an act, and what refuses an act."""
+"""Locking a reader study, or one of its readers, for an act; and what refuses an act."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from readerstudy.enums import StudyState
-from readerstudy.models import ReaderStudy
+from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.kernels.states import may_become
 
 
@@ -50,3 +50,16 @@ def check_transition(study: ReaderStudy, to: StudyState) -> None:
             _("The study is %(state)s; it cannot become %(to)s.")
             % {"state": study.get_state_display(), "to": _(to.label)}
         )
+
+
+class HasLeft(Exception):
+    """The reader declined, withdrew or was replaced."""
+
+
+def hold(enrolment: Enrolment, *, also_left: bool = False) -> None:
+    """Bring the row up to date and lock it until the transaction ends. Raises HasLeft unless ``also_left``."""
+    study, reader = enrolment.study, enrolment.reader
+    enrolment.refresh_from_db(from_queryset=Enrolment.objects.select_for_update())
+    enrolment.study, enrolment.reader = study, reader
+    if not also_left and (enrolment.withdrawn_at is not None or enrolment.replaced_at is not None):
+        raise HasLeft

@@ -22,7 +22,7 @@ from readerstudy.results import wording
 from readerstudy.results.kernels import inferences
 from readerstudy.results.kernels.stored import ALL_TASKS, Json, task_label
 from readerstudy.results.kernels.tables import OtherLines, Planned, other_lines
-from readerstudy.results.routes import inside
+from readerstudy.results.looking import inside
 
 register = template.Library()
 MINUS = "\N{MINUS SIGN}"

@@ -1,15 +1,20 @@
-"""The first time that anybody sees a result of a study, and every time that it happened before closing."""
+"""Results are seen for the first time; or before closing, with a reason that is kept and reported."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db import transaction
+from django.utils.translation import gettext as _
+
 from annotation.audit.recording import record
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.predictions.study_runs import mark_planned
+from readerstudy.study.locking import StudyRefused, lock_study
+from readerstudy.study.tallies import Tally, tallies
 
 GLASS_BROKEN = "study.glass_broken"
 UNBLINDED = "study.unblinded"
@@ -62,3 +67,25 @@ def is_read_elsewhere(study: ReaderStudy) -> bool:
     if study.state != StudyState.FROZEN:
         return False
     return study.enrolments.exists() and not study.enrolments.filter(reader__isnull=False).exists()
+
+
+SHORTEST_REASON = 20  # characters
+
+
+@transaction.atomic
+def break_glass(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -> list[Tally]:
+    """Interim results of an open study. Each look is logged with its reason; the first one unblinds the study.
+
+    Raises StudyRefused for a reason that is too short, and for a study that is not open.
+    """
+    lock_study(study)
+    reason = " ".join(reason.split())
+    if study.state != StudyState.OPEN:
+        raise StudyRefused(_("Only an open study has interim results."))
+    if len(reason) < SHORTEST_REASON:
+        raise StudyRefused(
+            _("Give a reason of at least %(n)s characters: it is kept and reported.") % {"n": SHORTEST_REASON}
+        )
+    unblind(study, actor=actor, at=at, because="glass broken")
+    record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason})
+    return tallies(study)

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from annotation.statistics.kernels.bootstrap import DRAWS, Units, generator, percentile_intervals, resampled_totals
 from annotation.statistics.kernels.groups import ORDINAL, krippendorff_alpha
 from annotation.statistics.kernels.mean_agreement import agreement_result
-from annotation.statistics.kernels.mean_squares import MeanSquares, mean_squares
 from annotation.statistics.kernels.pair_tables import Codes, pair_tables
 from annotation.statistics.kernels.pairs import cohen_kappa
 from annotation.statistics.kernels.rating_sums import coincidences, common_denominator, rating_counts
@@ -32,6 +31,7 @@ from annotation.statistics.kernels.results import (
     Result,
     undefined,
 )
+from annotation.statistics.kernels.variance_parts import MeanSquares, mean_squares
 
 NOTHING_LEFT = 1e-12  # a denominator up to it counts as 0
 

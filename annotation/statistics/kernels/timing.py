@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.intervals import share
-from annotation.statistics.kernels.mean_squares import mean_squares
 from annotation.statistics.kernels.results import (
     CENSORED,
     NO_VARIATION,
@@ -30,6 +29,7 @@ from annotation.statistics.kernels.results import (
     from_estimate,
     undefined,
 )
+from annotation.statistics.kernels.variance_parts import mean_squares
 
 FEWEST_FOR_SLOPE = 10  # times
 

@@ -17,12 +17,11 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import Role
 from annotation.forms.people import PersonForm, RoleForm, SearchForm
 from annotation.models import Membership, User
-from annotation.people import granting, joining, mailing, passwords
-from annotation.people.barring import RoleBarred
+from annotation.people import granting, joining, links, mailing
+from annotation.people.barring import RoleBarred, RoleNotThere
 from annotation.people.inviting import open_invitations, revoked_invitations
 from annotation.people.links import password_link
 from annotation.people.rosters import n_open_assignments, people_matching
-from annotation.people.scope import RoleNotThere
 from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
@@ -183,7 +182,7 @@ def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpRe
 
 
 def _show_password_link(request: AuthenticatedRequest, somebody: User) -> HttpResponse:
-    uid, token = passwords.issue_password_link(somebody, actor=request.user, at=timezone.now())
+    uid, token = links.issue_password_link(somebody, actor=request.user, at=timezone.now())
     context = {
         "person": somebody,
         "link": password_link(uid, token),

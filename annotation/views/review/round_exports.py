@@ -16,7 +16,7 @@ from annotation.exports.reviews import columns_of_reviews, export_reviews, may_t
 from annotation.exports.source_ids import SourceIdsHidden
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
-from annotation.review.outcome_figure import outcomes_file
+from annotation.review.outcomes import outcomes_file
 from annotation.review.standing import may_see_outcomes
 from annotation.views.review.rounds import asked_rule, coordinated_round
 from annotation.views.site.decorators import AuthenticatedRequest, person_required

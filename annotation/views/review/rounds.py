@@ -24,11 +24,16 @@ from annotation.people.mailing import can_send
 from annotation.people.rosters import people_of
 from annotation.review.assigning import RoundRefused, ineligible_reviewers
 from annotation.review.due import due_text, not_done, with_lags
-from annotation.review.outcome_figure import outcomes_legend
-from annotation.review.outcomes import round_outcomes
+from annotation.review.outcomes import outcomes_legend, round_outcomes
 from annotation.review.rounds import create_round, has_work, missing_images
-from annotation.review.standing import may_see_outcomes, open_assignments, past_reviews, read_keys, standings
-from annotation.review.times import round_times
+from annotation.review.standing import (
+    may_see_outcomes,
+    open_assignments,
+    past_reviews,
+    read_keys,
+    round_times,
+    standings,
+)
 from annotation.review.viewing import size_text, viewing_of
 from annotation.site.permissions import (
     is_administrator,

@@ -16,7 +16,7 @@ from readerstudy.analysis.storing import analyse_study
 from readerstudy.management.arguments import find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
+from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(BaseCommand):

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
-from readerstudy.design.protocol_document import export_protocol
+from readerstudy.design.copying import export_protocol
 from readerstudy.management.arguments import find_study
 
 

@@ -13,7 +13,7 @@ from readerstudy.management.arguments import find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.looking import newest_analysis
 from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
+from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(BaseCommand):

@@ -14,7 +14,7 @@ from annotation.exports.tables import Format, FormatOff, write_codebook
 from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ReaderStudy
-from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
+from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(BaseCommand):

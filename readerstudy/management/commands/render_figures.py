@@ -14,10 +14,9 @@ from readerstudy.analysis.seeing import see_analysis
 from readerstudy.figures.figure_files import figure_file
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.management.arguments import find_study
-from readerstudy.results.looking import named_result, newest_analysis, stored_result
-from readerstudy.results.reader_names import reader_names
+from readerstudy.results.looking import named_result, newest_analysis, reader_names, stored_result
 from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.breaking_glass import SHORTEST_REASON
+from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(BaseCommand):

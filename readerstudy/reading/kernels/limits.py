@@ -6,7 +6,7 @@ as it takes. The deadline on the server only says when a case without an answer 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -92,3 +92,38 @@ def is_in_time(client_ms: float, time_limit_s: int | None) -> bool:
 def state_without_answer(choice: str) -> ResponseState:
     """How a case ends whose time ran out: with the last saved choice, not confirmed, or with none."""
     return ResponseState.UNCONFIRMED if choice else ResponseState.TIMED_OUT
+
+
+TRAVEL_MS = 2_000.0  # by so much a request may be slower than another; no smaller difference says anything
+
+
+@dataclass(frozen=True)
+class Heard:
+    """One event of a page: its own clock, and when the server got it."""
+
+    page: str
+    client_ms: float
+    received_at: datetime
+
+
+def since_opening_ms(opened_at: datetime | None, at: datetime) -> float | None:
+    return _ms(opened_at, at) + TRAVEL_MS if opened_at is not None else None
+
+
+def most_elapsed_ms(
+    painted: ClockEvent | None, earlier: Iterable[Heard], *, begun_at: datetime | None, at: datetime
+) -> float | None:
+    """The most that can have passed between ``painted`` and ``at``; None when nothing bounds it.
+
+    ``earlier`` holds what came in before the case was opened; of those from the same page the one that travelled least
+    counts. ``begun_at`` is when the sitting began: nothing of it can have been seen before.
+    """
+    bounds = [_ms(begun_at, at)] if begun_at is not None else []
+    if painted is not None:
+        ties = [_ms(one.received_at, at) + one.client_ms for one in earlier if one.page == painted.page]
+        bounds += [max(ties) - painted.client_ms] if ties else []
+    return min(bounds) + TRAVEL_MS if bounds else None
+
+
+def _ms(start: datetime, end: datetime) -> float:
+    return (end - start).total_seconds() * 1000

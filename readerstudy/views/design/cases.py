@@ -25,7 +25,7 @@ from readerstudy.design.kernels.drawing import effect_by_task
 from readerstudy.design.kernels.drawn import cells_of
 from readerstudy.design.kernels.forecast import RANDOM_CASES, forecast, rare_in_random
 from readerstudy.design.kernels.rules import read_analysis
-from readerstudy.design.poolcounts import PoolCell, pool_cells
+from readerstudy.design.pool import PoolCell, pool_cells
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy

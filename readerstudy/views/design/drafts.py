@@ -14,8 +14,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.describing import describe_study
-from readerstudy.design.drafting import update_arm, update_readers
+from readerstudy.design.drafting import describe_study, update_arm, update_readers
 from readerstudy.design.kernels.ordering import orders_needed
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.arms import ArmForm

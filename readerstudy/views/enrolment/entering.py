@@ -20,11 +20,11 @@ from readerstudy.enrolment.consenting import (
     consent_text,
     decline,
 )
-from readerstudy.enrolment.enrolment_lock import HasLeft
 from readerstudy.enrolment.kernels.steps import Step
 from readerstudy.enrolment.leaving import withdraw
 from readerstudy.enrolment.mailing import send_consent_copy
 from readerstudy.enrolment.reader_status import studies_of
+from readerstudy.study.locking import HasLeft
 from readerstudy.views.reading.access import PAGES, own_standing, reader_page
 
 

@@ -13,12 +13,12 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolment import preparing
-from readerstudy.enrolment.enrolment_lock import HasLeft
 from readerstudy.enrolment.kernels.steps import Step
-from readerstudy.enrolment.own_result import may_see_results, see_own_results
+from readerstudy.enrolment.preparing import may_see_results, see_own_results
 from readerstudy.enrolment.reader_status import Standing
 from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
 from readerstudy.forms.enrolment import DisplayForm, FactsForm
+from readerstudy.study.locking import HasLeft
 from readerstudy.views.reading.access import own_standing, reader_page
 
 

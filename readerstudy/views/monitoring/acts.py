@@ -14,8 +14,7 @@ from django.views.decorators.http import require_POST
 from annotation.site.zones import time_text
 from annotation.views.site.confirming import is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.enrolment.leaving import withdraw
-from readerstudy.enrolment.replacing import replace_reader
+from readerstudy.enrolment.leaving import replace_reader, withdraw
 from readerstudy.forms.monitoring import DeadlineForm, ReasonForm, ReplaceForm
 from readerstudy.monitoring.extending import extend_reader, extend_study, refusal_for_all, refusal_for_reader
 from readerstudy.monitoring.reminding import remind_reader, remind_unfinished

@@ -22,8 +22,7 @@ from readerstudy.forms.monitoring import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.breaking_glass import break_glass
-from readerstudy.unblinding.looks import looks_before_closing
+from readerstudy.unblinding.looks import break_glass, looks_before_closing
 from readerstudy.views.study.access import coordinated_study
 from readerstudy.views.study.asking import Question, ask
 from readerstudy.views.study.telling import do_and_tell, is_whole

@@ -21,9 +21,15 @@ from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.forms.monitoring import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
 from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.monitoring.faults import flagged_cases, voidings_of
-from readerstudy.monitoring.following import refused_answers, sittings
-from readerstudy.monitoring.progress import TOO_FAST_MS, progress_of, progress_of_readers
+from readerstudy.monitoring.progress import (
+    TOO_FAST_MS,
+    flagged_cases,
+    progress_of,
+    progress_of_readers,
+    refused_answers,
+    sittings,
+    voidings_of,
+)
 from readerstudy.monitoring.rereviewing import rereviews_of
 from readerstudy.reading.practice import n_right
 from readerstudy.study.deadlines import study_deadline_text, unfinished

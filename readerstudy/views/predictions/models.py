@@ -24,7 +24,7 @@ from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
 from readerstudy.forms.monitoring import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
-from readerstudy.predictions import calls
+from readerstudy.predictions import listing
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.entries import (
     ModelRefused,
@@ -148,7 +148,7 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
 @role_required(Role.COORDINATOR)
 @require_POST
 def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    calls.open_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    listing.open_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
     messages.success(request, _("Model submitters can send predictions for this bank now."))
     return redirect("models")
 
@@ -156,7 +156,7 @@ def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @role_required(Role.COORDINATOR)
 @require_POST
 def submissions_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    calls.close_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    listing.close_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
     messages.success(request, _("Model submitters cannot send predictions for this bank any more."))
     return redirect("models")
 

@@ -22,13 +22,12 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused, open_place
 from readerstudy.reading.committing import Answer, OtherAnswer, commit_answer
-from readerstudy.reading.kernels.keys import KeyMissing
 from readerstudy.reading.kernels.limits import seconds_left
-from readerstudy.reading.pausing import NoPauseHere, pause, resume
+from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate, Said, make_remark
 from readerstudy.reading.selecting import NoSuchOption, save_choice
-from readerstudy.reading.sessions import MOST_DEVICE, take_pen
+from readerstudy.reading.sessions import MOST_DEVICE, NoPauseHere, pause, resume, take_pen
 from readerstudy.reading.showing import show_state
 from readerstudy.reading.timing_events import TooManyEvents, record_events
 from readerstudy.reading.write_checks import NotArmed, NotOpened, NotTheReader, NotYet, ReadingRefused, own_enrolment

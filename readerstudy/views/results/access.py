@@ -12,9 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.models import User
 from readerstudy.models import Analysis
 from readerstudy.results.kernels.stored import order_of, panel_names
-from readerstudy.results.looking import is_seen, named_result
-from readerstudy.results.reader_names import reader_names
-from readerstudy.results.routes import Seen, inside
+from readerstudy.results.looking import Seen, inside, is_seen, named_result, reader_names
 from readerstudy.views.study.access import coordinated_study
 
 

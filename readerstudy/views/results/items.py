@@ -18,7 +18,7 @@ from readerstudy.design.vetoing import note_study_keys
 from readerstudy.results.kernels.items import SORTED_BY, Show, Which, items_table
 from readerstudy.results.kernels.stored import ALL_TASKS, calibrations, has_times, order_of, panel_names
 from readerstudy.results.kernels.tables import breakdown, large_categories, large_tasks
-from readerstudy.results.routes import Seen
+from readerstudy.results.looking import Seen
 from readerstudy.views.results.access import panel_named, seen_result
 
 ITEMS_A_PAGE = 200

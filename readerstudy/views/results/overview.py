@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis
-from readerstudy.analysis.staleness import is_stale
+from readerstudy.analysis.storing import is_stale
 from readerstudy.conducting.analysing import job_under_way
 from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
@@ -31,9 +31,7 @@ from readerstudy.results.kernels.tables import (
     runs_table,
     variants_table,
 )
-from readerstudy.results.looking import is_seen, newest_analysis
-from readerstudy.results.reader_names import reader_names
-from readerstudy.results.routes import Seen
+from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.results.access import seen_analysis, seen_in, seen_result
 from readerstudy.views.study.access import coordinated_study

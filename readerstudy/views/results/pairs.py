@@ -29,7 +29,7 @@ from readerstudy.results.kernels.stored import (
     with_shown_kappas,
 )
 from readerstudy.results.kernels.tables import planned_pairs_table
-from readerstudy.results.routes import Seen
+from readerstudy.results.looking import Seen
 from readerstudy.results.wording import caution
 from readerstudy.templatetags.results import (
     as_kappa,

@@ -18,8 +18,15 @@ from annotation.models import Job
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.analysis.seeing import ResultsHidden
 from readerstudy.models import Analysis, AnalysisReport
-from readerstudy.report.keeping import ReportGone, newest_report, path_of, take_report
-from readerstudy.report.report_job import UNDER_WAY, ask_for_report, newest_job
+from readerstudy.report.making import (
+    UNDER_WAY,
+    ReportGone,
+    ask_for_report,
+    newest_job,
+    newest_report,
+    path_of,
+    take_report,
+)
 from readerstudy.views.results.access import seen_analysis, seen_result
 
 

@@ -15,8 +15,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.views.site.decorators import anyone
-from readerstudy.results.looking import stored_result
-from readerstudy.results.routes import Seen, by_link
+from readerstudy.results.looking import Seen, by_link, stored_result
 from readerstudy.sharing.linking import find_link, is_good, note_use
 from readerstudy.views.results.items import categories_page, times_page
 from readerstudy.views.results.overview import analysed_page, figure_response

@@ -27,9 +27,7 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.questionbank import failed_imports as sweeping
-from annotation.questionbank import importing, reading_child
-from annotation.questionbank import writing_batches as storing
+from annotation.questionbank import failed_imports, importing, reading_child, writing_batches
 from annotation.questionbank.import_preview import Counts
 from annotation.questionbank.importing import ImportRunning
 from annotation.questionbank.keeping import delete_bank_job
@@ -306,12 +304,12 @@ def test_a_killed_import_is_swept_and_nothing_else(
     leave_behind(monkeypatch, write_file(tmp_path / "second", changed))
     assert Revision.objects.filter(superseded_by__isnull=False).count() == 6
     assert n_rows()["Image"] > whole["Image"]
-    assert sweeping.sweep_imports(NOON + timedelta(seconds=30)) == 0
-    assert sweeping.sweep_imports(NOON + timedelta(minutes=5)) == 1
+    assert failed_imports.sweep_imports(NOON + timedelta(seconds=30)) == 0
+    assert failed_imports.sweep_imports(NOON + timedelta(minutes=5)) == 1
     assert n_rows() == {**whole, "Report": n_rows()["Report"]}
     assert not Revision.objects.filter(superseded_by__isnull=False).exists()
     assert set(Revision.objects.current().values_list("pk", flat=True)) == published
-    assert sweeping.sweep_imports(NOON + timedelta(minutes=5)) == 0
+    assert failed_imports.sweep_imports(NOON + timedelta(minutes=5)) == 0
     assert run_import(first).counts.unchanged == 10
 
 
@@ -365,13 +363,13 @@ def test_an_image_that_comes_in_while_its_batch_is_matched_is_attached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrived: list[Image] = []
-    write = storing.BatchStore.write
+    write = writing_batches.BatchStore.write
 
-    def write_late(store: storing.BatchStore, prepared: storing.Prepared) -> Counts:
+    def write_late(store: writing_batches.BatchStore, prepared: writing_batches.Prepared) -> Counts:
         arrived.append(ingest(tmp_path, "1/lateral.png"))
         return write(store, prepared)
 
-    monkeypatch.setattr(storing.BatchStore, "write", write_late)
+    monkeypatch.setattr(writing_batches.BatchStore, "write", write_late)
     result = run_import(write_file(tmp_path, {"q1": make_record(), "q2": make_record(2)}))
     assert (result.counts.created, result.counts.exams, result.counts.images) == (2, 0, 1)
     assert list(Question.objects.order_by("number").values_list("number", flat=True)) == [1, 2]

@@ -14,7 +14,6 @@ from annotation.statistics.kernels.comparing import (
     noninferiority_p,
     t_test_p,
 )
-from annotation.statistics.kernels.mean_squares import mean_squares
 from annotation.statistics.kernels.multireader import (
     ByUnit,
     Design,
@@ -23,6 +22,7 @@ from annotation.statistics.kernels.multireader import (
     model_minus_readers,
     paired_difference,
 )
+from annotation.statistics.kernels.variance_parts import mean_squares
 from tests.annotation.statistics.goldencases import Found, Golden
 from tests.annotation.statistics.paper_study import PaperStudy
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import ttest_1samp
 
-from annotation.statistics.kernels.mean_squares import mean_squares
 from annotation.statistics.kernels.multireader import (
     ByUnit,
     Design,
@@ -20,6 +19,7 @@ from annotation.statistics.kernels.multireader import (
     model_minus_readers,
     paired_difference,
 )
+from annotation.statistics.kernels.variance_parts import mean_squares
 
 Correct = NDArray[np.int64]
 

@@ -14,7 +14,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import RoundState
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, ReviewEvent, User
 from annotation.review.answering import mark_opened
-from annotation.timing.kernels import traces as witnessed
+from annotation.timing.kernels import traces
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 from tests.annotation.timing.told import PAGE, event, fields, seen
 
@@ -122,7 +122,7 @@ def test_a_refused_step_stores_no_events(browser_of_rita: Client, mine: list[Ass
 def test_a_full_log_takes_no_more_but_lets_a_step_through(
     browser_of_rita: Client, mine: list[Assignment], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(witnessed, "MOST_STORED", 3)
+    monkeypatch.setattr(traces, "MOST_STORED", 3)
     many = fields(*(event(n, "heartbeat", n) for n in range(3)))
     assert browser_of_rita.post(to("events", mine[0]), many).status_code == 204
     one_more = fields(event(3, "heartbeat", 3))

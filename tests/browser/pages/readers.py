@@ -13,7 +13,7 @@ from readerstudy.design.voiding import void_case
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark
-from readerstudy.unblinding.breaking_glass import break_glass
+from readerstudy.unblinding.looks import break_glass
 from tests.annotation.review.cases import make_bank
 from tests.conftest import make_person
 from tests.readerstudy.exports.read_study import read

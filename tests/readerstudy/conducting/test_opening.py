@@ -11,11 +11,11 @@ from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.keeping import BankInUse, check_unused
 from readerstudy.conducting.archiving import archive, bring_back
+from readerstudy.conducting.diagrams import study_states
 from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
 from readerstudy.design.case_rows import list_cases
 from readerstudy.design.copying import copy_study, next_free_name
 from readerstudy.design.creating import create_study
-from readerstudy.design.diagram import study_states
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import sha256_of_told, told_cases
 from readerstudy.design.kernels.plan import PlannedArm

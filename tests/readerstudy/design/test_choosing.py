@@ -11,7 +11,7 @@ from readerstudy.design.drafting import update_rules
 from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import Rules, read_rules
-from readerstudy.design.poolcounts import pool_cells
+from readerstudy.design.pool import pool_cells
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import assignments_of, make_revision, make_round

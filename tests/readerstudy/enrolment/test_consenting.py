@@ -17,9 +17,9 @@ from readerstudy.enrolment.consenting import (
     consent_sha256,
     decline,
 )
-from readerstudy.enrolment.enrolment_lock import HasLeft
 from readerstudy.enrolment.leaving import withdraw
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, ReadingSession
+from readerstudy.study.locking import HasLeft
 from tests.readerstudy.studies import enrol, make_study
 
 

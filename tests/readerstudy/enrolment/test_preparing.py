@@ -7,7 +7,6 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.enrolment.enrolment_lock import HasLeft
 from readerstudy.enrolment.kernels.display import CORNERS, Corner, Screen
 from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
 from readerstudy.enrolment.preparing import (
@@ -22,6 +21,7 @@ from readerstudy.enrolment.preparing import (
     tell_facts,
 )
 from readerstudy.models import Enrolment
+from readerstudy.study.locking import HasLeft
 from tests.readerstudy.studies import enrol, make_study
 
 FACTS = ReaderFacts(

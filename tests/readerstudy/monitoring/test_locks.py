@@ -16,7 +16,7 @@ from readerstudy.analysis.seeing import see_analysis
 from readerstudy.enrolment.inviting import invite_reader, remind_invited, revoke_invitation
 from readerstudy.exports.exporting import Table, export_table
 from readerstudy.models import Analysis, ReaderStudy, StudyInvitation
-from readerstudy.unblinding.breaking_glass import break_glass
+from readerstudy.unblinding.looks import break_glass
 from tests.readerstudy.studies import make_study
 
 REASON = "The sponsor asked for a safety look."

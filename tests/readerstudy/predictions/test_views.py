@@ -18,11 +18,11 @@ from annotation.enums import JobState, Role
 from annotation.jobs import queueing, running
 from annotation.models import Job, User
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, StudyRole
-from readerstudy.predictions.calls import close_submissions, open_submissions
 from readerstudy.predictions.entries import ModelRefused, enter_model
 from readerstudy.predictions.kernels import csv_rows as tables
 from readerstudy.predictions.kernels import reading, strict
 from readerstudy.predictions.kernels.records import FileUnreadable
+from readerstudy.predictions.listing import close_submissions, open_submissions
 from readerstudy.predictions.targets import Target
 from readerstudy.predictions.uploads import entry_of_file
 from tests.annotation.review.cases import NOON

@@ -12,10 +12,9 @@ from annotation.timing.kernels.parsing import SentEvent, Trace
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
 from readerstudy.reading.case_opening import open_place
 from readerstudy.reading.committing import Answer, commit_answer
-from readerstudy.reading.pausing import pause, resume
 from readerstudy.reading.remarks import Said, make_remark
 from readerstudy.reading.selecting import save_choice
-from readerstudy.reading.sessions import Lease, take_pen
+from readerstudy.reading.sessions import Lease, pause, resume, take_pen
 from readerstudy.reading.showing import ShownState, show_state
 from readerstudy.reading.timing_events import record_events
 from tests.readerstudy.studies import later, places_of

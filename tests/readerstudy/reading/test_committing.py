@@ -13,8 +13,8 @@ from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
 from readerstudy.reading.committing import OtherAnswer
-from readerstudy.reading.kernels.keys import KeyMissing
 from readerstudy.reading.kernels.limits import Judged, judge
+from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.selecting import NoSuchOption
 from readerstudy.reading.write_checks import NotArmed, NotYet, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.models import AuditEvent
 from readerstudy.models import Enrolment
-from readerstudy.reading.pausing import NoPauseHere
+from readerstudy.reading.sessions import NoPauseHere
 from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk

@@ -9,7 +9,7 @@ import pytest
 from annotation.models import User
 from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.models import ReaderStudy, Remark, Response, Voiding
-from readerstudy.reading.kernels.keys import KeyMissing
+from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.remarks import MOST_TEXT, RemarkRefused, RemarkTooLate
 from readerstudy.reading.selecting import NoSuchOption
 from readerstudy.reading.write_checks import NotArmed, NotOpened, ReadingRefused

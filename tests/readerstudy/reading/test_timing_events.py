@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from annotation.enums import EventKind
-from annotation.timing.kernels import traces as witnessed
+from annotation.timing.kernels import traces
 from annotation.timing.kernels.parsing import Trace
 from readerstudy.models import ReadingSession, TimingEvent
 from readerstudy.reading.timing_events import TooManyEvents
@@ -70,7 +70,7 @@ def test_nothing_is_added_after_the_final_answer(desk: Desk) -> None:
 
 
 def test_a_full_log_takes_no_more_but_lets_an_answer_through(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(witnessed, "MOST_STORED", 3)
+    monkeypatch.setattr(traces, "MOST_STORED", 3)
     place = desk.places[0]
     desk.open(place, 1)
     desk.paint(place, 1)

@@ -27,8 +27,7 @@ from readerstudy.models import Analysis, Enrolment
 from readerstudy.report import contents
 from readerstudy.report.writing import write_report
 from readerstudy.results.kernels.stored import Json, with_names
-from readerstudy.results.looking import stored_result
-from readerstudy.results.reader_names import reader_names
+from readerstudy.results.looking import reader_names, stored_result
 from readerstudy.sharing.linking import share_results
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.report.made import reported_analysis
