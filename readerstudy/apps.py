@@ -48,7 +48,7 @@ class ReaderstudyConfig(AppConfig):
         hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
         may = "readerstudy.study.permissions.may_coordinate_study"
         deleting.register(
-            "study", deleting.Kind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
+            "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
         )
         vetoes.rules.register("readers", readers_do_not_review)
         vetoes.rules.register("submitters", submitters_review_nothing)

@@ -32,7 +32,7 @@ class BinRefused(Exception):
 
 
 @dataclass(frozen=True)
-class Kind:
+class BinKind:
     """A kind of row that goes into the bin. The dotted names are functions of its room."""
 
     model: Any  # a Deletable with the managers ``objects`` and ``everywhere``, and a name and a slug or a public id
@@ -44,11 +44,11 @@ class Kind:
     may: str = ""  # (person, row): whether who deleted it restores it without a role on the site; empty: no
 
 
-def _kind(model: Any, word: str, room: str, label: str | Promise) -> Kind:
-    return Kind(model, label, *(f"{room}.{act}_{word}" for act in ("hide", "show", "purge")))
+def _kind(model: Any, word: str, room: str, label: str | Promise) -> BinKind:
+    return BinKind(model, label, *(f"{room}.{act}_{word}" for act in ("hide", "show", "purge")))
 
 
-KINDS: dict[str, Kind] = {
+KINDS: dict[str, BinKind] = {
     "round": _kind(ReviewRound, "round", "annotation.review.rounds", _("review round")),
     "sample": _kind(SamplingPlan, "sample", "annotation.sampling.samples", _("sample")),
     "upload": _kind(Upload, "upload", "annotation.ingest.uploading", _("upload")),
@@ -56,7 +56,7 @@ KINDS: dict[str, Kind] = {
 }  # in the order in which the bin is emptied: rounds hang on samples, samples on banks
 
 
-def register(word: str, kind: Kind) -> None:
+def register(word: str, kind: BinKind) -> None:
     """Add a kind of another app, which hangs on those of this one: it is emptied first. Twice changes nothing."""
     if KINDS.get(word, kind) != kind:
         raise ValueError(f"{word} is another kind already")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _parts: list[str] = []  # dotted names: nothing of a demonstration is loaded before one is built
 
 
-class Part(Protocol):
+class DemonstrationPart(Protocol):
     """Adds what is missing; safe to run again. ``exams`` are what the bank shows, ``folder`` is for files meanwhile."""
 
     def __call__(
@@ -49,5 +49,5 @@ def build_parts(
     tell: Stage,
 ) -> None:
     for path in _parts:
-        part: Part = import_string(path)
+        part: DemonstrationPart = import_string(path)
         part(bank, exams=exams, folder=folder, coordinator=coordinator, at=at, tell=tell)

@@ -24,7 +24,7 @@ else:
     SentFile = UploadedFile
 
 
-class SearchForm(forms.Form):
+class QuestionSearchForm(forms.Form):
     """Filters of the question list; everything is optional."""
 
     q = forms.CharField(label=_("Words in the question"), max_length=100, required=False)

@@ -27,7 +27,7 @@ def role_choices(roles: tuple[Role, ...]) -> list[tuple[str, str]]:
     return [(role.value, f"{gettext(role.label)}: {MEANINGS[role]}") for role in roles]
 
 
-class SearchForm(forms.Form):
+class PeopleSearchForm(forms.Form):
     q = forms.CharField(label=_("Name or e-mail"), max_length=200, required=False)
 
 

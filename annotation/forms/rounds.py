@@ -200,7 +200,7 @@ class ReviewersForm(forms.Form):
         reviewers.queryset = possible_reviewers(review_round)
 
 
-class PersonForm(forms.Form):
+class RoundPersonForm(forms.Form):
     """One person: to add, or to give questions to."""
 
     person = PersonChoice(label=_("Person"), queryset=User.objects.none())
@@ -216,7 +216,7 @@ class PersonForm(forms.Form):
         person.queryset = people.exclude(pk__in=but_not.values("pk")) if but_not is not None else people
 
 
-class RemoveForm(PersonForm):
+class RemoveForm(RoundPersonForm):
     """Who takes what the person who leaves has left open; nobody named: the others, evenly."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -25,7 +25,7 @@ from annotation.ingest import storage
 from annotation.ingest.archives import ArchiveLimits, open_archive
 from annotation.ingest.finding import Found, find_units, is_companion, read_file
 from annotation.ingest.matching import has_come_in, missing_images, pending_images, roots_of
-from annotation.ingest.preparing import Prepared, Source, prepare_image
+from annotation.ingest.preparing import PreparedImage, Source, prepare_image
 from annotation.ingest.sandbox import Decoder
 from annotation.ingest.storing import Stored, store_rows
 from annotation.models import Image, QuestionBank, User
@@ -169,9 +169,9 @@ class _Run:
         return images
 
     @contextmanager
-    def _files_of_unit(self) -> Iterator[list[Prepared]]:
+    def _files_of_unit(self) -> Iterator[list[PreparedImage]]:
         """The images whose files this unit has written; all are deleted again unless its rows are stored."""
-        written: list[Prepared] = []
+        written: list[PreparedImage] = []
         try:
             yield written
         except BaseException:
@@ -179,7 +179,7 @@ class _Run:
                 storage.remove(prepared.file_names)
             raise
 
-    def _prepare(self, data: bytes, source: Source, written: list[Prepared]) -> list[Prepared]:
+    def _prepare(self, data: bytes, source: Source, written: list[PreparedImage]) -> list[PreparedImage]:
         """Decode and write files, unless the same bytes came in before and nothing waits for them."""
         if not data:
             raise ImageRefused("empty")
@@ -193,7 +193,7 @@ class _Run:
         written.append(prepare_image(image, source))
         return written
 
-    def _store(self, written: list[Prepared]) -> list[Image]:
+    def _store(self, written: list[PreparedImage]) -> list[Image]:
         if not written:
             return []
         stored: Stored = store_rows(

@@ -39,7 +39,7 @@ class StoredRendition:
 
 
 @dataclass(frozen=True)
-class Prepared:
+class PreparedImage:
     """An image whose files are written and whose rows are not."""
 
     source: Source
@@ -64,7 +64,7 @@ class Prepared:
         return self.image.attributes.modality if self.image.kind is SourceKind.DICOM else ""
 
 
-def prepare_image(image: SourceImage, source: Source) -> Prepared:
+def prepare_image(image: SourceImage, source: Source) -> PreparedImage:
     """De-identify, render and write the files. When writing fails, nothing of it stays."""
     pixels_sha256 = hash_pixels(image)
     exam = image.identifiers.study_uid or pixels_sha256
@@ -85,7 +85,7 @@ def prepare_image(image: SourceImage, source: Source) -> Prepared:
         raise
     kept = replace(image, pixels=np.empty((0, 0), dtype=image.pixels.dtype))
     shape, n_bytes = image.pixels.shape, image.pixels.nbytes
-    return Prepared(source, kept, shape, n_bytes, pixels_sha256, written[0], display.as_json(), renditions)
+    return PreparedImage(source, kept, shape, n_bytes, pixels_sha256, written[0], display.as_json(), renditions)
 
 
 def hash_pixels(image: SourceImage) -> str:

@@ -20,7 +20,7 @@ from annotation.ingest.matching import (
     path_identifier,
     pending_images,
 )
-from annotation.ingest.preparing import Prepared
+from annotation.ingest.preparing import PreparedImage
 from annotation.models import Exam, Image, QuestionBank, Rendition, SourceIdentifier, User
 
 LOCK = 7_203_112  # PostgreSQL advisory lock: one ingest writes at a time; SQLite has one writer anyway
@@ -39,7 +39,7 @@ class Stored:
 
 @transaction.atomic
 def store_rows(
-    unit: Sequence[Prepared],
+    unit: Sequence[PreparedImage],
     *,
     bank: QuestionBank | None,
     roots: Sequence[str],
@@ -69,7 +69,7 @@ def _one_at_a_time() -> None:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
 
 
-def _exam_for(prepared: Prepared, bank: QuestionBank | None) -> Exam:
+def _exam_for(prepared: PreparedImage, bank: QuestionBank | None) -> Exam:
     """The exam of the image's DICOM study, or a new one. A picture without a study is an exam of its own."""
     identifiers, attributes = prepared.image.identifiers, prepared.image.attributes
     exam = exam_of_study(identifiers.study_uid, bank)
@@ -93,7 +93,7 @@ def _exam_for(prepared: Prepared, bank: QuestionBank | None) -> Exam:
     return exam
 
 
-def _fill(image: Image, prepared: Prepared, *, actor: User | None, at: datetime, simulated: bool) -> Image:
+def _fill(image: Image, prepared: PreparedImage, *, actor: User | None, at: datetime, simulated: bool) -> Image:
     """Give a new or waiting image its pixels. Nobody sees it before it was searched for text."""
     attributes, is_waiting = prepared.image.attributes, image.pk is not None
     exam = image.exam
@@ -138,7 +138,7 @@ def _fill(image: Image, prepared: Prepared, *, actor: User | None, at: datetime,
     return image
 
 
-def _complete_exam(exam: Exam, prepared: Prepared) -> None:
+def _complete_exam(exam: Exam, prepared: PreparedImage) -> None:
     """What the question file did not say about a person, the image may."""
     attributes = prepared.image.attributes
     if exam.age_years is None and attributes.age_years is not None:

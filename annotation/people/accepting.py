@@ -10,14 +10,14 @@ from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import Invitation, User
 from annotation.people.granting import add_role
-from annotation.people.inviting import Standing, roles_of_link, standing
+from annotation.people.inviting import LinkState, roles_of_link, standing
 from annotation.people.joining import new_account
 
 
 class InvitationClosed(Exception):
     """The link was used, revoked or has expired."""
 
-    def __init__(self, why: Standing) -> None:
+    def __init__(self, why: LinkState) -> None:
         super().__init__(why.value)
         self.why = why
 
@@ -74,7 +74,7 @@ def _held_open(invitation: Invitation, at: datetime) -> Invitation:
     list(link.select_for_update(of=("self",)).order_by("pk"))
     held = next(iter(roles_of_link(invitation)), None) or Invitation.objects.get(pk=invitation.pk)
     why = standing(held, at)
-    if why is not Standing.OPEN:
+    if why is not LinkState.OPEN:
         raise InvitationClosed(why)
     return held
 

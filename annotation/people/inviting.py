@@ -35,7 +35,7 @@ class RoundIsOver(Exception):
     """The round is closed or archived: nobody joins it any more."""
 
 
-class Standing(StrEnum):
+class LinkState(StrEnum):
     """What a link is good for."""
 
     OPEN = "open"
@@ -164,12 +164,12 @@ def roles_of_link(invitation: Invitation) -> list[Invitation]:
     return list(rows.filter(revoked_at__isnull=True).order_by("pk"))
 
 
-def standing(invitation: Invitation, at: datetime) -> Standing:
+def standing(invitation: Invitation, at: datetime) -> LinkState:
     if invitation.used_at is not None:
-        return Standing.USED
+        return LinkState.USED
     if invitation.revoked_at is not None:
-        return Standing.REVOKED
-    return Standing.OPEN if invitation.is_open(at) else Standing.EXPIRED
+        return LinkState.REVOKED
+    return LinkState.OPEN if invitation.is_open(at) else LinkState.EXPIRED
 
 
 def open_invitations(at: datetime) -> QuerySet[Invitation]:

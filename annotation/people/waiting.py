@@ -58,7 +58,7 @@ class Administration:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class NextStep:
     """The one thing to do next."""
 
     label: str
@@ -85,7 +85,7 @@ class WorkSection:
 
     title: str
     items: list[WorkItem]
-    step: Step | None = None
+    step: NextStep | None = None
     is_own: bool = False
     empty: str = ""  # what to say without an item; a section that has neither is not shown
     url: str = ""  # of the page that lists them all

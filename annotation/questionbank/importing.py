@@ -27,7 +27,7 @@ from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
 from annotation.questionbank.import_preview import BatchComparison, Counts
 from annotation.questionbank.kernels.batches import Batch
-from annotation.questionbank.kernels.records import MIN_EXPLANATION, Problem, images_root
+from annotation.questionbank.kernels.records import MIN_EXPLANATION, RecordProblem, images_root
 from annotation.questionbank.priors import PriorCounts, link_priors
 from annotation.questionbank.reading_child import read_file
 from annotation.questionbank.writing_batches import BatchStore
@@ -72,7 +72,7 @@ class ImportResult:
     read: int = 0
     rejected: int = 0
     counts: Counts = field(default_factory=Counts)
-    errors: list[Problem] = field(default_factory=list)
+    errors: list[RecordProblem] = field(default_factory=list)
     n_errors: int = 0
     unreadable: bool = False  # the file could not be read to its end; it is never stored in part
     stored: bool = False
@@ -87,7 +87,7 @@ class ImportResult:
         errors = [problem._asdict() for problem in self.errors]
         if self.n_errors > len(errors):
             message = f"{self.n_errors - len(errors):,} more errors are not listed."
-            errors.append(Problem("", "", "more_errors", message)._asdict())
+            errors.append(RecordProblem("", "", "more_errors", message)._asdict())
         counts = self.counts
         return {
             "bank": self.bank,
@@ -102,7 +102,7 @@ class ImportResult:
             **self.priors.as_json(),
         }
 
-    def add_problems(self, problems: list[Problem]) -> None:
+    def add_problems(self, problems: list[RecordProblem]) -> None:
         self.n_errors += len(problems)
         self.errors += problems[: MAX_ERRORS - len(self.errors)]
 
@@ -319,5 +319,5 @@ def _rehearse(batches: Iterator[Batch], source: QuestionFile, result: ImportResu
     result.counts = comparison.counts
 
 
-def _first_of_each_key(problems: list[Problem]) -> list[Problem]:
+def _first_of_each_key(problems: list[RecordProblem]) -> list[RecordProblem]:
     return list({problem.key: problem for problem in reversed(problems) if problem.key}.values())[::-1]

@@ -19,7 +19,7 @@ from typing import IO, Any
 
 from annotation.questionbank.kernels.batches import BATCH, Batch, ExamRow, ImageRow, QuestionRow, read_batches
 from annotation.questionbank.kernels.difficulties import read_difficulties
-from annotation.questionbank.kernels.records import Problem, RecordRules
+from annotation.questionbank.kernels.records import RecordProblem, RecordRules
 
 WORTH_A_PROCESS = 4_000_000  # bytes; starting a process takes as long as reading them
 AHEAD = 3  # batches waiting
@@ -95,7 +95,7 @@ def _as_batch(parts: tuple[Any, ...]) -> Batch:
         *(n_read, n_refused, bytes_read),
         [ExamRow._make([*exam[:-1], tuple(map(ImageRow._make, exam[-1]))]) for exam in exams],
         list(map(QuestionRow._make, questions)),
-        [Problem(*problem) for problem in problems],
+        [RecordProblem(*problem) for problem in problems],
         unreadable,
     )
 

@@ -82,7 +82,7 @@ _IDENTIFIER = ("digest", "kind", "value", "root", "numbers", "bank_id", "questio
 
 
 @dataclass(slots=True)
-class Prepared:
+class PreparedBatch:
     """A batch ready to be written, and the last source identifier there was when it was matched."""
 
     batch: Batch
@@ -107,7 +107,7 @@ class BatchStore:
         self._exams: dict[str, KnownExam] = {}
         self._ids = IdBlocks()
 
-    def write(self, prepared: Prepared) -> Counts:
+    def write(self, prepared: PreparedBatch) -> Counts:
         """Write what is new or changed in the batch. Nothing of it is visible before the import is published.
 
         Where somebody else named a thing since the batch was matched, perhaps an image of it, it is matched again.
@@ -120,7 +120,7 @@ class BatchStore:
         self._exams = dict(list((self._exams | prepared.exams).items())[-KEPT_EXAMS:])
         return prepared.counts
 
-    def prepare(self, batch: Batch) -> Prepared:
+    def prepare(self, batch: Batch) -> PreparedBatch:
         """Match the batch with what the bank holds; writes nothing."""
         counts, rows, identifiers_to, number_before = Counts(), _Rows(), last_identifier(), self._last_number
         known = {} if self._bank_was_empty else known_questions(self._bank_id, batch.questions)
@@ -130,7 +130,7 @@ class BatchStore:
         counts.exams, counts.images = len(rows.exams), len(rows.images)
         report_ids = _add_reports([(exams[row.key], row) for row in batch.exams if row.key in exams], rows, self._ids)
         self._add_questions(waiting, known, batch, exams, report_ids, rows, counts)
-        return Prepared(batch, rows, counts, exams, identifiers_to, number_before)
+        return PreparedBatch(batch, rows, counts, exams, identifiers_to, number_before)
 
     # Exams and images
 

@@ -11,7 +11,7 @@ from annotation.audit.recording import record
 from annotation.enums import RoundSteps
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.holding import drop_draft, hold_assignment, knows_key
-from annotation.review.kernels.form import Blind, Problem, check_blind, make_blind
+from annotation.review.kernels.form import Blind, FormProblem, check_blind, make_blind
 from annotation.review.kernels.transitions import Act, state_after
 from annotation.review.kernels.visibility import Step
 from annotation.review.witnessing import (
@@ -31,7 +31,7 @@ _insert = KeptInsert(BlindAnswer)
 class BlindAnswerRefused(Exception):
     """The answer is not complete or names something that is not there."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[FormProblem]) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.code}" for problem in problems))
         self.problems = problems
 

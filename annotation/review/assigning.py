@@ -37,7 +37,7 @@ class RoundRefused(ValueError):
 
 
 @dataclass(frozen=True)
-class Drawn:
+class SampleQuestion:
     """A question of the sample, as assigning needs it."""
 
     revision_id: int
@@ -151,15 +151,15 @@ def check_may_log_in(person: User) -> None:
         raise RoundRefused(_("%(name)s cannot log in and so cannot review.") % {"name": person})
 
 
-def drawn_questions(plan_id: int) -> list[Drawn]:
+def drawn_questions(plan_id: int) -> list[SampleQuestion]:
     rows = SampledQuestion.objects.filter(plan=plan_id).values_list(
         "revision_id", "revision__question_id", "revision__question__number", "revision__question__exam_id"
     )
-    return sorted((Drawn(*row) for row in rows), key=lambda one: one.number)
+    return sorted((SampleQuestion(*row) for row in rows), key=lambda one: one.number)
 
 
 def _allotted(
-    questions: Sequence[Drawn],
+    questions: Sequence[SampleQuestion],
     n_people: int,
     per_question: int,
     seed: int,
@@ -181,7 +181,7 @@ def _allotted(
 
 
 def ineligible(
-    people: Sequence[User], questions: Iterable[Drawn], steps: str, review_round: ReviewRound | None
+    people: Sequence[User], questions: Iterable[SampleQuestion], steps: str, review_round: ReviewRound | None
 ) -> Barred:
     """Who must not meet which question, and why.
 

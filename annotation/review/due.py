@@ -17,7 +17,7 @@ from annotation.enums import RoundState
 from annotation.models import AuditEvent, ReviewRound, User
 from annotation.people.mailing import can_send, send_letter
 from annotation.review.assigning import RoundRefused, hold_round
-from annotation.review.standing import Lag, Standing, standings
+from annotation.review.standing import Lag, ReviewerProgress, standings
 from annotation.site.zones import time_text
 
 REMINDED = "reviewer.reminded"
@@ -59,7 +59,7 @@ def n_expected(n_all: int, opened_at: datetime, due_at: datetime, at: datetime) 
     return max(0, int(n_all * ((at - opened_at) / (due_at - opened_at))))
 
 
-def with_lags(progress: Iterable[Standing], review_round: ReviewRound, at: datetime) -> list[Standing]:
+def with_lags(progress: Iterable[ReviewerProgress], review_round: ReviewRound, at: datetime) -> list[ReviewerProgress]:
     """The same people, with who is behind or overdue. Nobody is in a round that is not open or has no due date."""
     opened_at, due_at = review_round.opened_at, review_round.due_at
     if review_round.state != RoundState.OPEN or opened_at is None or due_at is None:
@@ -67,7 +67,7 @@ def with_lags(progress: Iterable[Standing], review_round: ReviewRound, at: datet
     return [replace(one, lag=_lag(one, opened_at, due_at, at)) for one in progress]
 
 
-def not_done(progress: Iterable[Standing]) -> list[Standing]:
+def not_done(progress: Iterable[ReviewerProgress]) -> list[ReviewerProgress]:
     """Reviewers of the round who may log in and have questions left."""
     return [one for one in progress if one.n_to_do and one.person.is_active and not one.has_left]
 
@@ -106,7 +106,7 @@ def due_text(review_round: ReviewRound, person: User) -> str:
     return time_text(review_round.due_at, person.time_zone) if review_round.due_at else ""
 
 
-def _lag(one: Standing, opened_at: datetime, due_at: datetime, at: datetime) -> Lag | None:
+def _lag(one: ReviewerProgress, opened_at: datetime, due_at: datetime, at: datetime) -> Lag | None:
     if not one.n_to_do or one.has_left:
         return None
     expected = n_expected(one.n_submitted + one.n_to_do, opened_at, due_at, at)
@@ -123,7 +123,7 @@ def _reminded_lately(review_round: ReviewRound, people: Sequence[User], at: date
     return {int(pk) for pk, facts in events.values_list("subject_id", "facts") if facts["round"] == review_round.slug}
 
 
-def _send(review_round: ReviewRound, one: Standing) -> None:
+def _send(review_round: ReviewRound, one: ReviewerProgress) -> None:
     context = {
         "round": review_round,
         "n": one.n_to_do,

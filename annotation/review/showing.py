@@ -24,10 +24,10 @@ from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.holding import CASES, knows_key
 from annotation.review.kernels.form import Blind, following_flags, stored_disagreement
 from annotation.review.kernels.transitions import GONE
-from annotation.review.kernels.visibility import Part, Standing, Step, current_step, visible_parts
+from annotation.review.kernels.visibility import CaseProgress, Part, Step, current_step, visible_parts
 from annotation.review.submitting import newest_review
 from annotation.review.viewing import viewing_of
-from annotation.review.worklist import N_AHEAD, Progress, next_exams, progress_at
+from annotation.review.worklist import N_AHEAD, RoundProgress, next_exams, progress_at
 from annotation.site.kept_queries import KeptQuery
 
 Descriptors = list[dict[str, Any]]
@@ -111,7 +111,7 @@ class ShownCase:
     steps: str
     step: Step
     state: str
-    progress: Progress
+    progress: RoundProgress
     stem: str
     options: list[ShownOption]
     age: int | None
@@ -166,8 +166,8 @@ def named_assignment(user: User, public_id: str, *, rows: KeptQuery[Assignment] 
     return found
 
 
-def standing_of(assignment: Assignment, *, submitted: bool) -> Standing:
-    return Standing(
+def standing_of(assignment: Assignment, *, submitted: bool) -> CaseProgress:
+    return CaseProgress(
         steps=RoundSteps.OPEN if assignment.round.steps == RoundSteps.OPEN else RoundSteps.FULL,
         answered=stored_answer(assignment) is not None,
         report_opened=assignment.report_opened_at is not None,

@@ -31,7 +31,7 @@ class Lag:
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReviewerProgress:
     """One reviewer in one round. ``last_seen`` is when they last opened, answered, skipped or submitted a question."""
 
     person: User
@@ -55,7 +55,7 @@ class Standing:
         return self.n_to_do + self.n_returned
 
 
-def standings(review_round: ReviewRound) -> list[Standing]:
+def standings(review_round: ReviewRound) -> list[ReviewerProgress]:
     """Everybody who has, had or may be given questions in the round, by name; four queries."""
     rows = Assignment.objects.filter(round=review_round).order_by().values("reviewer")
     counted = {
@@ -78,14 +78,16 @@ COUNTED = (State.SUBMITTED, State.ANSWERED, State.SKIPPED, State.WAITING, State.
 _MOMENTS = ("opened_at", "skipped_at", "report_opened_at", "blind_answer__answered_at")
 
 
-def _standing(person: User, row: Mapping[str, object], submitted: datetime | None, is_present: bool) -> Standing:
+def _standing(
+    person: User, row: Mapping[str, object], submitted: datetime | None, is_present: bool
+) -> ReviewerProgress:
     def n(state: State) -> int:
         count = row.get(f"n_{state.value}", 0)
         return count if isinstance(count, int) else 0
 
     moments = [row.get(f"last_{place}") for place in range(len(_MOMENTS))] + [submitted]
     numbers = {state: n(state) for state in COUNTED}
-    return Standing(
+    return ReviewerProgress(
         person=person,
         n_all=sum(numbers.values()),
         n_submitted=numbers[State.SUBMITTED],

@@ -12,7 +12,7 @@ from annotation.ingest.quarantine import quarantine_image
 from annotation.models import AnswerKey, Assignment, Image, Review, User
 from annotation.review.answering import stored_answer, stored_blind
 from annotation.review.holding import drop_draft, hold_assignment
-from annotation.review.kernels.form import Ground, Judgement, Problem, check_judgement, standing_flags
+from annotation.review.kernels.form import FormProblem, Ground, Judgement, check_judgement, standing_flags
 from annotation.review.kernels.transitions import Act, state_after
 from annotation.review.kernels.visibility import Step
 from annotation.review.witnessing import check_seen, simulated_time, time_of, witness
@@ -27,7 +27,7 @@ _NEWEST = KeptQuery(lambda pk: Review.objects.filter(assignment=pk).order_by("-v
 class JudgementRefused(Exception):
     """Something is missing or does not fit; ``problems`` say what, field by field. Nothing was stored."""
 
-    def __init__(self, problems: list[Problem]) -> None:
+    def __init__(self, problems: list[FormProblem]) -> None:
         super().__init__("; ".join(f"{problem.field}: {problem.code}" for problem in problems))
         self.problems = problems
 

@@ -53,7 +53,7 @@ _PROGRESS = KeptSQL(f"""
 
 
 @dataclass(frozen=True)
-class Progress:
+class RoundProgress:
     """How far a reviewer is in a round. ``place`` is the place of one question in the reviewer's own order."""
 
     place: int
@@ -103,11 +103,11 @@ def next_exams(user: User, review_round: ReviewRound, *, leaving: Assignment, mo
     return found[:most]
 
 
-def progress_at(assignment: Assignment) -> Progress:
+def progress_at(assignment: Assignment) -> RoundProgress:
     """Place and counts in the reviewer's own list, in one query."""
     reviewer = assignment.reviewer_id
     ((place, n_submitted, n_all, is_new),) = _PROGRESS(assignment.position, reviewer, reviewer, assignment.round_id)
-    return Progress(place=place or 0, n_submitted=n_submitted or 0, n_all=n_all, is_new=bool(is_new))
+    return RoundProgress(place=place or 0, n_submitted=n_submitted or 0, n_all=n_all, is_new=bool(is_new))
 
 
 def rounds_of(user: User) -> QuerySet[ReviewRound]:

@@ -12,14 +12,14 @@ from django.db.models import Exists, OuterRef, Value
 from annotation.statistics.kernels.results import POST_HOC
 from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, StudyArrays, Times
 from readerstudy.analysis.main_block import cases_of, experts_of
-from readerstudy.analysis.sheet import Sheet, assign, fill_predictions, fill_remarks, fill_responses
+from readerstudy.analysis.sheet import AnswerSheet, assign, fill_predictions, fill_remarks, fill_responses
 from readerstudy.design.kernels.drawn import cells_of
 from readerstudy.design.kernels.rules import read_analysis, read_rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
 from readerstudy.predictions.history import names_at
 from readerstudy.predictions.runs import is_renamed
-from readerstudy.predictions.study_runs import Standing, Standings, standings_of
+from readerstudy.predictions.study_runs import Standings, StudyRun, standings_of
 from readerstudy.study.locking import StudyRefused
 
 
@@ -35,7 +35,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
     readers, left_out = _readers(study)
     standing, others = _runs(study)
     runs = [one.run for one in standing.rows]
-    sheet = Sheet.empty(len(readers) + len(runs), len(cases.rows))
+    sheet = AnswerSheet.empty(len(readers) + len(runs), len(cases.rows))
     row_of = {enrolment.pk: row for row, enrolment in enumerate(readers)}
     assign(sheet, study, readers, cases)
     fill_responses(sheet, study, row_of, cases.column)
@@ -119,7 +119,7 @@ def _runs(study: ReaderStudy) -> tuple[Standings, list[PredictionRun]]:
     return replace(standing, rows=rows), [run for run in found if run not in named and run.entry_id in models]
 
 
-def _model(standing: Standing, raters: Sequence[Rater]) -> Rater:
+def _model(standing: StudyRun, raters: Sequence[Rater]) -> Rater:
     """A model under its name; with its version, and then the number of its entry, where a name is taken already.
 
     A second run of a model that is there goes by its number.
@@ -147,7 +147,7 @@ def _model(standing: Standing, raters: Sequence[Rater]) -> Rater:
     return Rater(next((name for name in names if name not in taken), f"{last} of {entry.pk}"), MODEL, facts)
 
 
-def _of_plan(standing: Standing) -> dict[str, Any]:
+def _of_plan(standing: StudyRun) -> dict[str, Any]:
     """What the plan says of the runs of this model; nothing of most, so that their hash stays what it was."""
     if not standing.said:
         return {}

@@ -20,7 +20,7 @@ DISTURBING = frozenset({TimeFlag.QUIET, TimeFlag.BLURRED})
 
 
 @dataclass
-class Sheet:
+class AnswerSheet:
     """What is filled in row by row; of shape (raters, questions)."""
 
     state: NDArray[np.int8]
@@ -35,7 +35,7 @@ class Sheet:
     model_confidence: NDArray[np.float64]
 
     @classmethod
-    def empty(cls, n_raters: int, n_questions: int) -> Sheet:
+    def empty(cls, n_raters: int, n_questions: int) -> AnswerSheet:
         shape = (n_raters, n_questions)
         return cls(
             state=np.full(shape, State.NOT_ASSIGNED, dtype=np.int8),
@@ -51,7 +51,7 @@ class Sheet:
         )
 
 
-def assign(sheet: Sheet, study: ReaderStudy, readers: list[Enrolment], cases: Cases) -> None:
+def assign(sheet: AnswerSheet, study: ReaderStudy, readers: list[Enrolment], cases: Cases) -> None:
     """A case of a reader's own set is missing until there is a response to it."""
     links = CaseSet.cases.through.objects.filter(caseset__study=study).values_list("caseset_id", "studycase_id")
     columns: dict[int, list[int]] = {}
@@ -62,7 +62,9 @@ def assign(sheet: Sheet, study: ReaderStudy, readers: list[Enrolment], cases: Ca
         sheet.state[row, columns.get(enrolment.case_set_id, [])] = State.MISSING
 
 
-def fill_responses(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]) -> None:
+def fill_responses(
+    sheet: AnswerSheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]
+) -> None:
     """A confirmed response stands before unconfirmed ones, of these the newest: what comes later takes the place."""
     stored = Response.objects.filter(reading__enrolment__study=study, reading__case__block=Block.MAIN).order_by("pk")
     names = ("reading__enrolment_id", "reading__case_id", "reading__position", "is_confirmed", "state", "option")
@@ -101,7 +103,9 @@ def _time_of(
     return active_ms, is_censored
 
 
-def fill_remarks(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]) -> None:
+def fill_remarks(
+    sheet: AnswerSheet, study: ReaderStudy, row_of: Mapping[int, int], column_of: Mapping[int, int]
+) -> None:
     """The newest remark of a kind counts."""
     rows = Remark.objects.filter(
         reading__enrolment__study=study,
@@ -122,7 +126,7 @@ def fill_remarks(sheet: Sheet, study: ReaderStudy, row_of: Mapping[int, int], co
 
 
 def fill_predictions(
-    sheet: Sheet, named: Sequence[PredictionRun], others: Sequence[PredictionRun], first: int, cases: Cases
+    sheet: AnswerSheet, named: Sequence[PredictionRun], others: Sequence[PredictionRun], first: int, cases: Cases
 ) -> Repeats | None:
     """The ``named`` runs as row ``first`` and those below it; the ``others`` apart, by the row of their model.
 

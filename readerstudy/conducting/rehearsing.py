@@ -14,7 +14,7 @@ from readerstudy.design.shown import Shown, shown_as_frozen, shown_now, views_of
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
 from readerstudy.reading.practice import Feedback
-from readerstudy.reading.prefetched import Standing
+from readerstudy.reading.prefetched import ReaderPosition
 from readerstudy.reading.showing import ShownPlace, ShownState
 
 MOST_MAIN = 10  # cases of the main block that a dry run shows
@@ -63,7 +63,7 @@ def dry_state(run: DryRun, place: int, *, paused: bool = False) -> ShownState:
     return ShownState(
         enrolment=Enrolment(study=run.study),
         rules=run.rules,
-        standing=Standing(block=block, n=n, done=done, armed=()),
+        standing=ReaderPosition(block=block, n=n, done=done, armed=()),
         session=SESSION,
         paused=paused,
         cases=_shown(run, range(start + done, min(start + done + 1 + run.rules.n_ready, start + n)), start),

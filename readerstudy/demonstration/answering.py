@@ -23,7 +23,7 @@ FAILED = ("I cannot answer this from the image.", "", "Both A and C could be rig
 
 
 @dataclass(frozen=True)
-class Asked:
+class SimulatedCase:
     """One case of the study, by the number of its question."""
 
     question: int
@@ -35,7 +35,7 @@ class Asked:
 class Read:
     """One answer of a reader; without an option where the reader never came to it."""
 
-    asked: Asked
+    asked: SimulatedCase
     position: int
     option: str
     confidence: int | None
@@ -46,7 +46,7 @@ class Read:
 class Predicted:
     """One answer of a model; without an option where its text, ``raw``, holds none."""
 
-    asked: Asked
+    asked: SimulatedCase
     option: str
     raw: str
 
@@ -75,7 +75,7 @@ MODELS: Mapping[str, tuple[float, float]] = {  # skill, share of texts without a
 }
 
 
-def simulate(cases: Sequence[Asked]) -> tuple[dict[str, list[Read]], dict[str, list[Predicted]]]:
+def simulate(cases: Sequence[SimulatedCase]) -> tuple[dict[str, list[Read]], dict[str, list[Predicted]]]:
     """The answers of every reader, in the order in which each read, and of every model."""
     rng = np.random.default_rng((SEED, 1))
     hard = np.array([HARDNESS.get(case.difficulty, 0) for case in cases]) + rng.normal(0, 0.5, len(cases))
@@ -106,7 +106,7 @@ def asked_again(answers: Sequence[Predicted]) -> list[Predicted]:
 
 
 def _read(
-    cases: Sequence[Asked],
+    cases: Sequence[SimulatedCase],
     reader: SimulatedReader,
     hard: NDArray[np.float64],
     tempting: Sequence[str],
@@ -128,7 +128,7 @@ def _read(
 
 
 def _predict(
-    cases: Sequence[Asked],
+    cases: Sequence[SimulatedCase],
     skill: float,
     failing: float,
     hard: NDArray[np.float64],
@@ -145,13 +145,13 @@ def _predict(
     return found
 
 
-def _choice(case: Asked, right: float, tempting: str, rng: np.random.Generator) -> str:
+def _choice(case: SimulatedCase, right: float, tempting: str, rng: np.random.Generator) -> str:
     if rng.random() < right:
         return case.key
     return tempting if rng.random() < TEMPTED else str(rng.choice(_wrong(case)))
 
 
-def _wrong(case: Asked) -> list[str]:
+def _wrong(case: SimulatedCase) -> list[str]:
     return [letter for letter in LETTERS if letter != case.key]
 
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from annotation.models import AnswerKey, Revision, User
 from readerstudy.comparison.comparing_models import compare_models
-from readerstudy.demonstration.answering import Asked, Predicted, asked_again, simulate
+from readerstudy.demonstration.answering import Predicted, SimulatedCase, asked_again, simulate
 from readerstudy.demonstration.refusing import FinishedStudyRefused
 from readerstudy.models import ModelEntry, ReaderStudy
 from readerstudy.predictions.importing import SentFile, import_predictions
@@ -17,11 +17,11 @@ from readerstudy.predictions.targets import Target
 ASKED_TWICE = "Simulated model C"
 
 
-def asked_of(revisions: Iterable[Revision]) -> list[Asked]:
+def asked_of(revisions: Iterable[Revision]) -> list[SimulatedCase]:
     """The questions of ``revisions``, in their order; each needs a key."""
     found = list(revisions)
     keys = AnswerKey.objects.in_bulk([one.pk for one in found])
-    return [Asked(one.question.number, keys[one.pk].key, one.difficulty) for one in found]
+    return [SimulatedCase(one.question.number, keys[one.pk].key, one.difficulty) for one in found]
 
 
 def send_predictions(

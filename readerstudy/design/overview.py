@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.models import User
-from annotation.people.waiting import SHOWN, Step, WorkItem, WorkSection
+from annotation.people.waiting import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.site.permissions import is_administrator, is_coordinator
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase
@@ -93,7 +93,7 @@ def studies_under_way(person: User, at: datetime) -> WorkSection | None:
     return WorkSection(_("Reader studies"), items, step, url=reverse("studies"))
 
 
-def _step(line: StudyLine) -> Step | None:
+def _step(line: StudyLine) -> NextStep | None:
     """What the study that stands first waits for; a closed one waits for nothing."""
     sentence = {
         StudyState.OPEN: _("“%(study)s” is being read: %(done)d of %(total)d answers are in."),
@@ -103,4 +103,4 @@ def _step(line: StudyLine) -> Step | None:
     if sentence is None:
         return None
     numbers = {"study": line.study.name, "done": line.n_done, "total": line.n_total}
-    return Step(_("Continue"), sentence % numbers, reverse("study", args=[line.study.slug]))
+    return NextStep(_("Continue"), sentence % numbers, reverse("study", args=[line.study.slug]))

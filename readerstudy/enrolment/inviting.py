@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.people.inviting import Standing, token_sha256
+from annotation.people.inviting import LinkState, token_sha256
 from readerstudy.enrolment.refusals import reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
@@ -113,12 +113,12 @@ def find_invitation(token: str) -> StudyInvitation | None:
     return rows.filter(token_sha256=token_sha256(token)).first()
 
 
-def standing(invitation: StudyInvitation, at: datetime) -> Standing:
+def standing(invitation: StudyInvitation, at: datetime) -> LinkState:
     if invitation.used_at is not None:
-        return Standing.USED
+        return LinkState.USED
     if invitation.revoked_at is not None:
-        return Standing.REVOKED
-    return Standing.OPEN if invitation.is_open(at) else Standing.EXPIRED
+        return LinkState.REVOKED
+    return LinkState.OPEN if invitation.is_open(at) else LinkState.EXPIRED
 
 
 def open_invitations(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:

@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.people.accepting import InvitationClosed, OtherPersonInvited
-from annotation.people.inviting import Standing
+from annotation.people.inviting import LinkState
 from annotation.people.joining import new_account
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders, standing
 from readerstudy.enrolment.refusals import reasons_told
@@ -114,7 +114,7 @@ def _held_open(invitation: StudyInvitation, at: datetime) -> StudyInvitation:
     rows = StudyInvitation.objects.select_for_update(of=("self",)).select_related("study", "case_set", "created_by")
     held = rows.get(pk=invitation.pk)
     why = standing(held, at)
-    if why is not Standing.OPEN:
+    if why is not LinkState.OPEN:
         raise InvitationClosed(why)
     return held
 

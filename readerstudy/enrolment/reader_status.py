@@ -11,8 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import User
-from annotation.people.waiting import Step as HomeStep
-from annotation.people.waiting import WorkItem, WorkSection
+from annotation.people.waiting import NextStep, WorkItem, WorkSection
 from readerstudy.enrolment.kernels.steps import Facts, Step, next_step
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentedCase, Reading
@@ -20,7 +19,7 @@ from readerstudy.study.deadlines import deadline_text, is_past
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReaderStatus:
     """A reader's way through one study. ``n_done`` of ``n`` cases of the main block have their answer."""
 
     enrolment: Enrolment
@@ -50,20 +49,20 @@ def own_enrolment(reader: User, slug: str) -> Enrolment | None:
     return rows.filter(reader=reader, study__slug=slug).first()
 
 
-def standing_of(enrolment: Enrolment, at: datetime) -> Standing:
+def standing_of(enrolment: Enrolment, at: datetime) -> ReaderStatus:
     """Two queries."""
     [standing] = standings_of([enrolment], at)
     return standing
 
 
-def studies_of(reader: User, at: datetime) -> list[Standing]:
+def studies_of(reader: User, at: datetime) -> list[ReaderStatus]:
     """All studies of a reader: those with something to do first, then the newest; three queries."""
     rows = Enrolment.objects.filter(reader=reader).select_related("study", "reader").order_by("-enrolled_at", "-pk")
     found = standings_of(list(rows), at)
     return sorted(found, key=lambda one: one.step in {Step.DONE, Step.LEFT, Step.OVER})
 
 
-def standings_of(enrolments: list[Enrolment], at: datetime) -> list[Standing]:
+def standings_of(enrolments: list[Enrolment], at: datetime) -> list[ReaderStatus]:
     """Two queries, however many readers."""
     keys = [one.pk for one in enrolments]
     places = (
@@ -88,7 +87,7 @@ def standings_of(enrolments: list[Enrolment], at: datetime) -> list[Standing]:
         n, n_practice = n_of.get(enrolment.pk, (0, 0))
         n_done, n_practised = done_of.get(enrolment.pk, (0, 0))
         facts = facts_of(enrolment, at, has_practice=n_practice > 0)
-        found.append(Standing(enrolment, facts, next_step(facts), n, n_done, n_practice, n_practised))
+        found.append(ReaderStatus(enrolment, facts, next_step(facts), n, n_done, n_practice, n_practised))
     return found
 
 
@@ -125,7 +124,7 @@ def waiting_studies(person: User, at: datetime) -> WorkSection | None:
     )
 
 
-def _item(standing: Standing) -> WorkItem:
+def _item(standing: ReaderStatus) -> WorkItem:
     return WorkItem(
         name=standing.enrolment.study.name,
         url=_url(standing),
@@ -135,7 +134,7 @@ def _item(standing: Standing) -> WorkItem:
     )
 
 
-def _step(standing: Standing) -> HomeStep:
+def _step(standing: ReaderStatus) -> NextStep:
     name = standing.enrolment.study.name
     if standing.step is Step.MAIN:
         sentence = ngettext(
@@ -144,8 +143,8 @@ def _step(standing: Standing) -> HomeStep:
     else:
         sentence = _("The next step in “%(study)s”: %(step)s.") % {"study": name, "step": _(standing.step.label)}
     label = _("Continue") if standing.facts.consented else _("Start")
-    return HomeStep(label, sentence, _url(standing))
+    return NextStep(label, sentence, _url(standing))
 
 
-def _url(standing: Standing) -> str:
+def _url(standing: ReaderStatus) -> str:
     return reverse("reading", args=[standing.enrolment.study.slug])

@@ -15,7 +15,7 @@ from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.quantiles import median_estimate
 from annotation.timing.kernels.durations import CLOCK_RULES, RULE, is_counted
-from readerstudy.enrolment.reader_status import Standing, standings_of
+from readerstudy.enrolment.reader_status import ReaderStatus, standings_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import (
     Enrolment,
@@ -62,7 +62,7 @@ class Habits:
 
 @dataclass(frozen=True)
 class ReaderProgress:
-    standing: Standing
+    standing: ReaderStatus
     pace: Pace
     last_seen: datetime | None
     is_here: bool
@@ -219,7 +219,7 @@ def refused_answers(enrolment: Enrolment) -> list[RefusedAnswer]:
 
 
 @dataclass(frozen=True)
-class Said:
+class FlaggedFault:
     pseudonym: str
     text: str
     at: datetime
@@ -231,7 +231,7 @@ class FlaggedCase:
 
     case: StudyCase
     voiding: Voiding | None
-    said: list[Said] = field(default_factory=list)
+    said: list[FlaggedFault] = field(default_factory=list)
 
 
 def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
@@ -246,7 +246,7 @@ def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
     for one in newest.values():
         case = one.reading.case
         flagged = found.setdefault(case.pk, FlaggedCase(case, getattr(case, "voiding", None)))
-        flagged.said.append(Said(one.reading.enrolment.pseudonym, one.text, one.at))
+        flagged.said.append(FlaggedFault(one.reading.enrolment.pseudonym, one.text, one.at))
     return sorted(found.values(), key=lambda one: (one.voiding is not None, -len(one.said), one.case.number))
 
 

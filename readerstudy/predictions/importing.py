@@ -27,7 +27,7 @@ from readerstudy.predictions.entries import ModelRefused, enter_model, hold_entr
 from readerstudy.predictions.kernels.extraction import RULE
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.reading import opened, read_predictions
-from readerstudy.predictions.kernels.records import FileUnreadable, KeptRecords, Problem, Record
+from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsUnreadable, Record
 from readerstudy.predictions.targets import Target, questions_of
 from readerstudy.study.locking import lock_study
 
@@ -63,7 +63,7 @@ class PredictionsImported:
     form: str = ""
     n_read: int = 0
     matching: Matching = field(default_factory=Matching)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[PredictionProblem] = field(default_factory=list)
     missing_ids: dict[int, int] = field(default_factory=dict)  # id of each question left out, with its number
     stored: int = 0
     run: PredictionRun | None = None  # the one that was stored, now or before
@@ -137,8 +137,8 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     try:
         _check(result.entry, target)
         read = read_predictions(file.content, file.form)
-    except (FileUnreadable, ModelRefused) as refusal:
-        result.problems = [Problem(0, "", str(refusal))]
+    except (PredictionsUnreadable, ModelRefused) as refusal:
+        result.problems = [PredictionProblem(0, "", str(refusal))]
         return result
     result.form, result.n_read = read.form, read.n_read
     questions = questions_of(target, {one.id for one in read.records})
@@ -149,14 +149,14 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     result.problems = sorted([*read.problems, *result.matching.problems])
     if read.records and not answered:
         told = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
-        result.problems.insert(0, Problem(0, "", told))
+        result.problems.insert(0, PredictionProblem(0, "", told))
     if not result.problems and result.dry_run:
         _is_there(result)
     elif not result.problems:
         try:
             _store(result, read.records, actor=actor, at=at)
         except ModelRefused as refusal:
-            result.problems = [Problem(0, "", str(refusal))]
+            result.problems = [PredictionProblem(0, "", str(refusal))]
     return result
 
 

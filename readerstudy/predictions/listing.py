@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
-from annotation.people.waiting import SHOWN, Step, WorkItem, WorkSection
+from annotation.people.waiting import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, SubmissionCall
@@ -120,7 +120,7 @@ def models_of_submitter(person: User, at: datetime) -> WorkSection | None:
     lines = lines_of(entries_known_to(person).order_by("-created_at")[:SHOWN], person)
     step = None
     if not lines:
-        step = Step(_("Enter a model"), _("Enter your model, then send its predictions."), reverse("model-new"))
+        step = NextStep(_("Enter a model"), _("Enter your model, then send its predictions."), reverse("model-new"))
     return WorkSection(
         _("Your models"),
         [_item(line) for line in lines],

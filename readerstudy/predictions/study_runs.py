@@ -14,7 +14,7 @@ from readerstudy.predictions.runs import is_post_hoc, is_renamed, left_because
 
 
 @dataclass(frozen=True)
-class Standing:
+class StudyRun:
     """One row of an analysis."""
 
     run: PredictionRun
@@ -49,7 +49,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Standings:
-    rows: Sequence[Standing]
+    rows: Sequence[StudyRun]
     nobody: Sequence[PlannedRun] = ()  # lines of the plan that mean no model, or several
 
     @property
@@ -74,19 +74,19 @@ def mark_planned(study: ReaderStudy) -> None:
     PredictionRun.objects.filter(pk__in=standing.runs).update(was_planned=True)
 
 
-def _rows(runs: Sequence[PredictionRun], said: str) -> list[Standing]:
+def _rows(runs: Sequence[PredictionRun], said: str) -> list[StudyRun]:
     """Of one model. What came in after unblinding does not stand in for what the plan meant."""
     named = [run for run in runs if run.is_named or run.was_planned]
     if not said:
-        return [Standing(run) for run in named]
+        return [StudyRun(run) for run in named]
     early = [run for run in runs if run.was_planned]
     chosen, number = early or runs, run_number(said)
     if number is None:
-        return [Standing(max(chosen, key=_named_last), said, mean_of=chosen)]
+        return [StudyRun(max(chosen, key=_named_last), said, mean_of=chosen)]
     wanted = [run for run in chosen if run.number == number]
     if wanted:
-        return [Standing(wanted[0], said)]
-    return [Standing(run, said, is_met=False) for run in named[:1]]
+        return [StudyRun(wanted[0], said)]
+    return [StudyRun(run, said, is_met=False) for run in named[:1]]
 
 
 def _is_blind(run: PredictionRun) -> bool:

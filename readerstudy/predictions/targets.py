@@ -34,14 +34,14 @@ class Target:
 
 
 @dataclass(frozen=True)
-class Questions:
+class TargetQuestions:
     """All questions of a target by their id, and those that a file names by the names that it uses."""
 
     by_id: Mapping[int, KnownQuestion]
     by_name: Mapping[str, KnownQuestion]
 
 
-def questions_of(target: Target, names: Set[str]) -> Questions:
+def questions_of(target: Target, names: Set[str]) -> TargetQuestions:
     """The questions in the wording of the study, or in the current one of the bank."""
     by_id = _of_study(target.study) if target.study else _of_bank(target.bank)
     known: dict[str, int] = {}
@@ -50,7 +50,7 @@ def questions_of(target: Target, names: Set[str]) -> Questions:
         known = {key: pk for pk, key in keys.items() if key in names}
     named = questions_named(target.bank, names - known.keys())
     known |= {str(name): pk for name, pk in named.items() if pk in by_id}
-    return Questions(by_id, {name: by_id[pk] for name, pk in known.items()})
+    return TargetQuestions(by_id, {name: by_id[pk] for name, pk in known.items()})
 
 
 def _of_bank(bank: QuestionBank) -> dict[int, KnownQuestion]:

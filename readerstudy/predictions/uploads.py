@@ -36,7 +36,7 @@ LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "other_word
 
 
 @dataclass(frozen=True)
-class Asked:
+class UploadRequest:
     """What a person asked for, beside the file itself."""
 
     entry: ModelEntry
@@ -74,7 +74,7 @@ def _model_in_name(name: str) -> str:
     return WORDS.sub("", stem).strip(AROUND) or stem
 
 
-def receive_file(content: Iterable[bytes], name: str, *, asked: Asked, actor: User, at: datetime) -> Upload:
+def receive_file(content: Iterable[bytes], name: str, *, asked: UploadRequest, actor: User, at: datetime) -> Upload:
     """Keep a sent file and start its check. Raises ModelRefused for a submitter who has sent enough for a day."""
     check_may_send_file(actor, at)
     upload = Upload(created_by=actor, created_at=at, purpose=UPLOADS, bank=asked.target.bank, n_files=1)
@@ -90,7 +90,7 @@ def receive_file(content: Iterable[bytes], name: str, *, asked: Asked, actor: Us
 
 
 @transaction.atomic
-def _begin(upload: Upload, name: str, asked: Asked, *, actor: User, at: datetime) -> Upload:
+def _begin(upload: Upload, name: str, asked: UploadRequest, *, actor: User, at: datetime) -> Upload:
     params = {"name": name, "upload": upload.public_id, **asked.as_params()}
     title = _("Check %(name)s of %(model)s for %(target)s") % params
     upload.job = enqueue(CHECK, title[:200], params, actor=actor, at=at)

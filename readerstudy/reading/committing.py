@@ -54,7 +54,7 @@ class OtherAnswer(ReadingRefused):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class CommittedAnswer:
     """What a page commits; ``option`` is empty where the reader says that they cannot tell."""
 
     key: str
@@ -64,7 +64,7 @@ class Answer:
 
 
 def commit_answer(
-    enrolment: Enrolment, public_id: str, answer: Answer, *, session: str, actor: User, at: datetime
+    enrolment: Enrolment, public_id: str, answer: CommittedAnswer, *, session: str, actor: User, at: datetime
 ) -> Response:
     """The stored answer: the same key, or the same option under another key, gets what is stored already.
 
@@ -83,7 +83,7 @@ def commit_answer(
 
 
 def _commit(
-    enrolment: Enrolment, public_id: str, answer: Answer, *, session: str, actor: User, at: datetime
+    enrolment: Enrolment, public_id: str, answer: CommittedAnswer, *, session: str, actor: User, at: datetime
 ) -> Response:
     held = hold_enrolment(enrolment, actor=actor)
     place = named_place(held, public_id)
@@ -115,7 +115,7 @@ def _response(
     held: Enrolment,
     place: PresentedCase,
     reading: Reading,
-    answer: Answer,
+    answer: CommittedAnswer,
     rules: Rules,
     pen: ReadingSession,
     *,
@@ -150,7 +150,7 @@ def _response(
     )
 
 
-def _check_answer(place: PresentedCase, answer: Answer, rules: Rules) -> None:
+def _check_answer(place: PresentedCase, answer: CommittedAnswer, rules: Rules) -> None:
     """Raises NoSuchOption."""
     if answer.declined:
         if answer.option or not rules.cannot_tell:
@@ -162,7 +162,7 @@ def _check_answer(place: PresentedCase, answer: Answer, rules: Rules) -> None:
 def _keep_refused(
     enrolment: Enrolment,
     public_id: str,
-    answer: Answer,
+    answer: CommittedAnswer,
     refusal: ReadingRefused,
     *,
     session: str,

@@ -10,7 +10,7 @@ from annotation.models import Image
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
-from readerstudy.reading.kernels.visibility import Part, Standing, visible_parts
+from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_parts
 from readerstudy.reading.prefetched import is_armed_image, is_last_image
 from readerstudy.reading.write_checks import ENROLMENTS, may_read, rules_of
 
@@ -33,15 +33,15 @@ def _shows(enrolment: Enrolment, image: int, at: datetime) -> bool:
     """The practice block is armed until it is done, the main block from then on."""
     reads = may_read(enrolment, at)
     block = Block.MAIN if enrolment.practised_at is not None else Block.PRACTICE
-    if _is_part(Standing(may_read=reads, block=block, is_armed=True)) and is_armed_image(
+    if _is_part(CaseProgress(may_read=reads, block=block, is_armed=True)) and is_armed_image(
         image, enrolment, block, rules_of(enrolment)
     ):
         return True
-    last = Standing(may_read=reads, block=block, is_armed=False, is_last=True)
+    last = CaseProgress(may_read=reads, block=block, is_armed=False, is_last=True)
     return _is_part(last) and is_last_image(image, enrolment)
 
 
-def _is_part(standing: Standing) -> bool:
+def _is_part(standing: CaseProgress) -> bool:
     return Part.IMAGES in visible_parts(standing)
 
 

@@ -15,7 +15,7 @@ from annotation.audit.recording import record
 from annotation.models import AnswerKey, User
 from readerstudy.enums import Block, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Response
-from readerstudy.reading.kernels.visibility import Part, Standing, visible_parts
+from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_parts
 from readerstudy.reading.prefetched import counts_of
 from readerstudy.reading.write_checks import rules_of
 from readerstudy.study.locking import StudyRefused
@@ -37,7 +37,7 @@ def feedback_of(response: Response) -> Feedback | None:
     if place is None or place.block != Block.PRACTICE:
         return None
     is_final = Response.objects.filter(pk=response.pk, is_confirmed=True).exists()
-    standing = Standing(may_read=True, block=place.block, is_armed=False, is_last=True, answered=is_final)
+    standing = CaseProgress(may_read=True, block=place.block, is_armed=False, is_last=True, answered=is_final)
     if Part.FEEDBACK not in visible_parts(standing):
         return None
     truth = _truth(place)

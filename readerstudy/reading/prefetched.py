@@ -72,7 +72,7 @@ _COUNTS = KeptSQL(f"""
 
 
 @dataclass(frozen=True)
-class Standing:
+class ReaderPosition:
     """How far a reader has come: the block, its counts, and the places that a page may hold, the current one first."""
 
     block: Block
@@ -92,14 +92,14 @@ class Standing:
         return self.block == Block.MAIN and self.n > 0 and self.done >= self.n and self.run_out is None
 
 
-def standing_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> Standing:
+def standing_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> ReaderPosition:
     counts = counts_of(enrolment)
     n_practice, n_practised = counts.get(Block.PRACTICE, (0, 0))
     practises = enrolment.practised_at is None and n_practice > 0
     block = Block.PRACTICE if practises else Block.MAIN
     n, done = counts.get(block, (0, 0))
     run_out, armed = _split(armed_places(enrolment, block, rules), at)
-    return Standing(
+    return ReaderPosition(
         block=block,
         n=n,
         done=done + (run_out is not None),

@@ -31,7 +31,7 @@ class RemarkTooLate(Exception):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Said:
+class SentRemark:
     """One remark as a page sends it."""
 
     key: str
@@ -41,7 +41,9 @@ class Said:
 
 
 @transaction.atomic
-def make_remark(enrolment: Enrolment, public_id: str, said: Said, *, session: str, actor: User, at: datetime) -> Remark:
+def make_remark(
+    enrolment: Enrolment, public_id: str, said: SentRemark, *, session: str, actor: User, at: datetime
+) -> Remark:
     """Store a remark; the same key again returns what is stored.
 
     A guess and confidence are taken for the case that was answered last until the next one opens, a slip until the
@@ -64,7 +66,7 @@ def make_remark(enrolment: Enrolment, public_id: str, said: Said, *, session: st
     return remark
 
 
-def _check(held: Enrolment, place: PresentedCase, reading: Reading, said: Said, rules: Rules) -> None:
+def _check(held: Enrolment, place: PresentedCase, reading: Reading, said: SentRemark, rules: Rules) -> None:
     if len(said.text) > MOST_TEXT or "\x00" in said.text:
         raise RemarkRefused("the text is too long")
     if said.kind == RemarkKind.FAULT:
@@ -83,7 +85,7 @@ def _check(held: Enrolment, place: PresentedCase, reading: Reading, said: Said, 
     _check_last(held, place, reading, said)
 
 
-def _check_last(held: Enrolment, place: PresentedCase, reading: Reading, said: Said) -> None:
+def _check_last(held: Enrolment, place: PresentedCase, reading: Reading, said: SentRemark) -> None:
     last = last_answered_place(held) if said.kind == RemarkKind.SLIP else last_place(held)
     if last != place:
         raise RemarkTooLate(f"place {place.public_id} is not the last one")
@@ -101,7 +103,7 @@ def _check_last(held: Enrolment, place: PresentedCase, reading: Reading, said: S
         raise RemarkTooLate("the next case is open")
 
 
-def _has_guess(reading: Reading, said: Said) -> bool:
+def _has_guess(reading: Reading, said: SentRemark) -> bool:
     """Whether there is a guess that this says how sure the reader is of."""
     is_about_it = said.kind == RemarkKind.CONFIDENCE
     return is_about_it and Remark.objects.filter(reading=reading, kind=RemarkKind.GUESS).exists()

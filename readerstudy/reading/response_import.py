@@ -19,7 +19,12 @@ from readerstudy.design.voiding import CheckedVoidings, VoidingsRefused, check_d
 from readerstudy.enrolment.joining import as_spoken
 from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
-from readerstudy.reading.kernels.response_file import Answer, FileUnreadable, Problem, read_response_file
+from readerstudy.reading.kernels.response_file import (
+    ResponseProblem,
+    ResponseRow,
+    ResponsesUnreadable,
+    read_response_file,
+)
 from readerstudy.study.locking import StudyRefused
 
 TIME_RULE = "elsewhere"
@@ -45,7 +50,7 @@ class ResponsesImported:
     created: int = 0
     unchanged: int = 0
     readers: list[str] = field(default_factory=list)  # that this file brings
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[ResponseProblem] = field(default_factory=list)
     voided: int = 0  # cases that are declared as voided in the original study
     voiding_problems: list[tuple[int, str]] = field(default_factory=list)  # rows of that file; 0: of the whole
     stored: bool = False
@@ -113,8 +118,8 @@ def import_responses(
     try:
         arm = _arm_of(held)
         read = read_response_file(content)
-    except (FileUnreadable, TakesNoReadings) as refusal:
-        result.problems = [Problem(0, "", str(refusal))]
+    except (ResponsesUnreadable, TakesNoReadings) as refusal:
+        result.problems = [ResponseProblem(0, "", str(refusal))]
         return result
     result.read = read.n_rows
     placed = _Placed(held, read.answers)
@@ -162,9 +167,9 @@ def _arm_of(study: ReaderStudy) -> Arm:
 class _Placed:
     """The answers of a file beside the study: which case each means, and what is stored of its reader already."""
 
-    def __init__(self, study: ReaderStudy, answers: Iterable[Answer]) -> None:
+    def __init__(self, study: ReaderStudy, answers: Iterable[ResponseRow]) -> None:
         self.answers = list(answers)
-        self.problems: list[Problem] = []
+        self.problems: list[ResponseProblem] = []
         self.refused: set[int] = set()  # rows
         in_file = {answer.reader for answer in self.answers}
         readers = {one.pseudonym: one for one in Enrolment.objects.filter(study=study)}
@@ -197,14 +202,14 @@ class _Placed:
             if enrolment is not None and enrolment.reader_id is not None:
                 self._refuse(answer, "reader", f"{answer.reader} reads in this study here. Name this reader otherwise.")
 
-    def _refuse(self, answer: Answer, column: str, message: str) -> None:
+    def _refuse(self, answer: ResponseRow, column: str, message: str) -> None:
         self.refused.add(answer.row)
-        self.problems.append(Problem(answer.row, column, message))
+        self.problems.append(ResponseProblem(answer.row, column, message))
 
     def _choose_sets(self, study: ReaderStudy) -> None:
         """A new reader gets the smallest set that holds all of the cases that the file has."""
         read: dict[str, set[int]] = defaultdict(set)
-        first: dict[str, Answer] = {}
+        first: dict[str, ResponseRow] = {}
         for answer in self.answers:
             if answer.row not in self.refused:
                 read[answer.reader].add(self.cases[answer.case].pk)
@@ -219,7 +224,7 @@ class _Placed:
             else:
                 self._refuse(first[reader], "reader", f"No case set of the study holds all cases of {reader}.")
 
-    def compared(self) -> list[Answer]:
+    def compared(self) -> list[ResponseRow]:
         """The answers that are not stored yet; a problem: another one than is stored, or at its place."""
         readings = _stored_answers(self.stored.values())
         taken = {(reader, position) for (reader, _case), (*_said, position) in readings.items() if position is not None}
@@ -241,7 +246,7 @@ class _Placed:
 Content = tuple[str, str, str, int | None, int | None, int | None]
 
 
-def _content(answer: Answer) -> Content:
+def _content(answer: ResponseRow) -> Content:
     said = answer.best_guess, answer.confidence
     return answer.state, answer.option, *said, answer.active_ms, answer.position
 
@@ -267,7 +272,9 @@ def _stored_answers(enrolments: Iterable[Enrolment]) -> dict[tuple[str, int], Co
     }
 
 
-def _store(study: ReaderStudy, arm: Arm, answers: list[Answer], placed: _Placed, *, source: str, at: datetime) -> None:
+def _store(
+    study: ReaderStudy, arm: Arm, answers: list[ResponseRow], placed: _Placed, *, source: str, at: datetime
+) -> None:
     enrolments = _enrolments(study, answers, placed, source=source, at=at)
     readings = Reading.objects.bulk_create(
         [
@@ -297,7 +304,7 @@ def _store(study: ReaderStudy, arm: Arm, answers: list[Answer], placed: _Placed,
     )
 
 
-def _said(answer: Answer) -> Iterable[tuple[RemarkKind, str]]:
+def _said(answer: ResponseRow) -> Iterable[tuple[RemarkKind, str]]:
     if answer.best_guess:
         yield RemarkKind.GUESS, answer.best_guess
     if answer.confidence is not None:
@@ -305,7 +312,7 @@ def _said(answer: Answer) -> Iterable[tuple[RemarkKind, str]]:
 
 
 def _enrolments(
-    study: ReaderStudy, answers: list[Answer], placed: _Placed, *, source: str, at: datetime
+    study: ReaderStudy, answers: list[ResponseRow], placed: _Placed, *, source: str, at: datetime
 ) -> Mapping[str, Enrolment]:
     """The readers of the answers, new ones in the order in which the file names them."""
     known = dict(placed.stored)
@@ -317,7 +324,7 @@ def _enrolments(
     return known
 
 
-def _response(reading: Reading, answer: Answer, *, source: str, at: datetime) -> Response:
+def _response(reading: Reading, answer: ResponseRow, *, source: str, at: datetime) -> Response:
     return Response(
         reading=reading,
         is_confirmed=answer.state not in BY_PROGRAM,

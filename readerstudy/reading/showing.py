@@ -17,9 +17,8 @@ from readerstudy.enums import Block, RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Response, ShownImage
 from readerstudy.reading.case_opening import still_asked
 from readerstudy.reading.kernels.limits import seconds_left
-from readerstudy.reading.kernels.visibility import Part, visible_parts
-from readerstudy.reading.kernels.visibility import Standing as PlaceStanding
-from readerstudy.reading.prefetched import Standing, last_place, reading_of, standing_of
+from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_parts
+from readerstudy.reading.prefetched import ReaderPosition, last_place, reading_of, standing_of
 from readerstudy.reading.write_checks import live_session, may_read, rules_of
 
 # Images of the armed cases as they were frozen, and whether each may be seen now.
@@ -75,7 +74,7 @@ class ShownState:
 
     enrolment: Enrolment
     rules: Rules
-    standing: Standing
+    standing: ReaderPosition
     session: str | None
     paused: bool
     cases: list[ShownPlace]
@@ -117,7 +116,7 @@ def _shown_places(
     views = _views_of([place.case_id for place in armed])
     parts = [
         visible_parts(
-            PlaceStanding(
+            CaseProgress(
                 may_read=True, block=place.block, information=place.order.arm.information, is_armed=True, answered=False
             )
         )
@@ -161,7 +160,7 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
     option = answer.option if answer is not None else ""
     may_slip, asked = rules.slips and bool(option), still_asked(reading, rules)
     parts = visible_parts(
-        PlaceStanding(
+        CaseProgress(
             may_read=True,
             block=place.block,
             is_armed=False,

@@ -43,7 +43,7 @@ Rows = Iterable[Sequence[Cell]]
 
 
 @dataclass(frozen=True)
-class Source:
+class ReportSource:
     """Everything that the files are made of."""
 
     analysis: Analysis
@@ -63,7 +63,7 @@ class Content:
     listed: str = ""  # the name of its group in the README; empty: its own
 
 
-def contents_of(source: Source) -> list[Content]:
+def contents_of(source: ReportSource) -> list[Content]:
     """The README first; it says what all of them are."""
     study, result = source.analysis.study, source.result
     found = [*_texts(source), *_protocol(study), *_tables(result), *_figures(source), *_data(source), *_script()]
@@ -73,7 +73,7 @@ def contents_of(source: Source) -> list[Content]:
     return [Content("README.txt", "what each file is, and how to read it", text.encode), *found]
 
 
-def _texts(source: Source) -> Iterator[Content]:
+def _texts(source: ReportSource) -> Iterator[Content]:
     result, facts = source.result, source.facts
     yield Content("analysis.json", "the stored analysis, byte for byte", source.analysis.result.encode)
     yield Content(
@@ -120,7 +120,7 @@ def _tables(result: Json) -> Iterator[Content]:
         yield Content(f"tables/{table.name}.tex", "each table for print", table.tex().encode, "tables/*.tex")
 
 
-def _figures(source: Source) -> Iterator[Content]:
+def _figures(source: ReportSource) -> Iterator[Content]:
     result = source.result
     about = "the figures for one and two columns of a journal, as SVG, PDF and PNG, each with its legend as text"
     for name in figures_of(result):
@@ -136,7 +136,7 @@ def _figures(source: Source) -> Iterator[Content]:
         yield Content(f"flow.{form}", "the flow of cases, readers and models into the analysis", make, "flow.*")
 
 
-def _data(source: Source) -> Iterator[Content]:
+def _data(source: ReportSource) -> Iterator[Content]:
     study, arrays, settings = source.analysis.study, source.arrays, source.settings
     about = "a row per rater and case: what every number is computed from"
     yield Content("data/ratings.csv", about, lambda: ratings.ratings_csv(arrays, settings).encode())

@@ -16,7 +16,7 @@ from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
-from readerstudy.report.kernels.facts import CaseFacts, ModelFacts, ReaderFacts, ReaderFlow, StudyFacts
+from readerstudy.report.kernels.facts import CaseFacts, ModelFacts, ReaderFlow, ReportedReaders, StudyFacts
 from readerstudy.results.kernels.stored import READER, Json, is_by_plan, kinds_of, runs_of
 from readerstudy.unblinding.looks import looks_before_closing
 
@@ -92,10 +92,10 @@ def _flow(study: ReaderStudy, result: Json) -> ReaderFlow:
     )
 
 
-def _readers(study: ReaderStudy, pseudonyms: Iterable[str]) -> ReaderFacts:
+def _readers(study: ReaderStudy, pseudonyms: Iterable[str]) -> ReportedReaders:
     rows = Enrolment.objects.filter(study=study, pseudonym__in=list(pseudonyms)).order_by("pk")
     said: list[Mapping[str, Any]] = list(rows.values_list("facts", flat=True))
-    return ReaderFacts(
+    return ReportedReaders(
         training=_words(Training, said, "training"),
         years=sorted(one["years"] for one in said if one.get("years") is not None),
         films_per_week=sorted(one["films_per_week"] for one in said if one.get("films_per_week") is not None),

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
-from readerstudy.report.kernels.facts import ModelFacts, ReaderFacts, StudyFacts
+from readerstudy.report.kernels.facts import ModelFacts, ReportedReaders, StudyFacts
 from readerstudy.report.kernels.sample_size import sample_size_text
 from readerstudy.report.method_statistics import statistics_text
 from readerstudy.results.kernels.stored import ALL_TASKS, DECLARED, Json, panel_names, task_label
@@ -159,7 +159,7 @@ def _readers(facts: StudyFacts) -> str:
     return " ".join([*text, _experience(said, flow.n_analysed)])
 
 
-def _experience(said: ReaderFacts, n_analysed: int) -> str:
+def _experience(said: ReportedReaders, n_analysed: int) -> str:
     if not said.n_said:
         return "Training and experience of the analysed readers are not known to the program."
     text = [f"Training, as the analysed readers said (n = {n_analysed}): {listed(said.training)}."]

@@ -16,7 +16,7 @@ from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.settings import read_settings
 from readerstudy.analysis.storing import has_earlier_rule
 from readerstudy.models import Analysis
-from readerstudy.report.contents import ABOUT_SUMS, SUMS, Source, contents_of
+from readerstudy.report.contents import ABOUT_SUMS, SUMS, ReportSource, contents_of
 from readerstudy.report.fact_finding import facts_of
 from readerstudy.results.looking import stored_result
 from readerstudy.study.locking import StudyRefused
@@ -54,7 +54,7 @@ def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> 
     with translation.override("en"):  # tables and captions say the same wherever they are made
         result = stored_result(analysis)
         settings = read_settings(analysis.settings)
-        contents = contents_of(Source(analysis, result, arrays, settings, facts_of(analysis, result)))
+        contents = contents_of(ReportSource(analysis, result, arrays, settings, facts_of(analysis, result)))
         n_files, written = len(contents) + 1, []
         for place, content in enumerate(contents):
             if tell is not None:

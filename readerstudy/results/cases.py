@@ -11,7 +11,7 @@ from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey
 from readerstudy.design.shown import is_of_prior
 from readerstudy.models import Prediction, ReaderStudy, ShownImage, StudyCase
-from readerstudy.results.kernels.disagreeing import Said
+from readerstudy.results.kernels.disagreeing import Disagreement
 from readerstudy.results.wording import sign
 
 LETTERS = "ABCD"
@@ -29,7 +29,7 @@ class Option:
 class CaseShown:
     """One case on which two raters disagree, for a coordinator."""
 
-    said: Said
+    said: Disagreement
     case: StudyCase
     options: list[Option]
     no_option: list[tuple[str, str]]  # who chose none, and why
@@ -38,7 +38,7 @@ class CaseShown:
 
 
 def cases_shown(
-    study: ReaderStudy, names: tuple[str, str], runs: Mapping[str, str], said: Sequence[Said]
+    study: ReaderStudy, names: tuple[str, str], runs: Mapping[str, str], said: Sequence[Disagreement]
 ) -> list[CaseShown]:
     """Five queries at the most, however many cases. Images are those that were frozen, where they may be seen today.
 
@@ -70,11 +70,11 @@ def cases_shown(
     return found
 
 
-def _signs(names: tuple[str, str], one: Said) -> list[tuple[str, str]]:
+def _signs(names: tuple[str, str], one: Disagreement) -> list[tuple[str, str]]:
     return list(zip(names, (one.first, one.second), strict=True))
 
 
-def _options(case: StudyCase, names: tuple[str, str], one: Said) -> list[Option]:
+def _options(case: StudyCase, names: tuple[str, str], one: Disagreement) -> list[Option]:
     return [
         Option(letter, text, letter == one.key, [name for name, said in _signs(names, one) if said == letter])
         for letter, text in zip(LETTERS, case.revision.options, strict=False)

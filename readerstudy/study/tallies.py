@@ -15,7 +15,7 @@ from readerstudy.study.kernels.counting import counted_state, is_correct
 
 
 @dataclass(frozen=True)
-class Scored:
+class ScoredReading:
     """A reading that counts, right or wrong."""
 
     enrolment_id: int
@@ -23,7 +23,7 @@ class Scored:
     is_right: bool
 
 
-def scored_readings(study: ReaderStudy, enrolments: Collection[int] | None = None) -> Iterator[Scored]:
+def scored_readings(study: ReaderStudy, enrolments: Collection[int] | None = None) -> Iterator[ScoredReading]:
     """Of the main block, without voided cases; a confirmed response stands before the newest other. Two queries."""
     rows = Response.objects.filter(
         reading__enrolment__study=study, reading__case__block=Block.MAIN, reading__case__voiding__isnull=True
@@ -39,25 +39,25 @@ def scored_readings(study: ReaderStudy, enrolments: Collection[int] | None = Non
     for _reading, enrolment_id, case_id, revision_id, state, option in final.values():
         is_right = is_correct(counted_state(state), option, keys[revision_id])
         if is_right is not None:
-            yield Scored(enrolment_id, case_id, is_right)
+            yield ScoredReading(enrolment_id, case_id, is_right)
 
 
 @dataclass(frozen=True)
-class Tally:
+class ReaderTally:
     """One reader's accuracy over the cases answered so far, with Wilson's interval."""
 
     enrolment: Enrolment
     accuracy: Estimate
 
 
-def tallies(study: ReaderStudy) -> list[Tally]:
+def tallies(study: ReaderStudy) -> list[ReaderTally]:
     """Of every reader, also of those who have left."""
     right, n = Counter[int](), Counter[int]()
     for one in scored_readings(study):
         n[one.enrolment_id] += 1
         right[one.enrolment_id] += one.is_right
     rows = study.enrolments.select_related("reader").order_by("pk")
-    return [Tally(one, share(right[one.pk], n[one.pk])) for one in rows]
+    return [ReaderTally(one, share(right[one.pk], n[one.pk])) for one in rows]
 
 
 def accuracy_of(enrolment: Enrolment) -> Estimate:

@@ -14,7 +14,7 @@ from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.predictions.study_runs import mark_planned
 from readerstudy.study.locking import StudyRefused, lock_study
-from readerstudy.study.tallies import Tally, tallies
+from readerstudy.study.tallies import ReaderTally, tallies
 
 GLASS_BROKEN = "study.glass_broken"
 UNBLINDED = "study.unblinded"
@@ -73,7 +73,7 @@ SHORTEST_REASON = 20  # characters
 
 
 @transaction.atomic
-def break_glass(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -> list[Tally]:
+def break_glass(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -> list[ReaderTally]:
     """Interim results of an open study. Each look is logged with its reason; the first one unblinds the study.
 
     Raises StudyRefused for a reason that is too short, and for a study that is not open.

@@ -18,7 +18,7 @@ from annotation.imaging.kernels.refusals import ImageRefused
 from annotation.ingest import archives
 from annotation.ingest.archives import ArchiveLimits, open_archive
 from annotation.ingest.exams import ingest_paths
-from annotation.ingest.preparing import Prepared, Source, prepare_image
+from annotation.ingest.preparing import PreparedImage, Source, prepare_image
 from annotation.models import Image
 from readerstudy.predictions.kernels.reading import read_predictions
 from tests.annotation.ingest.conftest import stored_files
@@ -44,7 +44,7 @@ def test_an_archive_of_flat_images_takes_no_more_than_its_budget(
     monkeypatch.setattr(archives, "DECODED_SMALL", 3 * SIDE * SIDE * 2)
     monkeypatch.setattr(archives, "DECODED_RATIO", 1)
 
-    def noted(image: SourceImage, source: Source) -> Prepared:
+    def noted(image: SourceImage, source: Source) -> PreparedImage:
         decoded.append(source.name)
         return prepare_image(image, source)
 

@@ -12,7 +12,7 @@ from typing import BinaryIO, NamedTuple
 
 from annotation.digests import identifier_digest, image_path_digest
 from annotation.questionbank.kernels.entries import EntryReader
-from annotation.questionbank.kernels.records import ExamRecord, Problem, QuestionRecord, RecordRules
+from annotation.questionbank.kernels.records import ExamRecord, QuestionRecord, RecordProblem, RecordRules
 from annotation.questionbank.kernels.rexvqa import RecordReader
 from annotation.questionbank.kernels.strictjson import FileUnreadable
 
@@ -66,7 +66,7 @@ class Batch(NamedTuple):
     bytes_read: int
     exams: list[ExamRow]
     questions: list[QuestionRow]
-    problems: list[Problem]
+    problems: list[RecordProblem]
     unreadable: bool  # the file could not be read on; the last problem says where
 
 
@@ -93,9 +93,9 @@ def read_batches(stream: BinaryIO, rules: RecordRules, root: str, *, size: int =
             else:
                 ended = True
                 if not seen and not building.n_read:
-                    building.problems.append(Problem("", "", "schema", "The file holds no question."))
+                    building.problems.append(RecordProblem("", "", "schema", "The file holds no question."))
         except FileUnreadable as error:
-            building.problems.append(Problem("", "", error.code, str(error)))
+            building.problems.append(RecordProblem("", "", error.code, str(error)))
             ended = building.unreadable = True
         yield building.batch(reader.bytes_read)
 
@@ -104,7 +104,7 @@ class _Building:
     """One batch in the making."""
 
     def __init__(self, root: str, seen: set[int]) -> None:
-        self.problems: list[Problem] = []
+        self.problems: list[RecordProblem] = []
         self.n_read = 0
         self.unreadable = False
         self._root = root
@@ -114,11 +114,11 @@ class _Building:
         self._questions: list[QuestionRow] = []
         self._last_exam: ExamRecord | None = None
 
-    def add(self, key: str, record: QuestionRecord | None, problems: list[Problem]) -> None:
+    def add(self, key: str, record: QuestionRecord | None, problems: list[RecordProblem]) -> None:
         self.n_read += 1
         number = hash(key)
         if number in self._seen:
-            problems = [*problems, Problem(key, "", "duplicate_key", "The id stands in the file twice.")]
+            problems = [*problems, RecordProblem(key, "", "duplicate_key", "The id stands in the file twice.")]
         self._seen.add(number)
         if problems:
             self.problems += problems

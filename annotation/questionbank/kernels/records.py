@@ -18,7 +18,7 @@ MAX_DEPTH = 8
 MIN_EXPLANATION = 20
 
 
-class Problem(NamedTuple):
+class RecordProblem(NamedTuple):
     """Why a record is refused: its key, the field, a code, a sentence."""
 
     key: str

@@ -24,8 +24,8 @@ from annotation.questionbank.kernels.plain import MAX_FURTHER, USUAL_TASK_NAMES,
 from annotation.questionbank.kernels.records import (
     MAX_NAME_CHARS,
     MAX_TEXT_CHARS,
-    Problem,
     QuestionRecord,
+    RecordProblem,
     RecordRules,
     kind_of,
 )
@@ -61,17 +61,17 @@ class RecordReader:
         self._learnt: set[str] = set()  # further fields seen
         self.read_plain = self._plain.read
 
-    def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[Problem]]:
+    def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[RecordProblem]]:
         """The record of one entry, or None and every problem that it has."""
         key, value, faults = entry
         if type(value) is not dict:
             found = kind_of(value)
             fault = Fault("", "schema", f"A question must be an object of fields, in braces, not {found}.")
-            return None, [Problem(key, *each) for each in faults or (fault,)]
+            return None, [RecordProblem(key, *each) for each in faults or (fault,)]
         check = _QuestionCheck(faults)
         record = check.read(key, value, self._rules, self._exams)
         if check.problems:
-            return None, [Problem(key, *each) for each in check.problems]
+            return None, [RecordProblem(key, *each) for each in check.problems]
         self._learn(value)
         return record, []
 

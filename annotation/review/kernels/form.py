@@ -26,7 +26,7 @@ def _(text: str) -> str:
 
 
 @dataclass(frozen=True)
-class Problem:
+class FormProblem:
     """One thing that is wrong: the field it stands beside, a code, and a sentence that says what to do."""
 
     field: str
@@ -76,19 +76,19 @@ def make_blind(best: str, defensible: Iterable[str], difficulty: str) -> Blind:
     return Blind(best=str(best), defensible=tuple(sorted(letters)), difficulty=str(difficulty))
 
 
-def check_blind(blind: Blind) -> list[Problem]:
+def check_blind(blind: Blind) -> list[FormProblem]:
     problems = []
     letters = set(OptionLetter.values())
     if (blind.best and blind.best not in letters) or not letters.issuperset(blind.defensible):
-        problems.append(Problem("best", "unknown_option", _("Choose among the options A to D.")))
+        problems.append(FormProblem("best", "unknown_option", _("Choose among the options A to D.")))
     elif not blind.best and blind.defensible:
-        problems.append(Problem("best", "no_best", _("Choose the best of the defensible options.")))
+        problems.append(FormProblem("best", "no_best", _("Choose the best of the defensible options.")))
     if blind.difficulty not in {Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD}:
-        problems.append(Problem("difficulty", "missing", _("Say how difficult it is: easy, medium or hard.")))
+        problems.append(FormProblem("difficulty", "missing", _("Say how difficult it is: easy, medium or hard.")))
     return problems
 
 
-def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[Problem]]:
+def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[FormProblem]]:
     """Step 1 from form fields ``best`` (A to D or "none"), ``defensible`` and ``difficulty``.
 
     "None" has to be said: a missing ``best`` is a problem, not an answer.
@@ -98,7 +98,7 @@ def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[Problem]
     blind = make_blind("" if said_none else best, sent.get("defensible", ()), _one(sent, "difficulty"))
     problems = check_blind(blind)
     if not best and not any(problem.field == "best" for problem in problems):
-        problems.insert(0, Problem("best", "missing", _("Choose the best option, or say that none is defensible.")))
+        problems.insert(0, FormProblem("best", "missing", _("Choose the best option, or say that none is defensible.")))
     return blind, problems
 
 
@@ -179,7 +179,7 @@ def parse_judgement(sent: Mapping[str, Sequence[str]]) -> Judgement:
     )
 
 
-def check_judgement(judgement: Judgement, ground: Ground) -> list[Problem]:
+def check_judgement(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     """Everything that is missing or does not fit, in the order of the form; empty when the review may be stored."""
     return [
         *_check_disagreement(judgement, ground),
@@ -191,77 +191,77 @@ def check_judgement(judgement: Judgement, ground: Ground) -> list[Problem]:
     ]
 
 
-def _check_disagreement(judgement: Judgement, ground: Ground) -> list[Problem]:
+def _check_disagreement(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     if not differs(ground.blind, ground.key):
         sentence = _("Your blind answer is the key: there is nothing to explain.")
-        return [Problem("disagreement", "does_not_follow", sentence)] if judgement.disagreement else []
+        return [FormProblem("disagreement", "does_not_follow", sentence)] if judgement.disagreement else []
     none = ground.blind is not None and not ground.blind.defensible
     possible = set(Disagreement.values()) - {""} - ({Disagreement.BOTH} if none else set())
     if judgement.disagreement in possible:
         return []
     sentence = _("Your blind answer is not the key: say if it is wrong, you were, or both are defensible.")
-    return [Problem("disagreement", "unknown_choice" if judgement.disagreement else "missing", sentence)]
+    return [FormProblem("disagreement", "unknown_choice" if judgement.disagreement else "missing", sentence)]
 
 
-def _check_grades(judgement: Judgement) -> list[Problem]:
+def _check_grades(judgement: Judgement) -> list[FormProblem]:
     problems = []
     for name in GradeName:
         grade = judgement.grades.get(name.value)
         if grade is None:
             problems.append(
-                Problem(name.value, "missing", _("Give a grade from 1 to 5, or say that you cannot judge."))
+                FormProblem(name.value, "missing", _("Give a grade from 1 to 5, or say that you cannot judge."))
             )
         elif not (grade == CANNOT_JUDGE or (type(grade) is int and 1 <= grade <= 5)):
-            problems.append(Problem(name.value, "unknown_grade", _("A grade is 1, 2, 3, 4, 5 or “cannot judge”.")))
+            problems.append(FormProblem(name.value, "unknown_grade", _("A grade is 1, 2, 3, 4, 5 or “cannot judge”.")))
     if set(judgement.grades) - set(GradeName.values()):
-        problems.append(Problem("grades", "unknown_grade", _("This form does not know that grade.")))
+        problems.append(FormProblem("grades", "unknown_grade", _("This form does not know that grade.")))
     return problems
 
 
-def _check_degrees(judgement: Judgement) -> list[Problem]:
+def _check_degrees(judgement: Judgement) -> list[FormProblem]:
     sentence = _("Choose yes, partly or no, or say that you cannot judge.")
     sent = {"needs_image": judgement.needs_image, "relevant": judgement.relevant}
     return [
-        Problem(name, "unknown_choice" if value else "missing", sentence)
+        FormProblem(name, "unknown_choice" if value else "missing", sentence)
         for name, value in sent.items()
         if value not in Degree.values()
     ]
 
 
-def _check_flags(judgement: Judgement, ground: Ground) -> list[Problem]:
+def _check_flags(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     problems = []
     may_choose = set(CHOSEN) if ground.blind is not None else set(Flag)
     follow = set() if judgement.disagreement else set(following_flags(ground.blind, ground.key))
     if set(judgement.flags) - set(Flag.values()):
-        problems.append(Problem("flags", "unknown_flag", _("This form does not know that flag.")))
+        problems.append(FormProblem("flags", "unknown_flag", _("This form does not know that flag.")))
     elif set(judgement.flags) - may_choose:
         problems.append(
-            Problem("flags", "follows", _("That flag follows from your blind answer; it cannot be set by hand."))
+            FormProblem("flags", "follows", _("That flag follows from your blind answer; it cannot be set by hand."))
         )
     if Flag.HALLUCINATED in judgement.flags and not ground.report_opened:
         problems.append(
-            Problem("flags", "report_first", _("Open the report (O) before you say that something is not in it."))
+            FormProblem("flags", "report_first", _("Open the report (O) before you say that something is not in it."))
         )
     if set(judgement.withdrawn_flags) - follow:
-        problems.append(Problem("flags", "does_not_follow", _("Only a flag that follows can be withdrawn.")))
+        problems.append(FormProblem("flags", "does_not_follow", _("Only a flag that follows can be withdrawn.")))
     elif judgement.withdrawn_flags and not judgement.comment:
-        problems.append(Problem("comment", "withdrawn", _("Say in the comment why you withdraw the flag.")))
+        problems.append(FormProblem("comment", "withdrawn", _("Say in the comment why you withdraw the flag.")))
     return problems
 
 
-def _check_verdict(judgement: Judgement, ground: Ground) -> list[Problem]:
+def _check_verdict(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     if judgement.verdict not in Verdict.values():
-        return [Problem("verdict", "missing", _("Give a verdict: accept, revise, reject or cannot judge."))]
+        return [FormProblem("verdict", "missing", _("Give a verdict: accept, revise, reject or cannot judge."))]
     flags = standing_flags(judgement, ground)
     if judgement.verdict == Verdict.ACCEPT and not is_accepting(judgement.verdict, flags):
         sentence = _("A question with a wrong key cannot be accepted: choose revise or reject.")
-        return [Problem("verdict", "key_wrong", sentence)]
+        return [FormProblem("verdict", "key_wrong", sentence)]
     if judgement.verdict == Verdict.CANNOT_JUDGE and not judgement.verdict_reason:
-        return [Problem("verdict_reason", "missing", _("Say why you cannot judge this question."))]
+        return [FormProblem("verdict_reason", "missing", _("Say why you cannot judge this question."))]
     return []
 
 
-def _check_texts(judgement: Judgement, ground: Ground) -> list[Problem]:
+def _check_texts(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     problems = []
     if needs_reasoning(judgement, ground) and not judgement.reasoning and judgement.verdict in Verdict.values():
         sentence = (
@@ -269,21 +269,21 @@ def _check_texts(judgement: Judgement, ground: Ground) -> list[Problem]:
             if judgement.verdict == Verdict.ACCEPT
             else _("Give your clinical reasoning: the verdict is not “accept”.")
         )
-        problems.append(Problem("reasoning", "missing", sentence))
+        problems.append(FormProblem("reasoning", "missing", sentence))
     if low_grades(judgement) and not judgement.comment and not standing_flags(judgement, ground):
-        problems.append(Problem("comment", "low_grade", _("A grade of 3 or less needs a flag or a comment.")))
+        problems.append(FormProblem("comment", "low_grade", _("A grade of 3 or less needs a flag or a comment.")))
     texts = {
         "verdict_reason": judgement.verdict_reason,
         "reasoning": judgement.reasoning,
         "comment": judgement.comment,
     }
     problems += [
-        Problem(name, "too_long", _("This text is too long: 5,000 characters are the most."))
+        FormProblem(name, "too_long", _("This text is too long: 5,000 characters are the most."))
         for name, text in texts.items()
         if len(text) > TEXT_LIMIT
     ]
     if len(judgement.category) > CATEGORY_LIMIT:
-        problems.append(Problem("category", "too_long", _("A category has at most 200 characters.")))
+        problems.append(FormProblem("category", "too_long", _("A category has at most 200 characters.")))
     return problems
 
 

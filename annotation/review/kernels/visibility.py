@@ -37,7 +37,7 @@ class Step(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class CaseProgress:
     """How far this reviewer has come with this question; all of it read from stored rows."""
 
     steps: RoundSteps
@@ -51,14 +51,14 @@ BLIND_PARTS = frozenset({Part.IMAGES, Part.METADATA, Part.STEM, Part.OPTIONS})
 JUDGE_PARTS = BLIND_PARTS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
 
 
-def current_step(standing: Standing) -> Step:
+def current_step(standing: CaseProgress) -> Step:
     """Step 1 until its answer is stored, unless the round asks for the judgement only."""
     if standing.steps == RoundSteps.OPEN or standing.answered:
         return Step.JUDGE
     return Step.BLIND
 
 
-def visible_parts(standing: Standing) -> frozenset[Part]:
+def visible_parts(standing: CaseProgress) -> frozenset[Part]:
     """The parts that this reviewer may see now.
 
     A stored submission or an opened report never shows more than the blind answer allows: without that answer, in a
@@ -77,11 +77,11 @@ def visible_parts(standing: Standing) -> frozenset[Part]:
     return frozenset(parts)
 
 
-def may_open_report(standing: Standing) -> bool:
+def may_open_report(standing: CaseProgress) -> bool:
     """From step 2 on, while the round is open; a closed round shows what was opened and nothing more."""
     return standing.round_open and current_step(standing) == Step.JUDGE
 
 
-def may_change(standing: Standing) -> bool:
+def may_change(standing: CaseProgress) -> bool:
     """Until the round closes; afterwards everything is there to read."""
     return standing.round_open

@@ -142,22 +142,22 @@ def invitation(request: HttpRequest, token: str) -> HttpResponse:
     if invited is None:
         return _closed_page(request, _("This link was never given out. Check that it was copied as a whole."), 404)
     standing = inviting.standing(invited, timezone.now())
-    if standing is not inviting.Standing.OPEN:
+    if standing is not inviting.LinkState.OPEN:
         return _closed_page(request, why_closed(standing), 410)
     if request.user.is_authenticated:
         return _accept_as_logged_in(request, invited, request.user)
     return _accept_as_new(request, invited, token)
 
 
-def why_closed(standing: inviting.Standing) -> str:
+def why_closed(standing: inviting.LinkState) -> str:
     """What happened to a link, and what to do."""
     again = _("Ask the person who sent it for a new one.")
     return {
-        inviting.Standing.USED: _(
+        inviting.LinkState.USED: _(
             "This link was used already: it works once. If it was you, log in; if not, tell the person who sent it."
         ),
-        inviting.Standing.REVOKED: _("This link was taken back, or a newer one took its place.") + " " + again,
-        inviting.Standing.EXPIRED: _("This link is too old.") + " " + again,
+        inviting.LinkState.REVOKED: _("This link was taken back, or a newer one took its place.") + " " + again,
+        inviting.LinkState.EXPIRED: _("This link is too old.") + " " + again,
     }[standing]
 
 

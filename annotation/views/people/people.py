@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import Role
-from annotation.forms.people import PersonForm, RoleForm, SearchForm
+from annotation.forms.people import PeopleSearchForm, PersonForm, RoleForm
 from annotation.models import Membership, User
 from annotation.people import granting, joining, links, mailing
 from annotation.people.barring import RoleBarred, RoleNotThere
@@ -35,7 +35,7 @@ SORTED_BY: Columns = {"name": Lower("name"), "email": "email", "log-in": "last_l
 @vary_on_headers("HX-Request")
 def people(request: AuthenticatedRequest) -> HttpResponse:
     """Everybody, searchable by name and address, and the invitations that are open."""
-    form = SearchForm(request.GET)
+    form = PeopleSearchForm(request.GET)
     search = form.cleaned_data["q"] if form.is_valid() else ""
     sorting = asked_sorting(request.GET, SORTED_BY)
     page = Paginator(sorting.of_rows(people_matching(search), SORTED_BY), PEOPLE_PER_PAGE).get_page(

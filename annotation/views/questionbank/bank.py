@@ -24,7 +24,7 @@ from annotation.exports.files import scratch_file
 from annotation.exports.missing import MissingImage, export_missing, list_missing
 from annotation.exports.source_ids import SourceIdsHidden, export_source_ids, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format
-from annotation.forms.bank import SearchForm
+from annotation.forms.bank import QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
 from annotation.questionbank.answers import TruthHidden, read_truth
@@ -81,7 +81,7 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
 def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One bank and a page of its questions."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    form = SearchForm(request.GET, categories=categories_of(one))
+    form = QuestionSearchForm(request.GET, categories=categories_of(one))
     wanted = form.wanted()
     sorting = asked_sorting(request.GET, SORTED_BY)
     kept = {name: value for name, value in request.GET.items() if name not in PLACES and value}

@@ -41,7 +41,7 @@ from annotation.review.drafting import (
     save_draft,
 )
 from annotation.review.holding import NotTheReviewer, RoundNotOpen
-from annotation.review.kernels.form import Problem, parse_blind, parse_judgement
+from annotation.review.kernels.form import FormProblem, parse_blind, parse_judgement
 from annotation.review.kernels.transitions import TransitionRefused
 from annotation.review.showing import show_case
 from annotation.review.skipping import NothingToHandBack, ReasonNeeded
@@ -193,7 +193,7 @@ def review_skip(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         following = skip_and_turn(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
     except ReasonNeeded:
         sentence = _("Give a reason, of at most 300 characters.")
-        return refused(request, public_id, [Problem("reason", "missing", sentence)])
+        return refused(request, public_id, [FormProblem("reason", "missing", sentence)])
     return turn(request, assignment, following)
 
 
@@ -291,7 +291,7 @@ def turn(request: AuthenticatedRequest, left: Assignment, following: Turn) -> Ht
     return case_page(request, following.opened, ahead=following.ahead)
 
 
-def refused(request: AuthenticatedRequest, public_id: str, problems: list[Problem]) -> HttpResponse:
+def refused(request: AuthenticatedRequest, public_id: str, problems: list[FormProblem]) -> HttpResponse:
     """422 with what is wrong, field by field; nothing was stored."""
     named_or_404(request, public_id)
     if asks_for_part(request):

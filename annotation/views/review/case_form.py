@@ -17,7 +17,7 @@ from annotation.review.kernels.anchors import (
     RELEVANT_ANCHORS,
     anchor_of,
 )
-from annotation.review.kernels.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, Problem, differs
+from annotation.review.kernels.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, FormProblem, differs
 from annotation.review.showing import ShownCase
 from annotation.templatetags.fragments import kept_fragment
 
@@ -47,7 +47,7 @@ FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OP
 
 
 def case_form(
-    case: ShownCase, *, problems: Sequence[Problem] = (), sent: Mapping[str, object] | None = None
+    case: ShownCase, *, problems: Sequence[FormProblem] = (), sent: Mapping[str, object] | None = None
 ) -> dict[str, Any]:
     """What the form shows: what was just sent, else what is held for this case."""
     held = sent if sent is not None else case.held

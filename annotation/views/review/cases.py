@@ -18,7 +18,7 @@ from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, ReviewDraft, ReviewRound, User
 from annotation.review.answering import mark_opened
 from annotation.review.due import due_text
-from annotation.review.kernels.form import Problem
+from annotation.review.kernels.form import FormProblem
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.showing import named_assignment, own_assignment, show_case
 from annotation.review.viewing import size_text, viewing_of
@@ -109,7 +109,7 @@ def case_page(
     assignment: Assignment,
     *,
     ahead: Sequence[Assignment] | None = None,
-    problems: Sequence[Problem] = (),
+    problems: Sequence[FormProblem] = (),
     sent: Mapping[str, object] | None = None,
     status: int = 200,
 ) -> HttpResponse:

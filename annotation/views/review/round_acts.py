@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.bin.archiving import bring_back
 from annotation.enums import Role, RoundState
-from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersForm, RoundTextForm, ViewingForm
+from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
 from annotation.review.assigning import RoundRefused, assign_round, listed
@@ -199,7 +199,7 @@ def round_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def round_reviewer_add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     review_round = coordinated_round(request.user, slug)
-    form = PersonForm(review_round, request.POST, prefix="add")
+    form = RoundPersonForm(review_round, request.POST, prefix="add")
     if not form.is_valid():
         messages.error(request, _("Choose a person who may review in this round."))
         return redirect("round", slug)
@@ -244,7 +244,7 @@ def round_reassign(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
     """Give the ticked questions of one reviewer, or all that are open, to another person."""
     review_round = coordinated_round(request.user, slug)
     person = get_object_or_404(User, pk=pk)
-    form = PersonForm(review_round, request.POST, but_not=User.objects.filter(pk=person.pk), prefix="to")
+    form = RoundPersonForm(review_round, request.POST, but_not=User.objects.filter(pk=person.pk), prefix="to")
     chosen = request.POST.getlist("assignment")
     is_all = "all" in request.POST
     if not (chosen or is_all) or not form.is_valid():

@@ -18,7 +18,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.tables import formats_here
 from annotation.figures.kernels.forms import FigureForm
-from annotation.forms.rounds import DueForm, PersonForm, RemoveForm, ReviewersForm, RoundForm, ViewingForm
+from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.mailing import can_send
 from annotation.people.rosters import people_of
@@ -198,7 +198,7 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
     if coordinates and review_round.state == RoundState.OPEN:
         context |= {"not_done": not_done(progress), "can_send": can_send()}
         present_now = User.objects.filter(pk__in=[one.person.pk for one in progress if one.n_all and not one.has_left])
-        context["add_form"] = PersonForm(review_round, but_not=present_now, prefix="add")
+        context["add_form"] = RoundPersonForm(review_round, but_not=present_now, prefix="add")
     return context
 
 
@@ -224,7 +224,7 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         "reviews": _with_keys(reviews, read_keys(review_round, reviews, person=request.user, at=timezone.now())),
         "is_blinded": is_blinded,
         "may_change": review_round.state != RoundState.CLOSED,
-        "reassign_form": PersonForm(review_round, but_not=myself, prefix="to"),
+        "reassign_form": RoundPersonForm(review_round, but_not=myself, prefix="to"),
         "remove_form": RemoveForm(review_round, but_not=myself, prefix="takes"),
     }
     return render(request, "annotation/rounds/reviewer.html", context)

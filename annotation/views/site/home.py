@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.enums import ImageState, RoundState
-from annotation.people.waiting import Coordination, RoundWork, Step, Waiting, WorkSection, what_waits
+from annotation.people.waiting import Coordination, NextStep, RoundWork, Waiting, WorkSection, what_waits
 from annotation.site.permissions import may_see_quarantine
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
@@ -28,7 +28,7 @@ def home(request: AuthenticatedRequest) -> HttpResponse:
     return render(request, "annotation/home.html", context)
 
 
-def next_step(waiting: Waiting) -> Step | None:
+def next_step(waiting: Waiting) -> NextStep | None:
     """Own cases come first, then what a coordinator looks after, then the site; None when nothing waits."""
     for work in waiting.reviews:
         if work.n_left:
@@ -49,11 +49,11 @@ def next_step(waiting: Waiting) -> Step | None:
     return None
 
 
-def _steps_of(sections: list[WorkSection]) -> list[Step]:
+def _steps_of(sections: list[WorkSection]) -> list[NextStep]:
     return [section.step for section in sections if section.step]
 
 
-def _review_step(work: RoundWork) -> Step | None:
+def _review_step(work: RoundWork) -> NextStep | None:
     sentence = ngettext(
         "%(n)d question waits for you in “%(round)s”.", "%(n)d questions wait for you in “%(round)s”.", work.n_left
     )
@@ -61,7 +61,7 @@ def _review_step(work: RoundWork) -> Step | None:
     return _step(label, sentence % {"n": work.n_left, "round": work.name}, "review-continue", work.slug)
 
 
-def _round_step(coordination: Coordination) -> Step | None:
+def _round_step(coordination: Coordination) -> NextStep | None:
     running = [work for work in coordination.rounds if work.state == RoundState.OPEN]
     if running:
         work = running[0]
@@ -75,7 +75,7 @@ def _round_step(coordination: Coordination) -> Step | None:
     return None
 
 
-def _first_step(coordination: Coordination) -> Step | None:
+def _first_step(coordination: Coordination) -> NextStep | None:
     """Of a site on which no round was made yet."""
     if coordination.rounds:
         return None
@@ -98,7 +98,7 @@ def _first_step(coordination: Coordination) -> Step | None:
     )
 
 
-def _quarantine_step(waiting: Waiting) -> Step | None:
+def _quarantine_step(waiting: Waiting) -> NextStep | None:
     n = waiting.n_quarantined or 0
     if not n:
         return None
@@ -106,11 +106,11 @@ def _quarantine_step(waiting: Waiting) -> Step | None:
     if waiting.decides_quarantine:
         return _step(_("Look at them"), sentence, "quarantine")
     sentence = f"{sentence} {_('Somebody with the de-identification role decides.')}"
-    return Step(_("See the images"), sentence, f"{reverse('images')}?state={ImageState.QUARANTINED}")
+    return NextStep(_("See the images"), sentence, f"{reverse('images')}?state={ImageState.QUARANTINED}")
 
 
-def _step(label: str, sentence: str, url_name: str, *args: str) -> Step | None:
+def _step(label: str, sentence: str, url_name: str, *args: str) -> NextStep | None:
     try:
-        return Step(label, sentence, reverse(url_name, args=args))
+        return NextStep(label, sentence, reverse(url_name, args=args))
     except NoReverseMatch:
         return None

@@ -25,7 +25,7 @@ from annotation.statistics.kernels.multireader import (
 )
 from annotation.statistics.kernels.results import FEW_CLUSTERS, NO_VARIATION, POST_HOC, undefined
 from readerstudy.analysis.kernels.arrays import READER, State, StudyArrays
-from readerstudy.analysis.kernels.panelling import ALL_TASKS, Panel, shares_of_runs
+from readerstudy.analysis.kernels.panelling import ALL_TASKS, PanelInputs, shares_of_runs
 from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.design.kernels.rules import AnalysisPlan, is_made
 
@@ -58,7 +58,7 @@ def is_planned(plan: Mapping[str, Any]) -> bool:
     return is_made(plan) and not plan.get("late_readers")
 
 
-def mrmc_results(panels: Sequence[Panel], shown: Mapping[str, Any]) -> Mapping[str, Any]:
+def mrmc_results(panels: Sequence[PanelInputs], shown: Mapping[str, Any]) -> Mapping[str, Any]:
     """Mean of the readers, and each model minus it, with three inferences; over all tasks and for each task.
 
     ``shown``: the results of each panel by its name.
@@ -67,7 +67,7 @@ def mrmc_results(panels: Sequence[Panel], shown: Mapping[str, Any]) -> Mapping[s
     return {**found.pop(ALL_TASKS), "tasks": found}
 
 
-def _of_panel(panel: Panel, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _of_panel(panel: PanelInputs, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     arrays, design = panel.arrays, _design(panel)
     readers = panel.scored.correct[arrays.readers]
     inference = FIXED_READERS if len(readers) == 1 else inference_of(arrays.plan)
@@ -80,7 +80,7 @@ def _of_panel(panel: Panel, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any
 
 
 def _of_model(
-    panel: Panel, row: int, design: Design, inference: str, pairs: Sequence[Mapping[str, Any]]
+    panel: PanelInputs, row: int, design: Design, inference: str, pairs: Sequence[Mapping[str, Any]]
 ) -> dict[str, Any]:
     """By the run that stands for the model, or by the mean of its runs where the plan says so."""
     correct, shares = panel.scored.correct, shares_of_runs(panel, row)
@@ -99,7 +99,7 @@ def _of_model(
     }
 
 
-def _design(panel: Panel) -> Design:
+def _design(panel: PanelInputs) -> Design:
     """A reader who was replaced has left the place to another: none is missing."""
     arrays = panel.arrays
     gone = [one for one in arrays.excluded if one["kind"] == READER and one["reason"] != REPLACED]
@@ -132,7 +132,7 @@ def _value(found: MultiReader, inference: str, aside: str = "") -> dict[str, Any
     }
 
 
-def _by_reader(panel: Panel, model: int, pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _by_reader(panel: PanelInputs, model: int, pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The model minus each reader alone: Tango, or by cluster where patients or exams share questions."""
     raters, name = panel.arrays.raters, "difference_cluster" if panel.units.clustered else "difference"
     of_model = {one["second"]: one[name] for one in pairs if one["first"] == raters[model].name}
@@ -140,7 +140,7 @@ def _by_reader(panel: Panel, model: int, pairs: Sequence[Mapping[str, Any]]) -> 
     return [{"reader": reader} | {key: of_model[reader][key] for key in VALUE} for reader in readers]
 
 
-def _shares_by_reader(panel: Panel, shares: NDArray[np.float64]) -> list[dict[str, Any]]:
+def _shares_by_reader(panel: PanelInputs, shares: NDArray[np.float64]) -> list[dict[str, Any]]:
     """The same for a mean of runs, which is no table of right and wrong: t over questions, or by cluster."""
     arrays, cluster = panel.arrays, panel.arrays.questions.cluster if panel.units.clustered else None
     return [

@@ -74,7 +74,7 @@ class Chance(TypedDict):
 
 
 @dataclass(frozen=True)
-class Panel:
+class PanelInputs:
     """The part of a study that one panel shows, and what is drawn in its bootstrap."""
 
     name: str
@@ -93,7 +93,7 @@ class Panel:
         return self.name == ALL_TASKS
 
 
-def panels_of(arrays: StudyArrays, scored: Scored, settings: Settings) -> list[Panel]:
+def panels_of(arrays: StudyArrays, scored: Scored, settings: Settings) -> list[PanelInputs]:
     """All tasks first, then each task with a question. By cluster throughout, once any cluster has two questions."""
     clustered = units_of(arrays.questions.cluster).clustered
     everything = np.ones(len(arrays.questions), dtype=np.bool_)
@@ -102,7 +102,9 @@ def panels_of(arrays: StudyArrays, scored: Scored, settings: Settings) -> list[P
         if (arrays.questions.task == place).any():
             kept[task] = arrays.questions.task == place
     return [
-        Panel(name, arrays.without(~one), scored.only(one), _units(arrays.questions.cluster[one], clustered), settings)
+        PanelInputs(
+            name, arrays.without(~one), scored.only(one), _units(arrays.questions.cluster[one], clustered), settings
+        )
         for name, one in kept.items()
     ]
 
@@ -112,7 +114,7 @@ def _units(cluster: NDArray[np.int32], clustered: bool) -> Units:
     return Units(units.number, units.m, clustered) if clustered else units
 
 
-def panel_results(panel: Panel) -> Mapping[str, Any]:
+def panel_results(panel: PanelInputs) -> Mapping[str, Any]:
     """``n``, ``n_clusters``, ``raters``, ``pairs`` and ``groups`` of one panel."""
     return {
         "n": len(panel.arrays.questions),
@@ -125,7 +127,7 @@ def panel_results(panel: Panel) -> Mapping[str, Any]:
     }
 
 
-def _expert_ceiling(panel: Panel) -> dict[str, Any]:
+def _expert_ceiling(panel: PanelInputs) -> dict[str, Any]:
     """How often blind answers of reviewers are the key; by patient or exam too, where several answers share one."""
     experts = panel.arrays.experts
     if experts is None or not experts.n.any():
@@ -141,7 +143,7 @@ def _expert_ceiling(panel: Panel) -> dict[str, Any]:
 
 
 # --- raters ---------------------------------------------------------------------------------------
-def rater_entry(panel: Panel, row: int) -> dict[str, Any]:
+def rater_entry(panel: PanelInputs, row: int) -> dict[str, Any]:
     """Accuracy of one rater by every rule, and how often each state occurred."""
     rater, correct, questions = panel.arrays.raters[row], panel.scored.correct[row], panel.arrays.questions
     state = panel.arrays.state[row]
@@ -172,7 +174,7 @@ def rater_entry(panel: Panel, row: int) -> dict[str, Any]:
     return entry
 
 
-def _runs(panel: Panel, row: int) -> dict[str, Any]:
+def _runs(panel: PanelInputs, row: int) -> dict[str, Any]:
     """Accuracy of every run of a model that counts, the named one among them, and how far they are apart."""
     of_run = correct_of_runs(panel, row)
     found = {number: accuracy(of_run[number]) for number in sorted(of_run)}
@@ -185,7 +187,7 @@ def _runs(panel: Panel, row: int) -> dict[str, Any]:
     }
 
 
-def correct_of_runs(panel: Panel, row: int) -> dict[int, NDArray[np.int8]]:
+def correct_of_runs(panel: PanelInputs, row: int) -> dict[int, NDArray[np.int8]]:
     """Right or wrong of every run of a model, by its number."""
     arrays, repeats = panel.arrays, panel.arrays.repeats
     of_run = {int(arrays.raters[row].facts.get("number", 1)): panel.scored.correct[row]}
@@ -195,7 +197,7 @@ def correct_of_runs(panel: Panel, row: int) -> dict[int, NDArray[np.int8]]:
     return of_run
 
 
-def shares_of_runs(panel: Panel, row: int) -> NDArray[np.float64] | None:
+def shares_of_runs(panel: PanelInputs, row: int) -> NDArray[np.float64] | None:
     """Where the plan names the mean of runs: of each question the share of those that count which are right; -1: none.
 
     None where a single run stands for the model.
@@ -225,7 +227,7 @@ def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 # --- pairs ----------------------------------------------------------------------------------------
-def _pairs(panel: Panel) -> list[dict[str, Any]]:
+def _pairs(panel: PanelInputs) -> list[dict[str, Any]]:
     """Every pair of raters; of a model and a reader the model is the first: differences read model minus reader."""
     order = np.concatenate([panel.arrays.models, panel.arrays.readers])
     answers, correct = panel.scored.answers[order], panel.scored.correct[order]
@@ -260,14 +262,14 @@ def _pairs(panel: Panel) -> list[dict[str, Any]]:
     ]
 
 
-def planned_names(panel: Panel) -> set[frozenset[str]]:
+def planned_names(panel: PanelInputs) -> set[frozenset[str]]:
     """The pairs that the plan names: it names them over all tasks."""
     pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if panel.is_whole else []
     return {one.names for one in pairs if not one.is_post_hoc}
 
 
 def _tests(
-    panel: Panel, first: NDArray[np.int8], second: NDArray[np.int8], table: PairedTable, *, is_planned: bool
+    panel: PanelInputs, first: NDArray[np.int8], second: NDArray[np.int8], table: PairedTable, *, is_planned: bool
 ) -> dict[str, Any]:
     """Of a planned pair the exact test is planned, with the one by cluster beside it; all others are ``post_hoc``."""
     exact = ((CLUSTERS_IGNORED,) if panel.units.clustered else ()) if is_planned else (POST_HOC,)
@@ -289,7 +291,7 @@ def _tests(
 
 
 # --- groups ---------------------------------------------------------------------------------------
-def _groups(panel: Panel) -> dict[str, dict[str, Any]]:
+def _groups(panel: PanelInputs) -> dict[str, dict[str, Any]]:
     """Readers, models and all raters among themselves; the means over their pairs are on the same draws.
 
     Of models those that the plan counts, or whoever has seen the results could choose what readers are held against.
@@ -322,7 +324,7 @@ def _groups(panel: Panel) -> dict[str, dict[str, Any]]:
     return groups
 
 
-def _group(panel: Panel, rows: NDArray[np.intp], found: GroupStatistics) -> dict[str, Any]:
+def _group(panel: PanelInputs, rows: NDArray[np.intp], found: GroupStatistics) -> dict[str, Any]:
     counts = rating_counts(panel.scored.answers[rows], panel.scored.q)
     entry: dict[str, Any] = {
         "n_raters": len(rows),

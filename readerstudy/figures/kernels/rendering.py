@@ -25,7 +25,7 @@ from readerstudy.results.kernels.tables import large_categories, large_tasks
 
 
 @dataclass(frozen=True)
-class Drawing:
+class StudyFigure:
     """One figure: how it is drawn, and whether an analysis holds what it shows."""
 
     draw: Callable[[Json, Width], Figure]
@@ -40,16 +40,16 @@ def _has_differences(result: Json) -> bool:
     return bool([*planned_comparisons(result), *post_hoc_differences(result)])
 
 
-FIGURES: dict[str, Drawing] = {
-    "difference": Drawing(difference_figure, _has_differences),
-    "inferences": Drawing(inferences_figure, _has_differences),
-    "accuracy": Drawing(accuracy_figure, lambda result: bool(result["order"])),
-    "accuracy-by-task": Drawing(by_task_figure, lambda result: bool(large_tasks(result))),
-    "accuracy-by-category": Drawing(by_category_figure, lambda result: bool(large_categories(result))),
-    "agreement": Drawing(agreement_figure, _has_pairs),
-    "error-consistency": Drawing(error_consistency_figure, _has_pairs),
-    "time": Drawing(time_figure, has_times),
-    "calibration": Drawing(calibration_figure, lambda result: bool(calibrations(result))),
+FIGURES: dict[str, StudyFigure] = {
+    "difference": StudyFigure(difference_figure, _has_differences),
+    "inferences": StudyFigure(inferences_figure, _has_differences),
+    "accuracy": StudyFigure(accuracy_figure, lambda result: bool(result["order"])),
+    "accuracy-by-task": StudyFigure(by_task_figure, lambda result: bool(large_tasks(result))),
+    "accuracy-by-category": StudyFigure(by_category_figure, lambda result: bool(large_categories(result))),
+    "agreement": StudyFigure(agreement_figure, _has_pairs),
+    "error-consistency": StudyFigure(error_consistency_figure, _has_pairs),
+    "time": StudyFigure(time_figure, has_times),
+    "calibration": StudyFigure(calibration_figure, lambda result: bool(calibrations(result))),
 }
 
 

@@ -8,12 +8,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from readerstudy.predictions.kernels.records import FileUnreadable, Problem
+from readerstudy.predictions.kernels.records import PredictionProblem, PredictionsUnreadable
 
 Row = tuple[int, dict[str, str]]  # as a spreadsheet counts, the header is row 1
 
 
-def rows_of_text(text: TextIO, problems: list[Problem]) -> Iterator[Row]:
+def rows_of_text(text: TextIO, problems: list[PredictionProblem]) -> Iterator[Row]:
     """Rows of comma, semicolon or tab separated text, as its first line is. Raises FileUnreadable."""
     first = text.readline()
     reader = csv.reader(itertools.chain([first], text), delimiter=_separator(first), strict=True)
@@ -29,11 +29,11 @@ def _lines(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise FileUnreadable(f"Row {number}: this is not a table: {error}.") from None
+            raise PredictionsUnreadable(f"Row {number}: this is not a table: {error}.") from None
         yield number, cells
 
 
-def named_rows(lines: Iterable[tuple[int, list[str]]], problems: list[Problem]) -> Iterator[Row]:
+def named_rows(lines: Iterable[tuple[int, list[str]]], problems: list[PredictionProblem]) -> Iterator[Row]:
     """Each row under the header; empty rows are passed over, one with too many cells is a problem.
 
     Raises FileUnreadable for a header that names a column twice.
@@ -46,7 +46,7 @@ def named_rows(lines: Iterable[tuple[int, list[str]]], problems: list[Problem]) 
             header = _header(cells)
         elif len(cells) != len(header):
             told = f"The row has {len(cells)} cells; the header has {len(header)}."
-            problems.append(Problem(number, cells[0].strip()[:80], told))
+            problems.append(PredictionProblem(number, cells[0].strip()[:80], told))
         else:
             yield number, dict(zip(header, cells, strict=True))
 
@@ -55,7 +55,7 @@ def _header(cells: Sequence[str]) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
     twice = next((name for name, n in Counter(names).items() if name and n > 1), "")
     if twice:
-        raise FileUnreadable(f"Row 1: the column {twice!r} is there twice.")
+        raise PredictionsUnreadable(f"Row 1: the column {twice!r} is there twice.")
     return names
 
 

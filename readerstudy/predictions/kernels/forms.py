@@ -12,7 +12,13 @@ from math import nan
 from typing import Any
 
 from readerstudy.enums import PredictionForm
-from readerstudy.predictions.kernels.records import LONGEST_ID, FileUnreadable, Problem, Record, text_problem
+from readerstudy.predictions.kernels.records import (
+    LONGEST_ID,
+    PredictionProblem,
+    PredictionsUnreadable,
+    Record,
+    text_problem,
+)
 
 Entry = tuple[int, str, Any]  # row, key ("" where the form has none), value
 
@@ -61,18 +67,18 @@ def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
     if has_failed:
         return PredictionForm.RESULTS  # a run that failed as a whole
     known = ", ".join(dict.fromkeys(name for form in asked for name in FORMS[form].answer))
-    raise FileUnreadable(f"No record has its answer in a field that is known: {known}.")
+    raise PredictionsUnreadable(f"No record has its answer in a field that is known: {known}.")
 
 
-def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | Problem:
+def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | PredictionProblem:
     """One record of that form."""
     if not isinstance(value, Mapping):
-        return Problem(row, key[:LONGEST_ID], "The record is not an object with named fields.")
+        return PredictionProblem(row, key[:LONGEST_ID], "The record is not an object with named fields.")
     fields = FORMS[form]
     about = value.get("doc") if form == PredictionForm.HARNESS else value
     about = about if isinstance(about, Mapping) else {}
     name = _id(about, fields, key)
-    if isinstance(name, Problem):
+    if isinstance(name, PredictionProblem):
         return name._replace(row=row)
     answer = _first(value, fields.answer)
     raw = _response(answer) if form == PredictionForm.HARNESS else answer
@@ -84,18 +90,18 @@ def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record 
         raw = raw if inner is None else inner
     confidence = None if stated is None else _percent(stated)
     if isinstance(confidence, str):
-        return Problem(row, name, confidence)
+        return PredictionProblem(row, name, confidence)
     record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")), confidence)
     wrong = text_problem(record.id) or text_problem(record.raw) or text_problem(record.explanation)
-    return Problem(row, name if not text_problem(name) else "", wrong) if wrong else record
+    return PredictionProblem(row, name if not text_problem(name) else "", wrong) if wrong else record
 
 
-def _id(about: Mapping[str, Any], fields: Fields, key: str) -> str | Problem:
+def _id(about: Mapping[str, Any], fields: Fields, key: str) -> str | PredictionProblem:
     found = key or _text(_first(about, fields.id)).strip()
     if not found:
-        return Problem(0, "", f"The record has no id; looked for: {', '.join(fields.id)}.")
+        return PredictionProblem(0, "", f"The record has no id; looked for: {', '.join(fields.id)}.")
     if len(found) > LONGEST_ID:
-        return Problem(0, found[:80], f"The id has more than {LONGEST_ID} characters.")
+        return PredictionProblem(0, found[:80], f"The id has more than {LONGEST_ID} characters.")
     return found
 
 
@@ -128,7 +134,7 @@ def _percent(stated: Any) -> float | str | None:
     return told % {"said": text[:40]}
 
 
-def share_problem(records: Iterable[Record]) -> Problem | None:
+def share_problem(records: Iterable[Record]) -> PredictionProblem | None:
     """Chances that are all 1 or less are shares, and read as percent they would be something else."""
     first, most = None, 0.0
     for one in records:
@@ -137,7 +143,7 @@ def share_problem(records: Iterable[Record]) -> Problem | None:
     if first is None or not 0 < most <= 1:
         return None
     told = "No confidence of the file is above 1. They are read as percent: write 85 for 0.85, and 100 for 1."
-    return Problem(first.row, first.id, told)
+    return PredictionProblem(first.row, first.id, told)
 
 
 def _text(value: Any) -> str:

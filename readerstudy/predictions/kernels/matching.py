@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from annotation.questionbank.kernels.fields import OptionsUnclear, split_options
 from readerstudy.predictions.kernels.extraction import LETTERS, extract
-from readerstudy.predictions.kernels.records import Problem, Record
+from readerstudy.predictions.kernels.records import PredictionProblem, Record
 
 FIRST, LAST = "first", "last"  # which of several answers to one question counts
 
@@ -38,7 +38,7 @@ class Matching:
     duplicate: list[str] = field(default_factory=list)  # ids of questions that come more than once
     other_order: list[str] = field(default_factory=list)  # ids of records whose options stand in another order
     other_wording: list[str] = field(default_factory=list)  # ids of records whose options are worded otherwise
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[PredictionProblem] = field(default_factory=list)
 
     @property
     def failed(self) -> list[Answer]:
@@ -84,7 +84,7 @@ def _said(answer: Answer) -> tuple[str, float | None]:
     return answer.option, answer.record.confidence
 
 
-def _conflict(before: Answer, answer: Answer) -> Problem:
+def _conflict(before: Answer, answer: Answer) -> PredictionProblem:
     first, this = (
         f"{option or 'no option'}" + ("" if percent is None else f", confidence {percent:g}")
         for option, percent in (_said(before), _said(answer))
@@ -93,7 +93,7 @@ def _conflict(before: Answer, answer: Answer) -> Problem:
         f"Row {before.record.row} answers this question with {first}, this row with {this}. Say which counts: the "
         "first or the last."
     )
-    return Problem(answer.record.row, answer.record.id, told)
+    return PredictionProblem(answer.record.row, answer.record.id, told)
 
 
 def _option(record: Record, options: Sequence[str], found: Matching) -> str:

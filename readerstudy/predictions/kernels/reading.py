@@ -16,10 +16,10 @@ from readerstudy.enums import PredictionForm
 from readerstudy.predictions.kernels.csv_rows import Row, named_rows, rows_of_text
 from readerstudy.predictions.kernels.forms import COUNTED, FORMS, Entry, find_form, read_record, share_problem
 from readerstudy.predictions.kernels.records import (
-    FileUnreadable,
     KeptRecords,
-    Problem,
-    ReadFile,
+    PredictionProblem,
+    PredictionsUnreadable,
+    ReadPredictions,
     _,
     text_problem,
     without_hidden,
@@ -39,7 +39,7 @@ def opened(content: bytes | Path) -> io.BytesIO | io.BufferedReader:
     return content.open("rb") if isinstance(content, Path) else io.BytesIO(content)
 
 
-def read_predictions(content: bytes | Path, form: PredictionForm | None = None) -> ReadFile:
+def read_predictions(content: bytes | Path, form: PredictionForm | None = None) -> ReadPredictions:
     """The records of the file and what is wrong with the others. ``form``: None finds it by the fields.
 
     The file is read twice, part by part: for its form, which the first record mostly tells, and for its records; only
@@ -47,27 +47,27 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
     """
     with opened(content) as file:
         if file.seek(0, io.SEEK_END) > MOST_BYTES:
-            raise FileUnreadable(_("The file is too large. Split it."))
+            raise PredictionsUnreadable(_("The file is too large. Split it."))
     form = _form_of(content, form)
-    unread: list[Problem] = []  # of records that could not be read at all
-    problems: list[Problem] = []
+    unread: list[PredictionProblem] = []  # of records that could not be read at all
+    problems: list[PredictionProblem] = []
     records, n_entries, may_count = KeptRecords(), 0, True
     for entry in _entries(content, unread)[0]:
         n_entries += 1
         if n_entries + len(unread) > MOST_ROWS:
-            raise FileUnreadable(_("The file holds more records than are taken. Split it."))
+            raise PredictionsUnreadable(_("The file holds more records than are taken. Split it."))
         may_count = may_count and _is_no_zero(form, entry)
         found = read_record(form, *entry)
-        if isinstance(found, Problem):
+        if isinstance(found, PredictionProblem):
             problems.append(found)
         else:
             records.add(found)
     n_read = n_entries + len({problem.row for problem in unread})
     if not n_read:
-        raise FileUnreadable(_("The file holds no record."))
+        raise PredictionsUnreadable(_("The file holds no record."))
     shares = share_problem(records)
     problems += [*unread, *([shares] if shares else [])]
-    return ReadFile(form.value, records, tuple(sorted(problems)), n_read)
+    return ReadPredictions(form.value, records, tuple(sorted(problems)), n_read)
 
 
 def model_named_in(content: bytes | Path) -> str:
@@ -78,7 +78,7 @@ def model_named_in(content: bytes | Path) -> str:
     """
     try:
         entry = next(_entries(_beginning(content), [])[0], None)
-    except FileUnreadable:
+    except PredictionsUnreadable:
         return ""
     value = entry[2] if entry else None
     if not isinstance(value, dict):
@@ -115,7 +115,7 @@ def _form_of(content: bytes | Path, form: PredictionForm | None) -> PredictionFo
         return find_form(entries, is_table=is_table)
     if not any(_has_answer(form, value) for _row, _key, value in entries):
         names = ", ".join(FORMS[form].answer)
-        raise FileUnreadable(f"No record has an answer where the form {form.value!r} keeps it: {names}.")
+        raise PredictionsUnreadable(f"No record has an answer where the form {form.value!r} keeps it: {names}.")
     return form
 
 
@@ -133,13 +133,13 @@ def _is_no_zero(form: PredictionForm, entry: Entry) -> bool:
         return False
     name = next((name for name in FORMS[form].id if value.get(name) is not None), "")
     if name == COUNTED and str(value[name]).strip() == "0":
-        raise FileUnreadable(
+        raise PredictionsUnreadable(
             _("The column “index” counts from 0, the questions of a bank from 1: give each row its question’s id.")
         )
     return True
 
 
-def _entries(content: bytes | Path, problems: list[Problem]) -> tuple[Iterator[Entry], bool]:
+def _entries(content: bytes | Path, problems: list[PredictionProblem]) -> tuple[Iterator[Entry], bool]:
     """Row, key and value of each record as it is read, and whether they come from a table."""
     with opened(content) as file:
         if file.read(len(ZIP)) == ZIP:
@@ -166,12 +166,12 @@ def _of_table(rows: Iterator[Row]) -> Iterator[Entry]:
     return ((row, "", cells) for row, cells in rows)
 
 
-def _sheet_rows(content: bytes | Path, problems: list[Problem]) -> Iterator[Row]:
+def _sheet_rows(content: bytes | Path, problems: list[PredictionProblem]) -> Iterator[Row]:
     with opened(content) as file:
         try:
             yield from named_rows(lines_of_sheet(file.read()), problems)
         except SheetUnreadable as error:
-            raise FileUnreadable(str(error)) from None
+            raise PredictionsUnreadable(str(error)) from None
 
 
 def _values(content: bytes | Path) -> Iterator[tuple[int, Any]]:
@@ -192,9 +192,9 @@ def _check_text(file: BinaryIO) -> None:
             text = decoder.decode(part, final=not part)
         except UnicodeDecodeError as error:
             place = at - n_before + error.start
-            raise FileUnreadable(f"The file is not UTF-8 text near byte {place}. Save it as UTF-8.") from None
+            raise PredictionsUnreadable(f"The file is not UTF-8 text near byte {place}. Save it as UTF-8.") from None
         if "\0" in text:
-            raise FileUnreadable(_("The file holds zero bytes; it is not text."))
+            raise PredictionsUnreadable(_("The file holds zero bytes; it is not text."))
         at += len(part)
 
 
@@ -240,22 +240,22 @@ def _lines(text: TextIO) -> Iterator[tuple[int, Any]]:
         yield number, Spoiled("Text follows the record in its line.") if line[end:].strip(SPACE) else value
 
 
-def _listed(values: Iterable[tuple[int, Any]], problems: list[Problem]) -> Iterator[Entry]:
+def _listed(values: Iterable[tuple[int, Any]], problems: list[PredictionProblem]) -> Iterator[Entry]:
     for row, value in values:
         if isinstance(value, Spoiled):
-            problems.append(Problem(row, "", str(value)))
+            problems.append(PredictionProblem(row, "", str(value)))
         else:
             yield row, "", value
 
 
-def _members(content: bytes | Path, problems: list[Problem]) -> Iterator[Entry]:
+def _members(content: bytes | Path, problems: list[PredictionProblem]) -> Iterator[Entry]:
     """The members of one object, id to record; a record that is a text is the answer itself."""
     with opened(content) as file:
         try:
             for row, entry in enumerate(strictjson.ObjectReader(file), start=1):
-                problems += [Problem(row, entry.key[:80], fault.message) for fault in entry.faults]
+                problems += [PredictionProblem(row, entry.key[:80], fault.message) for fault in entry.faults]
                 if not entry.faults:
                     value = {"model_prediction": entry.value} if isinstance(entry.value, str) else entry.value
                     yield row, entry.key, value
         except strictjson.FileUnreadable as error:
-            raise FileUnreadable(str(error)) from None
+            raise PredictionsUnreadable(str(error)) from None

@@ -32,7 +32,7 @@ class Record(NamedTuple):
     confidence: float | None = None  # stated chance of being right, percent
 
 
-class Problem(NamedTuple):
+class PredictionProblem(NamedTuple):
     """Why the file is refused: the row (0: the whole file), the id where there is one, a sentence."""
 
     row: int
@@ -40,7 +40,7 @@ class Problem(NamedTuple):
     message: str
 
 
-class FileUnreadable(ValueError):
+class PredictionsUnreadable(ValueError):
     """The file as a whole cannot be read; the sentence says where and why."""
 
 
@@ -68,10 +68,10 @@ class KeptRecords:
 
 
 @dataclass(frozen=True)
-class ReadFile:
+class ReadPredictions:
     form: str  # readerstudy.enums.PredictionForm
     records: KeptRecords
-    problems: tuple[Problem, ...]
+    problems: tuple[PredictionProblem, ...]
     n_read: int  # records, those with a problem included
 
 

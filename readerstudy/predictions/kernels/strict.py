@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from readerstudy.predictions.kernels.records import FileUnreadable
+from readerstudy.predictions.kernels.records import PredictionsUnreadable
 
 SPACE = " \t\n\r"
 
@@ -112,6 +112,6 @@ def _skip(text: str, at: int) -> int:
     return at
 
 
-def _unreadable(error: json.JSONDecodeError) -> FileUnreadable:
+def _unreadable(error: json.JSONDecodeError) -> PredictionsUnreadable:
     said = error.msg[:1].lower() + error.msg[1:]
-    return FileUnreadable(f"Line {error.lineno}, column {error.colno}: this is not JSON: {said}.")
+    return PredictionsUnreadable(f"Line {error.lineno}, column {error.colno}: this is not JSON: {said}.")

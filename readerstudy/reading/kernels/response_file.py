@@ -29,7 +29,7 @@ def _(text: str) -> str:
     return text
 
 
-class Problem(NamedTuple):
+class ResponseProblem(NamedTuple):
     """What is wrong in a row. Rows count as a spreadsheet counts them: the header is row 1; 0 is the whole file."""
 
     row: int
@@ -37,12 +37,12 @@ class Problem(NamedTuple):
     message: str
 
 
-class FileUnreadable(ValueError):
+class ResponsesUnreadable(ValueError):
     """The file as a whole is not what is asked for; the sentence says why."""
 
 
 @dataclass(frozen=True)
-class Answer:
+class ResponseRow:
     """One row: one reader on one case."""
 
     row: int
@@ -57,36 +57,36 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class ReadFile:
-    answers: tuple[Answer, ...]
-    problems: tuple[Problem, ...]
+class ReadResponses:
+    answers: tuple[ResponseRow, ...]
+    problems: tuple[ResponseProblem, ...]
     n_rows: int
 
 
-def read_response_file(content: bytes) -> ReadFile:
+def read_response_file(content: bytes) -> ReadResponses:
     """The rows of the file and what is wrong with them; a row with a problem is no answer. Raises FileUnreadable."""
-    answers: list[Answer] = []
-    problems: list[Problem] = []
+    answers: list[ResponseRow] = []
+    problems: list[ResponseProblem] = []
     n_rows = 0
     for number, cells in _rows(content):
         n_rows += 1
         if n_rows > MOST_ROWS:
-            raise FileUnreadable(_("The file has more rows than are taken. Split it by reader."))
+            raise ResponsesUnreadable(_("The file has more rows than are taken. Split it by reader."))
         answer = _answer(number, cells, problems)
         if answer is not None:
             answers.append(answer)
     if not n_rows:
-        raise FileUnreadable(_("The file has no rows under its header."))
-    return ReadFile(tuple(answers), tuple(problems + _positions_twice(answers)), n_rows)
+        raise ResponsesUnreadable(_("The file has no rows under its header."))
+    return ReadResponses(tuple(answers), tuple(problems + _positions_twice(answers)), n_rows)
 
 
 def _rows(content: bytes) -> Iterable[tuple[int, dict[str, str]]]:
     if len(content) > MOST_BYTES:
-        raise FileUnreadable(_("The file is too large. Split it by reader."))
+        raise ResponsesUnreadable(_("The file is too large. Split it by reader."))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FileUnreadable(_("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
+        raise ResponsesUnreadable(_("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
     first = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if "," not in first else ",", strict=True)
     number = 0
@@ -97,7 +97,7 @@ def _rows(content: bytes) -> Iterable[tuple[int, dict[str, str]]]:
             if any(cell.strip() for cell in cells):
                 yield number, _named(number, header, cells)
     except csv.Error:
-        raise FileUnreadable(
+        raise ResponsesUnreadable(
             f"Row {number + 1} cannot be read: a quotation mark is open or stands in the wrong place, or a cell is too "
             "long. Save the table as CSV anew."
         ) from None
@@ -108,35 +108,37 @@ def _header(cells: Sequence[str]) -> list[str]:
     missing = [name for name in REQUIRED if name not in names]
     unknown = [name for name in names if name not in (*REQUIRED, *OPTIONAL)]
     if missing:
-        raise FileUnreadable(f"The header has no column {', '.join(missing)}. Needed: {', '.join(REQUIRED)}.")
+        raise ResponsesUnreadable(f"The header has no column {', '.join(missing)}. Needed: {', '.join(REQUIRED)}.")
     if unknown:
-        raise FileUnreadable(
+        raise ResponsesUnreadable(
             f"The header has a column that is not known: {', '.join(map(repr, unknown))}. "
             f"Known: {', '.join((*REQUIRED, *OPTIONAL))}."
         )
     if len(set(names)) < len(names):
-        raise FileUnreadable(_("The header has a column twice."))
+        raise ResponsesUnreadable(_("The header has a column twice."))
     return names
 
 
 def _named(number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
     if len(cells) != len(header):
-        raise FileUnreadable(f"Row {number} has {len(cells)} cells; the header has {len(header)}.")
+        raise ResponsesUnreadable(f"Row {number} has {len(cells)} cells; the header has {len(header)}.")
     return {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
 
 
-def _answer(row: int, cells: dict[str, str], problems: list[Problem]) -> Answer | None:
+def _answer(row: int, cells: dict[str, str], problems: list[ResponseProblem]) -> ResponseRow | None:
     """The answer of a row, or None after its problems were told."""
-    found: list[Problem] = []
+    found: list[ResponseProblem] = []
     for name, longest in (("reader", LONGEST_NAME), ("case", 200)):
         if not cells[name]:
-            found.append(Problem(row, name, f"The {name} is empty."))
+            found.append(ResponseProblem(row, name, f"The {name} is empty."))
         elif len(cells[name]) > longest:
-            found.append(Problem(row, name, f"The {name} has more than {longest} characters."))
+            found.append(ResponseProblem(row, name, f"The {name} has more than {longest} characters."))
         elif not cells[name].isprintable():
-            found.append(Problem(row, name, f"The {name} holds a character that cannot be seen: {cells[name]!a}."))
+            found.append(
+                ResponseProblem(row, name, f"The {name} holds a character that cannot be seen: {cells[name]!a}.")
+            )
     state = _state(row, cells, found)
-    answer = Answer(
+    answer = ResponseRow(
         row=row,
         reader=cells["reader"],
         case=cells["case"],
@@ -151,65 +153,67 @@ def _answer(row: int, cells: dict[str, str], problems: list[Problem]) -> Answer 
     return None if found else answer
 
 
-def _state(row: int, cells: dict[str, str], found: list[Problem]) -> ResponseState:
+def _state(row: int, cells: dict[str, str], found: list[ResponseProblem]) -> ResponseState:
     try:
         return ResponseState(cells["state"])
     except ValueError:
         known = ", ".join(ResponseState.values())
-        found.append(Problem(row, "state", f"The state {cells['state']!r} is not known. Known: {known}."))
+        found.append(ResponseProblem(row, "state", f"The state {cells['state']!r} is not known. Known: {known}."))
         return ResponseState.MISSING
 
 
-def _option(row: int, option: str, state: ResponseState, found: list[Problem]) -> str:
+def _option(row: int, option: str, state: ResponseState, found: list[ResponseProblem]) -> str:
     if option and (len(option) != 1 or option not in LETTERS):
-        found.append(Problem(row, "option", f"The option {option!r} is none of {', '.join(LETTERS)}."))
+        found.append(ResponseProblem(row, "option", f"The option {option!r} is none of {', '.join(LETTERS)}."))
     elif any(problem.column == "state" for problem in found):
         return option
     elif option and state in WITHOUT_OPTION:
-        found.append(Problem(row, "option", f"The state {state} has no option, but the row has {option}."))
+        found.append(ResponseProblem(row, "option", f"The state {state} has no option, but the row has {option}."))
     elif not option and state in WITH_OPTION:
-        found.append(Problem(row, "option", f"The state {state} needs an option."))
+        found.append(ResponseProblem(row, "option", f"The state {state} needs an option."))
     return option
 
 
-def _best_guess(row: int, guess: str, state: ResponseState, found: list[Problem]) -> str:
+def _best_guess(row: int, guess: str, state: ResponseState, found: list[ResponseProblem]) -> str:
     if guess and (len(guess) != 1 or guess not in LETTERS):
-        found.append(Problem(row, "best_guess", f"The best guess {guess!r} is none of {', '.join(LETTERS)}."))
+        found.append(ResponseProblem(row, "best_guess", f"The best guess {guess!r} is none of {', '.join(LETTERS)}."))
     elif guess and state != ResponseState.DECLINED and not any(problem.column == "state" for problem in found):
-        found.append(Problem(row, "best_guess", f"A best guess belongs to declined, but the state is {state}."))
+        found.append(ResponseProblem(row, "best_guess", f"A best guess belongs to declined, but the state is {state}."))
     return guess
 
 
-def _confidence(row: int, text: str, found: list[Problem]) -> int | None:
+def _confidence(row: int, text: str, found: list[ResponseProblem]) -> int | None:
     if text and text not in map(str, CHANCES):
         known = ", ".join(map(str, CHANCES))
-        found.append(Problem(row, "confidence", f"The confidence {text!r} is not in the list: {known} percent."))
+        found.append(
+            ResponseProblem(row, "confidence", f"The confidence {text!r} is not in the list: {known} percent.")
+        )
         return None
     return int(text) if text else None
 
 
-def _number(row: int, column: str, text: str, least: int, most: int, found: list[Problem]) -> int | None:
+def _number(row: int, column: str, text: str, least: int, most: int, found: list[ResponseProblem]) -> int | None:
     if not text:
         return None
     if not text.removeprefix("-").isdecimal() or not text.isascii():
-        found.append(Problem(row, column, f"{column} is not a whole number: {text!r}."))
+        found.append(ResponseProblem(row, column, f"{column} is not a whole number: {text!r}."))
     elif text.startswith("-"):
-        found.append(Problem(row, column, f"{column} is negative: {text}."))
+        found.append(ResponseProblem(row, column, f"{column} is negative: {text}."))
     elif len(text) > 20 or not least <= int(text) <= most:
-        found.append(Problem(row, column, f"{column} lies outside {least} to {most:,}: {text[:20]}."))
+        found.append(ResponseProblem(row, column, f"{column} lies outside {least} to {most:,}: {text[:20]}."))
     else:
         return int(text)
     return None
 
 
-def _positions_twice(answers: Iterable[Answer]) -> list[Problem]:
+def _positions_twice(answers: Iterable[ResponseRow]) -> list[ResponseProblem]:
     """A reader has one case at a place of the order."""
     rows: dict[tuple[str, int], list[int]] = defaultdict(list)
     for answer in answers:
         if answer.position is not None:
             rows[answer.reader, answer.position].append(answer.row)
     return [
-        Problem(again, "position", f"{reader} has position {position} in row {first} already.")
+        ResponseProblem(again, "position", f"{reader} has position {position} in row {first} already.")
         for (reader, position), (first, *more) in rows.items()
         for again in more
     ]

@@ -27,7 +27,7 @@ class Part(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Standing:
+class CaseProgress:
     """How far this reader has come with this place; all of it read from stored rows."""
 
     may_read: bool  # the study is open, the reader takes part, the deadline has not passed, the steps before are done
@@ -43,7 +43,7 @@ class Standing:
 QUESTION = frozenset({Part.STEM, Part.OPTIONS, Part.IMAGES, Part.OWN_CHOICE})
 
 
-def visible_parts(standing: Standing) -> frozenset[Part]:
+def visible_parts(standing: CaseProgress) -> frozenset[Part]:
     """The parts that this reader may see now; none of a place that is neither armed nor the last one.
 
     Of the last one its images stay (its last frame is still on screen), with the reader's own answer, and its options

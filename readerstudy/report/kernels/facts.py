@@ -40,7 +40,7 @@ class ReaderFlow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ReaderFacts:
+class ReportedReaders:
     """What the analysed readers said of themselves."""
 
     training: Mapping[str, int]  # in words; "not said" among them
@@ -94,7 +94,7 @@ class StudyFacts:
     looked_before_closing: bool
     cases: CaseFacts
     flow: ReaderFlow
-    readers: ReaderFacts
+    readers: ReportedReaders
     models: Sequence[ModelFacts]
     software: Mapping[str, Any]  # that computed the analysis
     forecast: Mapping[str, Any] | None = None  # as the protocol keeps it; None where it was frozen before there was one

@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Item(NamedTuple):
+class GuidelineItem(NamedTuple):
     guideline: str
     number: str
     topic: str
@@ -214,12 +214,12 @@ X | conflicts of interest | -
 """
 
 
-def _items(guideline: str, text: str) -> list[Item]:
+def _items(guideline: str, text: str) -> list[GuidelineItem]:
     rows = (line.split(" | ") for line in text.strip().splitlines())
-    return [Item(guideline, number, topic, fact) for number, topic, fact in rows]
+    return [GuidelineItem(guideline, number, topic, fact) for number, topic, fact in rows]
 
 
-ITEMS: tuple[Item, ...] = (
+ITEMS: tuple[GuidelineItem, ...] = (
     *_items("GRRAS 2011", GRRAS),
     *_items("CLAIM 2024", CLAIM),
     *_items("STARD-AI 2025", STARD_AI),

@@ -13,7 +13,7 @@ FAILED = "x"
 
 
 @dataclass(frozen=True)
-class Said:
+class Disagreement:
     """One case in the answers of an analysis. Signs as docs/analysis.md explains them."""
 
     place: int  # in the columns of ``items``
@@ -28,7 +28,7 @@ class Said:
         return self.first == self.key, self.second == self.key
 
 
-def disagreements(result: Json, panel: str, first: str, second: str, agree: Agree) -> list[Said]:
+def disagreements(result: Json, panel: str, first: str, second: str, agree: Agree) -> list[Disagreement]:
     """The counted cases of the panel on which the two differ, in the order of their numbers.
 
     By option: both gave one, and not the same. By right and wrong: one is right and the other is not, failed,
@@ -46,7 +46,7 @@ def disagreements(result: Json, panel: str, first: str, second: str, agree: Agre
         else:
             differ = _counted(signs, settings) and (signs[0] == key) != (signs[1] == key)
         if differ:
-            found.append(Said(place, items["case"][place], items["case_id"][place], key, *signs))
+            found.append(Disagreement(place, items["case"][place], items["case_id"][place], key, *signs))
     return found
 
 

@@ -28,7 +28,7 @@ class Show(StrEnum):
 
 
 @dataclass(frozen=True)
-class Answer:
+class ItemAnswer:
     sign: str
     is_wrong: bool
 
@@ -43,7 +43,7 @@ class Item:
     voided: str  # "", "before", "after"
     n_right: int
     n_counted: int
-    answers: list[Answer]  # in the order of the analysis
+    answers: list[ItemAnswer]  # in the order of the analysis
     is_missed_by_readers: bool
     behaviour: ItemStatistics
 
@@ -112,7 +112,7 @@ class _Items(Sequence[Item]):
             voided=items["voided"][place],
             n_right=items["n_right"][place],
             n_counted=items["n_counted"][place],
-            answers=[Answer(sign.strip() or "–", sign != key and sign not in NOT_COUNTED) for sign in signs],
+            answers=[ItemAnswer(sign.strip() or "–", sign != key and sign not in NOT_COUNTED) for sign in signs],
             is_missed_by_readers=_is_missed_by_readers(items, self._readers, place),
             behaviour=_behaviour(items, self._names, place),
         )

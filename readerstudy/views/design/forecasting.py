@@ -30,7 +30,7 @@ MOST_SOURCES = 20
 
 
 @dataclass(frozen=True)
-class Source:
+class FinishedStudy:
     """A finished study whose results somebody has seen already, and what it tells of each of its models."""
 
     study: ReaderStudy
@@ -78,7 +78,7 @@ def study_forecast(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/design/forecast.html", context, status=422 if form.errors else 200)
 
 
-def _source(person: User, slug: str) -> Source | None:
+def _source(person: User, slug: str) -> FinishedStudy | None:
     """Raises Http404 or PermissionDenied for a study whose results the person may not see, or that nobody has seen."""
     if not slug:
         return None
@@ -86,7 +86,7 @@ def _source(person: User, slug: str) -> Source | None:
     analysis = newest_analysis(study)
     if analysis is None or not is_seen(study):
         raise Http404
-    return Source(study, analysis.created_at, planning_figures(stored_result(analysis)))
+    return FinishedStudy(study, analysis.created_at, planning_figures(stored_result(analysis)))
 
 
 def _sources(person: User, study: ReaderStudy) -> list[ReaderStudy]:

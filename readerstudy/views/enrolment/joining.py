@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods
 
 from annotation.models import User
 from annotation.people.accepting import InvitationClosed, OtherPersonInvited
-from annotation.people.inviting import Standing
+from annotation.people.inviting import LinkState
 from annotation.people.joining import AddressTaken
 from annotation.people.rosters import has_account
 from annotation.views.people.invitations import BACKEND, why_closed
@@ -35,7 +35,7 @@ def study_invitation(request: HttpRequest, token: str) -> HttpResponse:
     if invited is None:
         return _closed(request, _("This link was never given out. Check that it was copied as a whole."), 404)
     now = standing(invited, timezone.now())
-    if now is not Standing.OPEN:
+    if now is not LinkState.OPEN:
         return _closed(request, why_closed(now), 410)
     try:
         check_takes_readers(invited.study)

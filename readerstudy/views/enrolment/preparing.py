@@ -15,14 +15,14 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.enrolment import preparing
 from readerstudy.enrolment.kernels.steps import Step
 from readerstudy.enrolment.preparing import may_see_results, see_own_results
-from readerstudy.enrolment.reader_status import Standing
+from readerstudy.enrolment.reader_status import ReaderStatus
 from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
 from readerstudy.forms.enrolment import DisplayForm, FactsForm
 from readerstudy.study.locking import HasLeft
 from readerstudy.views.reading.access import own_standing, reader_page
 
 
-def _is_before(standing: Standing, step: Step) -> bool:
+def _is_before(standing: ReaderStatus, step: Step) -> bool:
     """Whether the reader has not come to a step yet, or is out: then the entry page says what to do."""
     if standing.step is Step.LEFT or not standing.facts.consented:
         return True
@@ -98,7 +98,7 @@ def reading_display(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     )
 
 
-def _checked(standing: Standing, form: DisplayForm, *, goes_on: bool) -> str:
+def _checked(standing: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str:
     """Store the check; what is wrong with it as a sentence, empty when it is passed."""
     if not form.is_valid():
         if form.is_measured():

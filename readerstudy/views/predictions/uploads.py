@@ -54,7 +54,7 @@ def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> Http
     form = PredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
     if request.method == "POST" and form.is_valid():
         said = form.cleaned_data
-        asked = uploads.Asked(entry, said["target"], said["form"], said["duplicates"])
+        asked = uploads.UploadRequest(entry, said["target"], said["form"], said["duplicates"])
         file = said["file"]
         try:
             upload = uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=timezone.now())
@@ -92,7 +92,7 @@ def _receive(form: SeveralPredictionsForm, person: User) -> list[Upload]:
         except ModelRefused as refusal:
             form.add_error("predictions", f"{file.name}: {refusal}")
         else:
-            asked.append((file, uploads.Asked(entry, said["target"], said["form"], said["duplicates"])))
+            asked.append((file, uploads.UploadRequest(entry, said["target"], said["form"], said["duplicates"])))
     if form.errors:
         return []
     now = timezone.now()

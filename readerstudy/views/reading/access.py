@@ -11,7 +11,7 @@ from django.utils import timezone
 from annotation.models import User
 from readerstudy.enrolment.kernels.steps import SHOWN, Step, done_steps
 from readerstudy.enrolment.preparing import least_window, rules_of
-from readerstudy.enrolment.reader_status import Standing, own_enrolment, standing_of
+from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, standing_of
 
 # Where each step is done; the others have no page of their own.
 PAGES = {
@@ -24,7 +24,7 @@ PAGES = {
 }
 
 
-def own_standing(person: User, slug: str) -> Standing:
+def own_standing(person: User, slug: str) -> ReaderStatus:
     """Raises Http404 for whoever does not read in this study."""
     enrolment = own_enrolment(person, slug)
     if enrolment is None:
@@ -33,7 +33,7 @@ def own_standing(person: User, slug: str) -> Standing:
 
 
 def reader_page(
-    request: HttpRequest, template: str, standing: Standing, *, here: Step, status: int = 200, **more: Any
+    request: HttpRequest, template: str, standing: ReaderStatus, *, here: Step, status: int = 200, **more: Any
 ) -> HttpResponse:
     """A page of a reader, with what every one of them shows: the way, the contact, the deadline, the protocol."""
     done = done_steps(standing.facts)

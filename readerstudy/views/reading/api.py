@@ -21,11 +21,11 @@ from annotation.timing.kernels.traces import NoSuchImage, NotSeen
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused, open_place
-from readerstudy.reading.committing import Answer, OtherAnswer, commit_answer
+from readerstudy.reading.committing import CommittedAnswer, OtherAnswer, commit_answer
 from readerstudy.reading.kernels.limits import seconds_left
 from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.practice import feedback_of
-from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate, Said, make_remark
+from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate, SentRemark, make_remark
 from readerstudy.reading.selecting import NoSuchOption, save_choice
 from readerstudy.reading.sessions import MOST_DEVICE, NoPauseHere, pause, resume, take_pen
 from readerstudy.reading.showing import show_state
@@ -171,7 +171,7 @@ def reading_commit(request: AuthenticatedRequest, enrolment: Enrolment, place: s
 @answers_refusals
 def reading_remark(request: AuthenticatedRequest, enrolment: Enrolment, place: str) -> HttpResponse:
     """Store a best guess, how sure the reader was, a slip, or that the case is faulty."""
-    said = Said(**{name: request.POST.get(name, "") for name in ("key", "kind", "value", "text")})
+    said = SentRemark(**{name: request.POST.get(name, "") for name in ("key", "kind", "value", "text")})
     remark = make_remark(enrolment, place, said, session=_session(request), actor=request.user, at=timezone.now())
     return JsonResponse(remark_json(remark))
 
@@ -222,9 +222,9 @@ def _trace(request: AuthenticatedRequest) -> Trace:
     return Trace(page=page, events=parse_events(page, request.POST.get("events", "")))
 
 
-def _answer(request: AuthenticatedRequest) -> Answer:
+def _answer(request: AuthenticatedRequest) -> CommittedAnswer:
     """The answer as sent, with what can be read of its clock."""
-    return Answer(
+    return CommittedAnswer(
         key=request.POST.get("key", ""),
         option=request.POST.get("option", ""),
         declined=request.POST.get("declined") == "yes",

@@ -27,7 +27,7 @@ SHOWN = 10
 
 
 @dataclass(frozen=True)
-class Line:
+class AnalysisLine:
     analysis: Analysis
     is_stale: bool
 
@@ -36,7 +36,7 @@ class Line:
 class Analyses:
     """What templates/readerstudy/studies/_analyses.html shows as ``analyses``."""
 
-    lines: list[Line]
+    lines: list[AnalysisLine]
     may_see: bool
     warns: bool  # taking one unblinds the study
     job: Job | None  # one that waits or runs
@@ -48,7 +48,7 @@ def analyses_of(study: ReaderStudy) -> Analyses:
     rows = list(study.analyses.defer("result").select_related("created_by")[:SHOWN]) if may_see else []
     stale = stale_among(study, rows)
     return Analyses(
-        lines=[Line(one, one.pk in stale) for one in rows],
+        lines=[AnalysisLine(one, one.pk in stale) for one in rows],
         may_see=may_see,
         warns=study.unblinded_at is None,
         job=job_under_way(study) if may_see else None,

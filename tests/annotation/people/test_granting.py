@@ -7,7 +7,7 @@ import pytest
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
 from annotation.people import granting, joining
-from annotation.people.inviting import Grant, Standing, invite, standing
+from annotation.people.inviting import Grant, LinkState, invite, standing
 from annotation.site.permissions import is_administrator, is_coordinator, may_invite_to_round
 
 
@@ -64,7 +64,7 @@ def test_links_end_with_the_right_to_give_them_out(ada: User, cora: User, noon: 
     joining.deactivate(cora, actor=ada, at=noon)
     for invitation in (first, second):
         invitation.refresh_from_db()
-        assert standing(invitation, noon) is Standing.REVOKED
+        assert standing(invitation, noon) is LinkState.REVOKED
 
 
 def test_deactivating_and_back(ada: User, rita: User, noon: datetime) -> None:

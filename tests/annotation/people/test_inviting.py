@@ -9,7 +9,7 @@ from annotation.enums import Role, RoundState
 from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
 from annotation.people import accepting, inviting, joining
 from annotation.people.barring import RoleNotThere
-from annotation.people.inviting import Grant, Standing, find_invitation, invite, standing
+from annotation.people.inviting import Grant, LinkState, find_invitation, invite, standing
 from annotation.people.links import first_administrator_link
 
 
@@ -35,10 +35,10 @@ def test_only_the_hash_of_the_token_is_stored(ada: User, noon: datetime) -> None
 def test_standing_over_the_life_of_a_link(ada: User, noon: datetime) -> None:
     issued = invite(Grant(Role.REVIEWER), email="", name="", actor=ada, at=noon)
     almost = noon + timedelta(days=14) - timedelta(seconds=1)
-    assert standing(issued.invitation, almost) is Standing.OPEN
-    assert standing(issued.invitation, almost + timedelta(seconds=1)) is Standing.EXPIRED
+    assert standing(issued.invitation, almost) is LinkState.OPEN
+    assert standing(issued.invitation, almost + timedelta(seconds=1)) is LinkState.EXPIRED
     inviting.revoke(issued.invitation, actor=ada, at=noon)
-    assert standing(issued.invitation, noon) is Standing.REVOKED
+    assert standing(issued.invitation, noon) is LinkState.REVOKED
     inviting.revoke(issued.invitation, actor=ada, at=noon)
     assert acts() == ["person.invited", "invitation.revoked"]
 
@@ -50,7 +50,7 @@ def test_a_link_works_once(ada: User, noon: datetime) -> None:
     assert Membership.objects.get(user=nina).granted_by == ada
     with pytest.raises(accepting.InvitationClosed) as closed:
         accept(issued, noon, "other@example.org")
-    assert closed.value.why is Standing.USED
+    assert closed.value.why is LinkState.USED
     assert acts() == ["person.invited", "invitation.accepted", "role.granted"]
     assert first_broken_link() is None
 
@@ -148,7 +148,7 @@ def test_the_link_of_the_first_administrator_is_renewed_until_there_is_one(db: N
     old, new = (find_invitation(link.rstrip("/").rpartition("/")[2]) for link in (first, second))
     assert old is not None
     assert new is not None
-    assert standing(old, noon) is Standing.REVOKED
+    assert standing(old, noon) is LinkState.REVOKED
     boss = accepting.accept_as_new_person(
         new, email="boss@example.org", name="Boss", password="correct horse", time_zone="UTC", at=noon
     )

@@ -13,8 +13,8 @@ from annotation.models import QuestionBank, User
 from annotation.people import waiting
 from annotation.people.waiting import (
     Coordination,
+    NextStep,
     RoundWork,
-    Step,
     Waiting,
     WorkItem,
     WorkSection,
@@ -24,12 +24,15 @@ from annotation.site.hooks import Hooks
 from annotation.views.site.home import next_step
 
 OWN = WorkSection(
-    "Your readings", [WorkItem("Trial", "/read/trial/", 3, 12)], Step("Go on", "9 cases wait.", "/own/"), is_own=True
+    "Your readings",
+    [WorkItem("Trial", "/read/trial/", 3, 12)],
+    NextStep("Go on", "9 cases wait.", "/own/"),
+    is_own=True,
 )
 OTHER = WorkSection(
     "Studies",
     [WorkItem("<b>Long</b>", "/studies/long/", 0, 0, words="no reader yet", state="open", tone="good")],
-    Step("Continue", "Look after it.", "/other/"),
+    NextStep("Continue", "Look after it.", "/other/"),
     url="/studies/",
 )
 ROUND = RoundWork("spring", "Spring", RoundState.OPEN, 0, 1)

@@ -365,7 +365,7 @@ def test_an_image_that_comes_in_while_its_batch_is_matched_is_attached(
     arrived: list[Image] = []
     write = writing_batches.BatchStore.write
 
-    def write_late(store: writing_batches.BatchStore, prepared: writing_batches.Prepared) -> Counts:
+    def write_late(store: writing_batches.BatchStore, prepared: writing_batches.PreparedBatch) -> Counts:
         arrived.append(ingest(tmp_path, "1/lateral.png"))
         return write(store, prepared)
 

@@ -9,13 +9,13 @@ import pytest
 
 from annotation.enums import Difficulty, Sex, Task, ViewPosition
 from annotation.questionbank.kernels.batches import read_batches
-from annotation.questionbank.kernels.records import Problem, QuestionRecord, RecordRules, images_root
+from annotation.questionbank.kernels.records import QuestionRecord, RecordProblem, RecordRules, images_root
 from annotation.questionbank.kernels.rexvqa import RecordReader
 from annotation.questionbank.kernels.strictjson import Entry
 from tests.annotation.questionbank.files import make_record
 
 
-def check(record: Any, key: str = "q1", **rules: Any) -> tuple[QuestionRecord | None, list[Problem]]:
+def check(record: Any, key: str = "q1", **rules: Any) -> tuple[QuestionRecord | None, list[RecordProblem]]:
     return RecordReader(RecordRules(**rules)).read(Entry(key, record, ()))
 
 

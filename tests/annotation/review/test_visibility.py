@@ -8,8 +8,8 @@ import pytest
 
 from annotation.enums import RoundSteps
 from annotation.review.kernels.visibility import (
+    CaseProgress,
     Part,
-    Standing,
     Step,
     current_step,
     may_change,
@@ -19,7 +19,7 @@ from annotation.review.kernels.visibility import (
 
 BOOLS = (False, True)
 EVERY_STANDING = [
-    Standing(steps=steps, answered=answered, report_opened=report, submitted=submitted, round_open=is_open)
+    CaseProgress(steps=steps, answered=answered, report_opened=report, submitted=submitted, round_open=is_open)
     for steps, answered, report, submitted, is_open in itertools.product(RoundSteps, BOOLS, BOOLS, BOOLS, BOOLS)
 ]
 HIDDEN_AT_FIRST = {
@@ -34,7 +34,7 @@ HIDDEN_AT_FIRST = {
 ALWAYS = {Part.IMAGES, Part.METADATA, Part.STEM, Part.OPTIONS}
 
 
-def standing(**changes: object) -> Standing:
+def standing(**changes: object) -> CaseProgress:
     fields = {
         "steps": RoundSteps.FULL,
         "answered": False,
@@ -43,7 +43,7 @@ def standing(**changes: object) -> Standing:
         "round_open": True,
         **changes,
     }
-    return Standing(**fields)  # type: ignore[arg-type]
+    return CaseProgress(**fields)  # type: ignore[arg-type]
 
 
 def test_the_two_lists_of_this_test_name_every_part() -> None:
@@ -56,7 +56,7 @@ def test_step_one_shows_images_metadata_stem_and_options_and_nothing_else() -> N
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
-def test_nothing_hidden_is_visible_before_the_blind_answer_whatever_else_is_stored(where: Standing) -> None:
+def test_nothing_hidden_is_visible_before_the_blind_answer_whatever_else_is_stored(where: CaseProgress) -> None:
     if where.steps == RoundSteps.FULL and not where.answered:
         assert not visible_parts(where) & HIDDEN_AT_FIRST
         assert current_step(where) == Step.BLIND
@@ -64,34 +64,34 @@ def test_nothing_hidden_is_visible_before_the_blind_answer_whatever_else_is_stor
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
-def test_what_a_case_is_about_is_always_visible(where: Standing) -> None:
+def test_what_a_case_is_about_is_always_visible(where: CaseProgress) -> None:
     assert visible_parts(where) >= ALWAYS
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
-def test_key_explanation_task_and_category_come_together_with_step_two(where: Standing) -> None:
+def test_key_explanation_task_and_category_come_together_with_step_two(where: CaseProgress) -> None:
     together = {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
     shown = visible_parts(where) & together
     assert shown == (together if current_step(where) == Step.JUDGE else set())
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
-def test_the_report_needs_its_own_moment(where: Standing) -> None:
+def test_the_report_needs_its_own_moment(where: CaseProgress) -> None:
     if Part.REPORT in visible_parts(where):
         assert where.report_opened
         assert current_step(where) == Step.JUDGE
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
-def test_the_stated_difficulty_waits_for_the_submission(where: Standing) -> None:
+def test_the_stated_difficulty_waits_for_the_submission(where: CaseProgress) -> None:
     if Part.STATED_DIFFICULTY in visible_parts(where):
         assert where.submitted
         assert current_step(where) == Step.JUDGE
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
-def test_closing_the_round_shows_nothing_more(where: Standing) -> None:
-    reopened = Standing(**{**vars(where), "round_open": True})
+def test_closing_the_round_shows_nothing_more(where: CaseProgress) -> None:
+    reopened = CaseProgress(**{**vars(where), "round_open": True})
     assert visible_parts(where) == visible_parts(reopened)
     if not where.round_open:
         assert not may_open_report(where)
@@ -99,9 +99,9 @@ def test_closing_the_round_shows_nothing_more(where: Standing) -> None:
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
-def test_going_on_never_hides_what_was_shown(where: Standing) -> None:
+def test_going_on_never_hides_what_was_shown(where: CaseProgress) -> None:
     for step in ("answered", "report_opened", "submitted"):
-        further = Standing(**{**vars(where), step: True})
+        further = CaseProgress(**{**vars(where), step: True})
         assert visible_parts(further) >= visible_parts(where)
 
 

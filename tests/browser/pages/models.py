@@ -14,7 +14,7 @@ from readerstudy.predictions.entries import edit_model, enter_model, replace_mod
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.runs import withdraw_run
 from readerstudy.predictions.targets import Target
-from readerstudy.predictions.uploads import Asked, told
+from readerstudy.predictions.uploads import UploadRequest, told
 from tests.browser.pages.place import Place
 
 
@@ -88,7 +88,7 @@ def _send(place: Place, entry: ModelEntry) -> None:
         ),
     }
     cora, now = place.people["cora"], timezone.now()
-    asked = Asked(entry, good.target).as_params()
+    asked = UploadRequest(entry, good.target).as_params()
     for name, (kind, state, result) in results.items():
         upload = Upload(created_by=cora, created_at=now, purpose="predictions", n_files=1, n_bytes=900)
         upload.job = Job.objects.create(

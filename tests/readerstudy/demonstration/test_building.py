@@ -16,7 +16,7 @@ from readerstudy.comparison.banks import newest_comparison
 from readerstudy.comparison.loading import inputs_now
 from readerstudy.demonstration import building
 from readerstudy.demonstration.accounts import ACCOUNTS
-from readerstudy.demonstration.answering import MODELS, READERS, Asked, Predicted, Read, simulate
+from readerstudy.demonstration.answering import MODELS, READERS, Predicted, Read, SimulatedCase, simulate
 from readerstudy.demonstration.building import OPEN_STUDY, add_studies
 from readerstudy.demonstration.finished import BANK, STUDY
 from readerstudy.demonstration.predicting import ASKED_TWICE
@@ -113,7 +113,9 @@ def check_compared(bank: QuestionBank) -> None:
 
 
 def test_the_simulated_answers_have_a_plausible_shape_and_are_always_the_same() -> None:
-    cases = [Asked(number, "ABCD"[number % 4], ("easy", "medium", "hard")[number % 3]) for number in range(1, 201)]
+    cases = [
+        SimulatedCase(number, "ABCD"[number % 4], ("easy", "medium", "hard")[number % 3]) for number in range(1, 201)
+    ]
     readers, models = simulate(cases)
     assert (readers, models) == simulate(cases)
     assert all(0.6 < share_right(readers[name]) < 0.85 for name in READERS)

@@ -12,7 +12,7 @@ from annotation.enums import Role
 from annotation.models import Membership, User
 from annotation.people.barring import RoleBarred
 from annotation.people.granting import grant
-from annotation.people.inviting import Grant, Standing, invite, standing
+from annotation.people.inviting import Grant, LinkState, invite, standing
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import make_round
@@ -72,4 +72,4 @@ def test_so_does_a_link_and_it_stays_open(
     assert answer.status_code == 409
     assert SENTENCE in answer.content.decode()
     issued.invitation.refresh_from_db()
-    assert standing(issued.invitation, datetime.now(noon.tzinfo)) is Standing.OPEN
+    assert standing(issued.invitation, datetime.now(noon.tzinfo)) is LinkState.OPEN

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readerstudy.enums import ResponseState
-from readerstudy.reading.kernels.response_file import Answer, FileUnreadable, read_response_file
+from readerstudy.reading.kernels.response_file import ResponseRow, ResponsesUnreadable, read_response_file
 
 HEADER = "reader,case,option,state,confidence,active_ms,position\n"
 
@@ -17,8 +17,8 @@ def problems(*rows: str, header: str = HEADER) -> list[tuple[int, str, str]]:
 def test_rows_become_answers() -> None:
     read = read_response_file((HEADER + "R 1,Q1,B,answered,80,4200,1\r\n\nR 1,Q2,,declined,,,2\n").encode())
     assert read.answers == (
-        Answer(2, "R 1", "Q1", ResponseState.ANSWERED, "B", 80, 4200, 1),
-        Answer(4, "R 1", "Q2", ResponseState.DECLINED, "", None, None, 2),
+        ResponseRow(2, "R 1", "Q1", ResponseState.ANSWERED, "B", 80, 4200, 1),
+        ResponseRow(4, "R 1", "Q2", ResponseState.DECLINED, "", None, None, 2),
     )
     assert (read.problems, read.n_rows) == ((), 2)
 
@@ -33,7 +33,7 @@ def test_rows_become_answers() -> None:
     ids=["mark and other order", "semicolons", "quotes and blanks"],
 )
 def test_what_spreadsheets_write(content: bytes) -> None:
-    assert read_response_file(content).answers == (Answer(2, "R", "Q1", ResponseState.ANSWERED, "B"),)
+    assert read_response_file(content).answers == (ResponseRow(2, "R", "Q1", ResponseState.ANSWERED, "B"),)
 
 
 @pytest.mark.parametrize(
@@ -72,8 +72,8 @@ def test_one_sentence_for_what_is_wrong(row: str, column: str, part: str) -> Non
 def test_a_best_guess_beside_cannot_tell() -> None:
     read = read_response_file(b"reader,case,option,state,best_guess\nR,Q1,,declined,C\nR,Q2,B,answered,\n")
     assert read.answers == (
-        Answer(2, "R", "Q1", ResponseState.DECLINED, best_guess="C"),
-        Answer(3, "R", "Q2", ResponseState.ANSWERED, "B"),
+        ResponseRow(2, "R", "Q1", ResponseState.DECLINED, best_guess="C"),
+        ResponseRow(3, "R", "Q2", ResponseState.ANSWERED, "B"),
     )
 
 
@@ -125,5 +125,5 @@ def test_a_reader_has_one_case_at_a_position() -> None:
     ],
 )
 def test_a_file_that_is_something_else(content: bytes, part: str) -> None:
-    with pytest.raises(FileUnreadable, match=part):
+    with pytest.raises(ResponsesUnreadable, match=part):
         read_response_file(content)

@@ -21,7 +21,7 @@ from readerstudy.models import ModelEntry, Prediction, PredictionRun, StudyRole
 from readerstudy.predictions.entries import ModelRefused, enter_model
 from readerstudy.predictions.kernels import csv_rows as tables
 from readerstudy.predictions.kernels import reading, strict
-from readerstudy.predictions.kernels.records import FileUnreadable
+from readerstudy.predictions.kernels.records import PredictionsUnreadable
 from readerstudy.predictions.listing import close_submissions, open_submissions
 from readerstudy.predictions.targets import Target
 from readerstudy.predictions.uploads import entry_of_file
@@ -424,7 +424,7 @@ class Counted(str):
 def test_names_that_are_there_twice_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [Counted(f"column {number}") for number in range(1_000)] + [Counted("column 999")]
     monkeypatch.setattr(Counted, "n", 0)
-    with pytest.raises(FileUnreadable, match="'column 999' is there twice"):
+    with pytest.raises(PredictionsUnreadable, match="'column 999' is there twice"):
         list(tables.named_rows([(1, [*names])], []))
     reader = strict.StrictReader()
     reader._members([(name, 1) for name in names])

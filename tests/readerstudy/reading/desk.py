@@ -11,8 +11,8 @@ from annotation.models import Image, User
 from annotation.timing.kernels.parsing import SentEvent, Trace
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
 from readerstudy.reading.case_opening import open_place
-from readerstudy.reading.committing import Answer, commit_answer
-from readerstudy.reading.remarks import Said, make_remark
+from readerstudy.reading.committing import CommittedAnswer, commit_answer
+from readerstudy.reading.remarks import SentRemark, make_remark
 from readerstudy.reading.selecting import save_choice
 from readerstudy.reading.sessions import Lease, pause, resume, take_pen
 from readerstudy.reading.showing import ShownState, show_state
@@ -88,7 +88,7 @@ class Desk:
         """``ms`` is when the page's own clock says that the answer was committed."""
         end = self.event(EventKind.SUBMITTED, seconds * 1000 if ms is None else ms)
         trace = Trace(self.page, (*events, end))
-        sent = Answer(**{"key": key or new_key(), "option": option, "trace": trace, **answer})
+        sent = CommittedAnswer(**{"key": key or new_key(), "option": option, "trace": trace, **answer})
         return commit_answer(self.enrolment, place.public_id, sent, at=later(seconds), **self.who)
 
     def read(self, place: PresentedCase, option: str = "A", *, seconds: float, takes: float = 8.0) -> Response:
@@ -104,7 +104,7 @@ class Desk:
         return self.commit(place, "", declined=True, seconds=seconds + takes)
 
     def say(self, place: PresentedCase, kind: str, value: str = "", *, seconds: float, **more: str) -> Remark:
-        said = Said(**{"key": new_key(), "kind": kind, "value": value, **more})
+        said = SentRemark(**{"key": new_key(), "kind": kind, "value": value, **more})
         return make_remark(self.enrolment, place.public_id, said, at=later(seconds), **self.who)
 
     def pause(self, seconds: float) -> None:

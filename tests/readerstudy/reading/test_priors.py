@@ -26,7 +26,7 @@ from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.design.vetoing import may_not_read
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.kernels.disagreeing import Said
+from readerstudy.results.kernels.disagreeing import Disagreement
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round
 from tests.annotation.review.pixels import give_pixels
@@ -191,7 +191,7 @@ def test_the_dry_run_shows_it(cora: User, client: Client) -> None:
 def in_results(study: ReaderStudy, number: int) -> list[Json]:
     """The images that a coordinator gets of a case on which two models disagree."""
     case = StudyCase.objects.get(study=study, number=number)
-    said = Said(number - 1, number, case.public_id, "A", "B", "A")
+    said = Disagreement(number - 1, number, case.public_id, "A", "B", "A")
     [shown] = cases_shown(study, ("One", "Two"), {}, [said])
     return shown.images
 

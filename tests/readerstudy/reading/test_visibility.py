@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from readerstudy.enums import Block, Information
-from readerstudy.reading.kernels.visibility import QUESTION, Part, Standing, visible_parts
+from readerstudy.reading.kernels.visibility import QUESTION, CaseProgress, Part, visible_parts
 
 TRUTH = (True, False)
 EVERY = [
-    Standing(may_read=reads, block=block, information=information, is_armed=armed, is_last=last, answered=answered)
+    CaseProgress(may_read=reads, block=block, information=information, is_armed=armed, is_last=last, answered=answered)
     for reads, block, information, armed, last, answered in itertools.product(
         TRUTH, Block, Information, TRUTH, TRUTH, TRUTH
     )
@@ -35,29 +35,31 @@ def test_there_is_no_part_for_what_no_reader_ever_sees() -> None:
 
 
 @pytest.mark.parametrize("standing", [s for s in EVERY if not s.may_read], ids=str)
-def test_nothing_is_shown_to_who_may_not_read(standing: Standing) -> None:
+def test_nothing_is_shown_to_who_may_not_read(standing: CaseProgress) -> None:
     assert visible_parts(standing) == frozenset()
 
 
 @pytest.mark.parametrize("standing", [s for s in EVERY if not s.is_armed and not s.is_last], ids=str)
-def test_nothing_is_shown_of_a_place_that_is_neither_armed_nor_the_last(standing: Standing) -> None:
+def test_nothing_is_shown_of_a_place_that_is_neither_armed_nor_the_last(standing: CaseProgress) -> None:
     assert visible_parts(standing) == frozenset()
 
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_feedback_is_for_the_final_answer_of_a_practice_case_alone(standing: Standing) -> None:
+def test_feedback_is_for_the_final_answer_of_a_practice_case_alone(standing: CaseProgress) -> None:
     expected = standing.may_read and standing.block == Block.PRACTICE and standing.answered and standing.is_last
     assert (Part.FEEDBACK in visible_parts(standing)) == expected
 
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_an_answered_case_shows_no_question_any_more(standing: Standing) -> None:
+def test_an_answered_case_shows_no_question_any_more(standing: CaseProgress) -> None:
     if standing.answered and not (standing.guesses or standing.may_slip):
         assert not visible_parts(standing) & {Part.STEM, Part.OPTIONS, Part.OWN_CHOICE, Part.AGE_SEX, Part.INDICATION}
 
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_the_question_of_the_last_case_comes_back_for_a_guess_and_its_options_for_a_slip(standing: Standing) -> None:
+def test_the_question_of_the_last_case_comes_back_for_a_guess_and_its_options_for_a_slip(
+    standing: CaseProgress,
+) -> None:
     before = visible_parts(standing)
     is_last_answer = standing.may_read and standing.is_last and standing.answered
     guessing, slipping = replace(standing, guesses=True), replace(standing, may_slip=True)
@@ -66,14 +68,14 @@ def test_the_question_of_the_last_case_comes_back_for_a_guess_and_its_options_fo
 
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_an_armed_case_shows_its_question(standing: Standing) -> None:
+def test_an_armed_case_shows_its_question(standing: CaseProgress) -> None:
     if standing.may_read and standing.is_armed and not standing.answered:
         assert visible_parts(standing) >= QUESTION
         assert Part.OWN_ANSWER not in visible_parts(standing)
 
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
-def test_the_arm_decides_what_stands_beside_the_question(standing: Standing) -> None:
+def test_the_arm_decides_what_stands_beside_the_question(standing: CaseProgress) -> None:
     shown = visible_parts(standing)
     if Part.AGE_SEX in shown:
         assert standing.information in (Information.AGE_SEX, Information.INDICATION)
@@ -83,9 +85,9 @@ def test_the_arm_decides_what_stands_beside_the_question(standing: Standing) -> 
 
 
 def test_the_images_of_the_last_case_stay_with_the_own_answer() -> None:
-    answered = Standing(may_read=True, block=Block.MAIN, is_armed=False, is_last=True, answered=True)
+    answered = CaseProgress(may_read=True, block=Block.MAIN, is_armed=False, is_last=True, answered=True)
     assert visible_parts(answered) == {Part.IMAGES, Part.OWN_ANSWER}
-    ran_out = Standing(may_read=True, block=Block.MAIN, is_armed=False, is_last=True)
+    ran_out = CaseProgress(may_read=True, block=Block.MAIN, is_armed=False, is_last=True)
     assert visible_parts(ran_out) == {Part.IMAGES}
 
 
