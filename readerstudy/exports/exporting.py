@@ -15,13 +15,12 @@ from annotation.exports.source_ids import SOURCE_ID, with_source_ids
 from annotation.exports.tables import Cell, Column, Format
 from annotation.models import User
 from readerstudy.design.vetoing import note_study_keys
-from readerstudy.enums import StudyState
 from readerstudy.exports import events, orders, readers, sittings, voidings
 from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy
-from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, may_see_results, unblind
+from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, is_over, may_see_results, unblind
 
 
 class Table(Word):
@@ -61,7 +60,7 @@ def columns_of(study: ReaderStudy, table: Table, *, source_ids: bool = False) ->
 
 
 def may_take_source_ids(study: ReaderStudy) -> bool:
-    return study.state == StudyState.CLOSED
+    return is_over(study)
 
 
 def names_cases(columns: tuple[Column, ...]) -> bool:

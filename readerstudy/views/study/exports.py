@@ -70,6 +70,7 @@ def study_data(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     context = {
         "study": study,
         "exports": [] if is_draft else export_offers(study),
+        "offers_own_ids": may_take_source_ids(study),
         "analyses": None if is_draft else analyses_of(study),
     }
     return render(request, "readerstudy/studies/data.html", context)

@@ -66,6 +66,18 @@ def test_answers_of_an_open_study_need_a_reason(study: ReaderStudy, tmp_path: Pa
     assert "correct" not in (tmp_path / "a.csv").read_text().splitlines()[0]
 
 
+@pytest.mark.parametrize("state", [StudyState.CLOSED, StudyState.ANALYSED])
+def test_own_ids_of_a_study_that_is_over(study: ReaderStudy, tmp_path: Path, state: StudyState) -> None:
+    ReaderStudy.objects.update(state=StudyState.OPEN)
+    with pytest.raises(CommandError, match="not closed yet"):
+        export(tmp_path / "o.csv", "--table", "orders", "--source-ids")
+    assert not list(tmp_path.iterdir())
+    ReaderStudy.objects.update(state=state)
+    export(tmp_path / "o.csv", "--table", "orders", "--source-ids")
+    for name in ("o.csv", "o.codebook.csv"):
+        assert "source_id" in (tmp_path / name).read_text()
+
+
 def test_what_cannot_be_is_refused_with_status_2(study: ReaderStudy, tmp_path: Path) -> None:
     for study_name, path in (("nowhere", tmp_path / "a.csv"), ("trial", tmp_path / "missing" / "a.csv")):
         with pytest.raises(CommandError) as refusal:

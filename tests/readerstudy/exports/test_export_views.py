@@ -86,6 +86,22 @@ def test_the_codebook_names_key_and_correct_only_after_closing(client: Client, s
         assert ({"key", "correct"} <= set(columns)) is named
 
 
+@pytest.mark.parametrize("state", list(StudyState))
+def test_own_ids_are_offered_and_given_once_a_study_is_over(
+    client: Client, study: ReaderStudy, cora: User, state: StudyState
+) -> None:
+    over = state in (StudyState.CLOSED, StudyState.ANALYSED)
+    ReaderStudy.objects.update(state=state)
+    client.force_login(cora)
+    assert ("with own ids" in client.get(reverse("study-data", args=["trial"])).content.decode()) is over
+    response = client.post(address("orders"), {"source_ids": "1"})
+    assert response.status_code == (200 if over else 403)
+    if over:
+        assert "source_id" in body(response).decode().splitlines()[0]
+    codebook = client.get(reverse("study-codebook", args=["trial", "orders"])).content.decode()
+    assert ("source_id" in codebook) is over
+
+
 def test_the_buttons_say_what_is_hidden_and_what_unblinds(study: ReaderStudy) -> None:
     def shown() -> str:
         return render_to_string("readerstudy/studies/_exports.html", {"study": study, "exports": export_offers(study)})

@@ -150,9 +150,14 @@ def test_the_first_export_of_answers_unblinds_the_study_and_no_other_does(
     assert AuditEvent.objects.filter(act="study.unblinded").count() == 1
 
 
+@pytest.mark.parametrize("state", [StudyState.CLOSED, StudyState.ANALYSED])
 @pytest.mark.parametrize("table", list(Table))
-def test_a_closed_study_gives_the_ids_of_the_imported_file(study: ReaderStudy, table: Table, noon: datetime) -> None:
+def test_a_study_that_is_over_gives_the_ids_of_the_imported_file(
+    study: ReaderStudy, table: Table, state: StudyState, noon: datetime
+) -> None:
     """Beside every case, and nowhere else; before closing nowhere at all."""
+    ReaderStudy.objects.update(state=state)
+    study.refresh_from_db()
     question = study.cases.order_by("number").first().revision.question  # type: ignore[union-attr]
     SourceIdentifier.objects.create(
         digest=1, kind="question_key", value="mine", bank=study.bank, question_id=question.pk
