@@ -88,7 +88,12 @@ def study_models(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The predictions of models for the cases of one study."""
     found = overseen_study(request.user, slug)
     runs = runs_known_to(request.user).filter(study=found).order_by("entry__name", "entry__version", "number")
-    context = {"study": found, "runs": runs, "coordinates": may_coordinate_study(request.user, found)}
+    context = {
+        "study": found,
+        "runs": runs,
+        "coordinates": may_coordinate_study(request.user, found),
+        "takes_several_files": is_coordinator(request.user) and found.state != StudyState.DRAFT,
+    }
     return render(request, "readerstudy/studies/models.html", context)
 
 

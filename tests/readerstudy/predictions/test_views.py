@@ -17,7 +17,8 @@ from pytest_django.fixtures import Settings
 from annotation.enums import JobState, Role
 from annotation.jobs import queueing, running
 from annotation.models import Job, User
-from readerstudy.models import ModelEntry, Prediction, PredictionRun, StudyRole
+from readerstudy.enums import StudyState
+from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyRole
 from readerstudy.predictions.entries import ModelRefused, enter_model
 from readerstudy.predictions.kernels import csv_rows as tables
 from readerstudy.predictions.kernels import reading, strict
@@ -302,6 +303,35 @@ def test_files_of_several_models_are_looked_at_together_and_stored_by_one_confir
     assert "saved before, as run 1" in again
     detail = coordinator.get(f"/models/imports/{ids[0]}/").content.decode()  # of a model that had no entry yet
     assert "MedGemma" in detail
+
+
+def test_several_files_can_be_sent_where_there_is_no_model_yet(client: Client, cora: User, mona: User) -> None:
+    link = 'href="/models/import/"'
+    for person, offered in ((cora, True), (mona, False)):
+        client.force_login(person)
+        assert (link in client.get("/models/").content.decode()) is offered
+    entry_named("Known")
+    client.force_login(cora)
+    assert client.get("/models/").content.decode().count(link) == 1
+
+
+def test_the_empty_models_tab_of_a_study_leads_to_several_files(client: Client, cora: User, rita: User) -> None:
+    study = make_study("Trial")
+    client.force_login(cora)
+    page = client.get("/studies/trial/models/").content.decode()
+    assert 'href="/models/import/?target=study:trial"' in page
+    form = client.get("/models/import/?target=study:trial").context["form"]
+    assert form["target"].value() in dict(dict(form.fields["target"].choices)["Studies"])
+    ReaderStudy.objects.update(state=StudyState.DRAFT)
+    page = client.get("/studies/trial/models/").content.decode()
+    assert "/models/import/" not in page
+    assert "once it is frozen" in page
+    StudyRole.objects.create(study=study, user=rita, granted_by=cora, granted_at=NOON)
+    ReaderStudy.objects.update(state=StudyState.FROZEN)
+    client.force_login(rita)  # of this study alone: enters models one by one
+    page = client.get("/studies/trial/models/").content.decode()
+    assert "/models/import/" not in page
+    assert 'href="/models/"' in page
 
 
 def test_two_files_of_one_new_model_are_two_runs_of_it(coordinator: Client) -> None:
