@@ -19,6 +19,7 @@ from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota
 from readerstudy.design.kernels.drawn import read_request
 from readerstudy.design.kernels.protocol import sha256_of
 from readerstudy.design.kernels.rules import read_rules
+from readerstudy.enums import Block
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
@@ -182,12 +183,25 @@ def initial_of(study: ReaderStudy) -> dict[str, Any]:
     rules = read_rules(study.rules)
     initial: dict[str, Any] = {"seed": study.seed, "several_per_patient": rules.several_per_patient}
     if not study.draw:
-        reasons = study.cases.exclude(accepted_because="").order_by("number")
-        return initial | {"accepted_because": reasons.values_list("accepted_because", flat=True).first() or ""}
+        return initial | _listed_in(study)
     asked = read_request(study.draw, rules)
     initial |= {name: getattr(asked, name) for name in ("n", "n_practice", "n_sets", "n_shared")}
     initial["accepted_because"] = study.draw.get("accepted_because", "")
     return initial | {quota_name(quota.task, quota.difficulty): quota.n for quota in asked.quotas}
+
+
+def _listed_in(study: ReaderStudy) -> dict[str, Any]:
+    """The cases that a list gave, as a list that gives them again; nothing of it where there are none yet."""
+    columns = ("block", "revision__question__number", "accepted_because")
+    rows = list(study.cases.order_by("number").values_list(*columns))
+    listed = {block: " ".join(f"#{number}" for of, number, _because in rows if of == block) for block in Block}
+    because = next((because for _block, _number, because in rows if because), "")
+    how = {"how": LIST} if rows else {}
+    return how | {
+        "numbers": listed[Block.MAIN],
+        "practice_numbers": listed[Block.PRACTICE],
+        "accepted_because": because,
+    }
 
 
 def word_of(words: type[Task] | type[Difficulty], value: str) -> str:

@@ -324,6 +324,27 @@ def test_two_coordinators_do_not_replace_each_others_cases(
     assert list(draft.cases.order_by("number").values_list("revision_id", "accepted_because")) != stored
 
 
+def test_a_stored_list_is_shown_again_as_a_list(coordinator: Client, draft: ReaderStudy) -> None:
+    look_and_store(coordinator, **LISTED)
+    form = coordinator.get(ADDRESS).context["form"]
+    assert (form["how"].value(), form["numbers"].value(), form["practice_numbers"].value()) == (
+        "list",
+        "#9 #3 #5",
+        "#1",
+    )
+    shown = {name: form[name].value() for name in ("how", "numbers", "practice_numbers")}
+    choice = coordinator.post(ADDRESS, asked(**shown)).context["choice"]
+    assert [one.number for one in (*choice.main, *choice.practice)] == [9, 3, 5, 1]
+    look_and_store(coordinator)
+    form = coordinator.get(ADDRESS).context["form"]
+    assert (form["how"].value(), form["numbers"].value()) == ("draw", None)
+
+
+def test_without_cases_they_are_drawn_unless_asked_otherwise(coordinator: Client, draft: ReaderStudy) -> None:
+    draft.cases.all().delete()
+    assert coordinator.get(ADDRESS).context["form"]["how"].value() == "draw"
+
+
 def test_a_reason_for_a_list_is_shown_again(coordinator: Client, draft: ReaderStudy) -> None:
     look_and_store(coordinator, **LISTED)
     assert coordinator.get(ADDRESS).context["form"]["accepted_because"].value() == REASON
