@@ -14,7 +14,9 @@ from tests.readerstudy.design.drafts import make_draft
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_a_list_of_questions_shows_when_it_is_chosen(browser: Browser, live_server: LiveServer, cora: User) -> None:
+def test_what_the_chosen_way_does_not_use_is_out_of_sight(
+    browser: Browser, live_server: LiveServer, cora: User
+) -> None:
     study = make_draft(cora)
     client = Client()
     client.force_login(cora)
@@ -25,7 +27,14 @@ def test_a_list_of_questions_shows_when_it_is_chosen(browser: Browser, live_serv
         page.goto(f"/studies/{study.slug}/cases/")
         page.get_by_role("radio", name="draw them by chance, with a seed").check()
         expect(page.locator("[name=numbers]")).to_be_hidden()
+        expect(page.get_by_label("Practice cases")).to_be_visible()
         page.get_by_role("radio", name="use a list of questions").check()
         expect(page.locator("[name=numbers]")).to_be_visible()
+        expect(page.get_by_label("Practice cases")).to_be_hidden()  # it would do nothing
+        expect(page.get_by_role("heading", name="Draw by chance")).to_be_hidden()
+        page.get_by_role("radio", name="draw them by chance, with a seed").check()
+        page.get_by_label("Sets", exact=True).fill("0")
+        page.get_by_role("radio", name="use a list of questions").check()
+        expect(page.get_by_label("Sets", exact=True)).to_be_visible()  # what stops the form is never out of sight
     finally:
         leave(context, live_server)
