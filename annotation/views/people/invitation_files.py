@@ -45,6 +45,8 @@ class FilePage:
     title: str
     back: str
     back_label: str
+    invitations: str  # address of the open invitations, where the links can be revoked
+    invitations_on: str  # what that page is called
     meaning: str  # of the column of roles
     examples: Sequence[Sequence[str]]
     check: Check
@@ -62,6 +64,8 @@ def person_invite_file(request: AuthenticatedRequest) -> HttpResponse:
         title=_("Invite people from a file"),
         back=reverse("person-invite"),
         back_label=_("Invite somebody"),
+        invitations=f"{reverse('people')}#invitations",
+        invitations_on=_("People"),
         meaning=_("One or several, with semicolons between them: %(names)s.") % {"names": ", ".join(offered.names)},
         examples=examples,
         check=check_for(offered, actor=request.user, at=timezone.now()),
@@ -80,6 +84,8 @@ def round_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         title=_("Invite people to this round from a file"),
         back=reverse("round-invite", args=[slug]),
         back_label=review_round.name,
+        invitations=f"{reverse('round-invite', args=[slug])}#invitations",
+        invitations_on=_("Invite to this round"),
         meaning=_("In this round: %(names)s. Empty: reviewer.") % {"names": ", ".join(offered.names)},
         examples=[("Nina Weber", "nina@example.org", "reviewer"), ("Remo Sand", "", "reviewer")],
         check=check_for(offered, actor=request.user, at=timezone.now()),

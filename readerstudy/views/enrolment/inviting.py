@@ -69,6 +69,8 @@ def study_invite_file(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         title=_("Invite readers from a file"),
         back=reverse("study-invite", args=[slug]),
         back_label=_("Readers of “%(study)s”") % {"study": study.name},
+        invitations=f"{reverse('study-invite', args=[slug])}#invitations",
+        invitations_on=_("Readers"),
         meaning=roles_meaning(study),
         examples=[("Nina Weber", "nina@example.org", role), ("Remo Sand", "", role)],
         check=check,

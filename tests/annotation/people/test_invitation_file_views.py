@@ -131,6 +131,19 @@ def test_confirmed_links_are_shown_once_as_a_page_and_a_file(
     assert AuditEvent.objects.filter(act="person.invited").count() == 5, "one for each role"
 
 
+@pytest.mark.parametrize(("address", "where"), [(SITE, "/people/"), (ROUND, "/rounds/spring/invite/")])
+def test_the_links_say_where_open_invitations_are_revoked(
+    as_ada: Client, cora: User, open_round: ReviewRound, address: str, where: str
+) -> None:
+    if address == ROUND:
+        as_ada.force_login(cora)
+    page = confirm(as_ada, check(as_ada, HEAD + "Nina,,reviewer\n", address), address).content.decode()
+    assert "the page before" not in page
+    assert f'href="{where}#invitations"' in page
+    there = as_ada.get(where).content.decode().partition('id="invitations"')[2]
+    assert re.search(r'action="/invitations/\d+/revoke/"', there)
+
+
 def test_letters_go_out_after_the_confirmation(as_ada: Client, settings: Settings) -> None:
     settings.EMAIL_HOST = "smtp.example.org"
     page = check(as_ada, HEAD + "Nina,nina@example.org,coordinator\nOmar,,reviewer\n")

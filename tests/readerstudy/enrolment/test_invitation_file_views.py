@@ -55,6 +55,9 @@ def test_readers_come_from_a_file(coordinator: Client, study: ReaderStudy) -> No
     assert "no-store" in done["Cache-Control"]
     links = re.findall(r'<td class="mono link">https?://[^/]+(/read/join/[^<]+)</td>', done.content.decode())
     assert len(links) == 2
+    assert 'href="/studies/trial/invite/#invitations"' in done.content.decode()  # where they can be revoked
+    there = coordinator.get("/studies/trial/invite/").content.decode().partition('id="invitations"')[2]
+    assert there.count("Revoke</button>") == 2
     assert all(link.split("/")[3] not in str(list(AuditEvent.objects.values())) for link in links)
     rita = make_person("Rita")
     reader = Client()
