@@ -97,7 +97,7 @@ def check_declared(
         raise StudyRefused(
             _(
                 "Somebody has seen a result of this study: no voiding can be declared as older any more. Void these "
-                "cases with import_voidings or on the page “Readers at work”: they are left out of a labelled "
+                "cases with import_voidings or on the page “Monitor readers”: they are left out of a labelled "
                 "sensitivity line then."
             )
         )
@@ -105,7 +105,7 @@ def check_declared(
         raise StudyRefused(
             _(
                 "Readings of this study are in already: voidings of the older study are declared with their first "
-                "import. Void these cases with import_voidings or on the page “Readers at work”: nobody has seen a "
+                "import. Void these cases with import_voidings or on the page “Monitor readers”: nobody has seen a "
                 "result, so that they are left out of everything, as decided here."
             )
         )

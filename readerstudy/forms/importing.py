@@ -58,7 +58,7 @@ class ReadingsForm(DraftForm):
         decided: bool = self.cleaned_data["decided"]
         if self.cleaned_data.get("voidings") and not decided:
             raise forms.ValidationError(
-                gettext("Say so, or leave the file out and void its cases on the page “Readers at work”.")
+                gettext("Say so, or leave the file out and void its cases on the page “Monitor readers”.")
             )
         return decided
 

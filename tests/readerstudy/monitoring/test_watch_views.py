@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from django.test import Client
 from django.utils import timezone
@@ -98,6 +100,15 @@ def test_the_table_has_progress_and_problems_and_no_answer(coordinator: Client, 
     assert "accuracy" not in text.lower()
     assert "HX-Request" in page["Vary"]
     assert "no-store" in page["Cache-Control"]
+
+
+def test_the_page_has_one_name_everywhere(coordinator: Client, study: ReaderStudy, rita_reads: Enrolment) -> None:
+    page = coordinator.get(WATCH).content.decode()
+    assert "<title>Monitor readers of Trial" in page
+    assert "<h1>Monitor readers</h1>" in page
+    for address in (WATCH, "/studies/trial/", "/studies/trial/invite/", f"{WATCH}{rita_reads.public_id}/"):
+        links = re.findall(rf'<a [^>]*href="{WATCH}"[^>]*>(.*?)</a>', coordinator.get(address).content.decode())
+        assert set(links) == {"Monitor readers"}, address
 
 
 def test_the_table_comes_alone_for_htmx(coordinator: Client, study: ReaderStudy) -> None:

@@ -141,12 +141,12 @@ def test_the_page_of_an_open_study(coordinator: Client, ada: User, rita: User) -
     assert study.protocol_sha256 in page
     assert "1 of 3 answers are in" in page
     assert "Close the study" in page
-    assert tabs_of(page) == ["Overview", "Readers", "Models", "Results", "Data"]
+    assert tabs_of(page) == ["Overview", "Monitor readers", "Models", "Results", "Data"]
     assert "Hidden until the study is closed" in coordinator.get("/studies/trial/data/").content.decode()
     coordinator.force_login(ada)
     page = coordinator.get("/studies/trial/").content.decode()
     assert "Close the study" not in page
-    assert tabs_of(page) == ["Overview", "Readers", "Models"]
+    assert tabs_of(page) == ["Overview", "Monitor readers", "Models"]
     assert coordinator.get("/studies/trial/data/").status_code == 403
 
 
