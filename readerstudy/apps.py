@@ -16,7 +16,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.demonstration import accounts, parts
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
-        from annotation.people import barring
+        from annotation.people import barring, rosters
         from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
@@ -28,6 +28,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.overview import studies_under_way
         from readerstudy.design.vetoing import readers_do_not_review
+        from readerstudy.enrolling.rosters import parts_in_studies
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.enrolment.refusals import readers_look_nothing_up
         from readerstudy.models import ReaderStudy
@@ -54,6 +55,7 @@ class ReaderstudyConfig(AppConfig):
         vetoes.rules.register("submitters", submitters_review_nothing)
         barring.rules.register("readers", readers_look_nothing_up)
         barring.rules.register("submitters", submitters_do_not_judge)
+        rosters.parts.register("studies", parts_in_studies)
         showings.rules.register("readings", shows_images)
         showings.rules.register("coordinators of studies", shows_to_coordinators)
         showings.uses.register("studies", open_studies_with)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,6 +12,29 @@ from django.db.models import Prefetch, Q, QuerySet
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, Invitation, Membership, ReviewRound, User
 from annotation.people.inviting import open_invitations
+from annotation.site.hooks import Hooks
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What somebody is without a role of the site or of a round: another app knows it."""
+
+    person_id: int
+    label: str
+    place: str
+    url: str
+
+
+parts: Hooks[Callable[[Collection[int]], Iterable[Part]]] = Hooks()  # of ids of people: what they are elsewhere
+
+
+def parts_of(people: Collection[int]) -> dict[int, list[Part]]:
+    """What these people are besides their roles, by their ids."""
+    found: dict[int, list[Part]] = defaultdict(list)
+    for tell in parts:
+        for part in tell(people):
+            found[part.person_id].append(part)
+    return dict(found)
 
 
 def people_matching(search: str) -> QuerySet[User]:

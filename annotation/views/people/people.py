@@ -21,7 +21,7 @@ from annotation.people import granting, joining, links, mailing
 from annotation.people.barring import RoleBarred, RoleNotThere
 from annotation.people.inviting import open_invitations, revoked_invitations
 from annotation.people.links import password_link
-from annotation.people.rosters import n_open_assignments, people_matching
+from annotation.people.rosters import n_open_assignments, parts_of, people_matching
 from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
@@ -41,7 +41,9 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
     page = Paginator(sorting.of_rows(people_matching(search), SORTED_BY), PEOPLE_PER_PAGE).get_page(
         request.GET.get("page")
     )
-    context = {"form": form, "search": search, "page": page, "sorting": sorting}
+    parts = parts_of([one.pk for one in page])
+    rows = [(one, parts.get(one.pk, [])) for one in page]
+    context = {"form": form, "search": search, "page": page, "rows": rows, "sorting": sorting}
     if asks_for_part(request):
         return render(request, "annotation/people/_people_list.html", context)
     context |= {"invitations": open_invitations(timezone.now()), "revoked": revoked_invitations(timezone.now())}
@@ -174,6 +176,7 @@ def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpRe
         "person": somebody,
         "is_self": somebody.pk == request.user.pk,
         "memberships": somebody.memberships.select_related("round", "granted_by").order_by("round_id", "role"),
+        "parts": parts_of([somebody.pk]).get(somebody.pk, []),
         "removed": granting.removed_roles(somebody, timezone.now()),
         "n_waiting": n_open_assignments(somebody),
         "form": form,

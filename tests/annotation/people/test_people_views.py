@@ -110,7 +110,7 @@ def test_queries_do_not_grow_with_the_people(
         invite(Grant(Role.REVIEWER, open_round), email="", name=f"I{number}", actor=ada, at=later)
     if not n_more:
         grant(User.objects.create_user("p@example.org", name="P"), Role.REVIEWER, actor=ada, at=noon)
-    with django_assert_num_queries(8):  # session, person, roles; count, people, memberships; invitations
+    with django_assert_num_queries(10):  # session, person, roles; count, people, memberships; studies; invitations
         as_ada.get("/people/")
 
 
