@@ -13,6 +13,7 @@ from typing import Any
 from django import template
 from django.template import Context
 from django.utils.formats import number_format
+from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from annotation.figures.kernels.words import short
@@ -101,8 +102,13 @@ def kappa_limits(one: Json) -> str:
 
 @register.filter
 def in_cell(one: Json) -> str:
-    """A kappa with two decimals, as in the cells of a heatmap."""
-    return _("n/a") if one["value"] is None else _decimals(one["value"], 2)
+    """A kappa with two decimals, as in the cells of a heatmap; small cells leave out the zero behind a minus."""
+    if one["value"] is None:
+        return _("n/a")
+    words = _decimals(one["value"], 2)
+    if not words.startswith(f"{MINUS}0"):
+        return words
+    return format_html('{}<span class="zero">0</span>{}', MINUS, words.removeprefix(f"{MINUS}0"))
 
 
 @register.filter

@@ -59,8 +59,25 @@ NOT_IN_CELL = """() => [...document.querySelectorAll(".heatmap td a")].filter((o
   const words = document.createRange();
   words.selectNodeContents(one);
   const [inner, outer] = [words.getBoundingClientRect(), one.closest("td").getBoundingClientRect()];
-  return inner.left < outer.left - 1 || inner.right > outer.right + 1;
+  return inner.left < outer.left + 2 || inner.right > outer.right - 2;
 }).map((one) => one.textContent)"""
+
+FRAMES_OUTSIDE = """() => [...document.querySelectorAll(".heatmap .dotted a")].filter((one) => {
+  const frame = getComputedStyle(one, "::before");
+  const [link, cell] = [one.getBoundingClientRect(), one.closest("td").getBoundingClientRect()];
+  return frame.borderTopStyle !== "dotted" || parseFloat(frame.left) < 1 || parseFloat(frame.right) < 1 ||
+    parseFloat(frame.top) < 1 || link.left < cell.left || link.right > cell.right;
+}).length"""
+
+TICKS = """() => {
+  const scale = document.querySelector(".scale").getBoundingClientRect();
+  return [...document.querySelectorAll(".scale-words span")].map((one) => {
+    const words = document.createRange();
+    words.selectNodeContents(one);
+    const box = words.getBoundingClientRect();
+    return [one.textContent, (-0.2 + (1.2 * ((box.left + box.right) / 2 - scale.left)) / scale.width).toFixed(2)];
+  });
+}"""
 
 
 @pytest.mark.parametrize(("width", "height", "whole"), [(1351, 768, 2), (1920, 1080, 6)])
@@ -83,6 +100,11 @@ def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
     assert chosen
     assert chosen in seen
     assert page.evaluate(NOT_IN_CELL) == []
+    assert page.locator(".heatmap .dotted a:visible").count()
+    assert page.evaluate(FRAMES_OUTSIDE) == 0  # on the ground of the page those of dark cells, which are white, vanish
+    ticks = page.evaluate(TICKS)
+    assert [name for name, _at in ticks] == ["−0.2", "0", "0.2", "0.4", "0.6", "0.8", "1"]
+    assert all(abs(float(name.replace("−", "-")) - float(at)) < 0.01 for name, at in ticks), ticks
     assert page.evaluate("() => parseFloat(getComputedStyle(document.querySelector('.heatmap td a')).fontSize)") >= 12
     cut = "() => [...document.querySelectorAll('.heatmap th')].some((one) => one.scrollWidth > one.clientWidth)"
     assert not page.evaluate(cut)  # by the style sheet, at their ends, in which names of one family differ
