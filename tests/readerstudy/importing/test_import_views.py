@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -48,6 +49,12 @@ def test_who_imports(client: Client, study: ReaderStudy, cora: User, ada: User, 
 
 def test_the_page_of_the_study_leads_there(coordinator: Client, study: ReaderStudy) -> None:
     assert f'href="{ADDRESS}"' in coordinator.get("/studies/old/data/").content.decode()
+
+
+def test_the_tick_box_stands_beside_its_words(coordinator: Client, study: ReaderStudy) -> None:
+    page = coordinator.get(ADDRESS).content.decode()
+    [box] = re.findall(r'<div class="check">(.*?)</div>', page, re.DOTALL)
+    assert box.index('name="decided"') < box.index("<label")
 
 
 def test_a_draft_says_what_comes_first(coordinator: Client) -> None:
