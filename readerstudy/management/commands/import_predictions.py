@@ -101,14 +101,14 @@ class Command(BaseCommand):
         told = result.as_json(keys)
         for label, number in (
             (_("read"), told["read"]),
-            (_("matched"), told["matched"]),
-            (_("without an option"), len(told["failed"])),
+            (_("questions matched"), told["matched"]),
+            (_("of these without an option"), len(told["failed"])),
             (_("missing"), len(told["missing"])),
             (_("repeated"), len(told["duplicate"])),
             (_("unknown"), len(told["unknown"])),
             (_("stored"), told["stored"]),
         ):
-            self.stdout.write(f"  {label:<20}{number:>10,}")
+            self.stdout.write(f"  {label:<28}{number:>10,}")
         for label, ids in ((_("missing"), told["missing"]), (_("unknown"), told["unknown"])):
             for one in ids[:SHOWN]:
                 self.stdout.write(f"  {label}: {one}")

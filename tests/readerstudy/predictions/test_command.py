@@ -52,7 +52,10 @@ def test_it_says_what_it_did(file: Path) -> None:
     out = io.StringIO()
     call_command("import_predictions", str(file), "--model", "M", "--version", "2", "--bank", "bank", stdout=out)
     shown = " ".join(out.getvalue().split())
-    assert "M 2 on Bank: read 3 matched 2 without an option 1 missing 1 repeated 0 unknown 1 stored 2" in shown
+    assert (
+        "M 2 on Bank: read 3 questions matched 2 of these without an option 1 missing 1 repeated 0 unknown 1 stored 2"
+        in shown
+    )
     assert "missing: Q3" in shown
     assert "unknown: Q7" in shown
     assert "Q2: 'I cannot tell.'" in shown

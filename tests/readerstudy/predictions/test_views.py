@@ -11,6 +11,7 @@ import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
+from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 from pytest_django.fixtures import Settings
 
@@ -303,6 +304,22 @@ def test_files_of_several_models_are_looked_at_together_and_stored_by_one_confir
     assert "saved before, as run 1" in again
     detail = coordinator.get(f"/models/imports/{ids[0]}/").content.decode()  # of a model that had no entry yet
     assert "MedGemma" in detail
+
+
+def test_answers_without_an_option_are_part_of_the_questions_matched(coordinator: Client) -> None:
+    """200 answered and 5 without an option read as a contradiction: every page says of what they are a part."""
+    bank = keyed_bank(3)
+    entry = entry_named("M")
+    content = answers(Q1="B", Q2="I cannot tell.")
+    address = several(coordinator, {"M.jsonl": content})
+    run = import_file(entry, Target(bank), content).run
+    assert run
+    [upload] = [row["upload"].public_id for row in coordinator.get(address).context["rows"]]
+    pages = (address, f"/models/imports/{upload}/", f"/models/runs/{run.public_id}/", f"/models/{entry.public_id}/")
+    for page in pages:
+        shown = " ".join(strip_tags(coordinator.get(page).content.decode()).lower().split())
+        assert "questions answered" not in shown, page
+        assert shown.index("questions matched") < shown.index("of these without an option"), page
 
 
 def test_several_files_can_be_sent_where_there_is_no_model_yet(client: Client, cora: User, mona: User) -> None:
