@@ -1,6 +1,7 @@
 """Words that are never names, as a site lists them beside imaging/textwords. A list is a version; versions stay.
 
-A word counts exactly as it stands, in capital or small letters; a text is allowed where each of its words is.
+A word counts letter by letter as it stands, capital and small letters being the same; a text is allowed where each of
+its words is.
 """
 
 from __future__ import annotations

@@ -157,12 +157,13 @@ def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None]
         return redirect("quarantine")
     except acts.NotInQuarantine:
         return _already_decided(request)
-    messages.success(request, done)
     others = waiting().exclude(pk=image.pk)
     later = Q(ingested_at=image.ingested_at, pk__gt=image.pk)
     if image.ingested_at:
         later |= Q(ingested_at__gt=image.ingested_at)
     following = others.filter(later).first() or others.first()
+    if following or UNDOABLE not in request.session:  # the list tells a release where it offers to undo it
+        messages.success(request, done)
     return redirect("quarantined-image", following.public_id) if following else redirect("quarantine")
 
 

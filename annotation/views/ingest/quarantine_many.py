@@ -101,9 +101,7 @@ def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: 
 
 def _tell(request: AuthenticatedRequest, word: str, outcome: acts.Decided) -> None:
     n = len(outcome.done)
-    if n and word == "release":
-        messages.success(request, ngettext("%(n)s image is released.", "%(n)s images are released.", n) % {"n": n})
-    elif n:
+    if n and word != "release":  # the list tells a release where it offers to undo it
         said = ngettext("%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed.", n)
         messages.success(request, said % {"n": n})
     _tell_overtaken(request, outcome.n_overtaken)

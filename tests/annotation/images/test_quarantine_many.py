@@ -9,6 +9,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import ImageState, Role
@@ -66,6 +67,30 @@ def test_release_of_many_writes_an_event_for_each(client: Client, dina: User, he
     events = AuditEvent.objects.filter(act="image.released").order_by("id")
     assert [event.subject_id for event in events] == [image.public_id for image in held]
     assert {(event.actor, event.facts["reason"]) for event in events} == {(dina, "arrows only")}
+
+
+def notices(page: str) -> list[str]:
+    """The boxes at the top of a page that say something."""
+    found = re.findall(r'class="notice[^"]*"[^>]*>(.*?)<(?:/p|/form)', page, re.DOTALL)
+    return [" ".join(strip_tags(one).split()) for one in found]
+
+
+def test_a_release_is_told_in_one_box(client: Client, dina: User, held: list[Image]) -> None:
+    """The one that offers to undo it; where that is not on the page, as on the next image, a sentence."""
+    client.force_login(dina)
+    answer = client.post(reverse("quarantine-release", args=[held[0].public_id]), {"reason": "arrows"}, follow=True)
+    assert [one for one in notices(answer.content.decode()) if "released" in one] == [
+        "The image is released: it can be seen where its questions are reviewed."
+    ]
+    answer = client.post(reverse("quarantine-release", args=[held[1].public_id]), {"reason": "arrows"}, follow=True)
+    [told] = notices(answer.content.decode())
+    assert told.startswith("Your last decision released 1 image. Put it back")
+    client.post(reverse("quarantine-undo"), follow=True)
+    answer = client.post(
+        reverse("quarantine-decide"), sent(held, "release", confirmed="yes", reason="arrows"), follow=True
+    )
+    [told] = notices(answer.content.decode())
+    assert told.startswith("Your last decision released 1 image.")
 
 
 @pytest.mark.django_db(transaction=True)

@@ -68,6 +68,15 @@ def test_a_listed_word_counts_exactly(reading: str, allowed: bool) -> None:
     assert not textwords.is_allowed("BETTAUFNAHME")
 
 
+def test_the_page_says_that_capitals_do_not_matter(client: Client, dina: User, noon: datetime) -> None:
+    allowed_words.add_word("liegend", actor=dina, at=noon)
+    assert textwords.is_allowed(textwords.letters_of("Liegend"), allowed_words.current().words)
+    client.force_login(dina)
+    page = client.get(reverse("quarantine-words")).content.decode()
+    assert "capital and small letters count as the same" in page
+    assert "in capital or small letters" not in page
+
+
 def test_each_change_is_a_version_and_is_audited(dina: User, noon: datetime) -> None:
     assert allowed_words.current() == allowed_words.WordsNow(0, frozenset())
     allowed_words.add_word(" Bettaufnahme ", actor=dina, at=noon)

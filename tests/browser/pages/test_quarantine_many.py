@@ -66,7 +66,7 @@ def test_many_are_selected_decided_upon_and_put_back(
     assert Image.objects.filter(state=ImageState.QUARANTINED).count() == 7
     page.get_by_label("Reason").fill("an arrow only")
     page.get_by_label("Reason").press("Enter")
-    expect(page.get_by_text("6 images are released.")).to_be_visible()
+    expect(page.get_by_text("Your last decision released 6 images.")).to_be_visible()
     assert Image.objects.filter(state=ImageState.QUARANTINED).count() == 1
     keep(page, "quarantine-released")
     page.get_by_role("button", name="Put them back").click()
@@ -111,6 +111,6 @@ def test_images_that_a_listed_word_held_are_offered_and_released(
     page.get_by_role("button", name="Release selected").click()
     page.get_by_label("Reason").fill("position words only")
     page.get_by_role("button", name="Release 2 images").click()
-    expect(page.get_by_text("2 images are released.")).to_be_visible()
+    expect(page.get_by_text("Your last decision released 2 images.")).to_be_visible()
     assert searching.held_for_words().count() == 1
     leave(context, live_server)
