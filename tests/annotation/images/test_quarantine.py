@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from django.test import Client
 from django.urls import reverse
+from django.utils.html import strip_tags
 
 from annotation.enums import ImageState, RenditionKind
 from annotation.imaging.kernels import text
@@ -16,6 +17,8 @@ from annotation.imaging.kernels.rendering import payload_of
 from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import quarantine, searching, storage
 from annotation.models import AuditEvent, Image, Job, User
+from annotation.templatetags.history import ACTS as ACTS_IN_WORDS
+from tests.architecture.source import ROOT
 
 from .conftest import MakeImage, rendition_of
 
@@ -54,6 +57,29 @@ def test_the_search_decides(
     assert (image.state, len(image.text_findings)) == (state, len(findings))
     assert last_event(image).act == "image.searched"
     assert searching.check_text(image, at=noon) == state
+
+
+def test_the_page_is_headed_by_the_image_and_tells_its_history_in_words(
+    client: Client, make_image: MakeImage, dina: User, noon: datetime
+) -> None:
+    image = make_image(source_sha256="0123456789abcdef" * 4)
+    quarantine.quarantine_image(image, reason="a flag", actor=dina, at=noon)
+    client.force_login(dina)
+    page = client.get(reverse("quarantined-image", args=[image.public_id])).content.decode()
+    heading = strip_tags(page.partition("<h1>")[2].partition("</h1>")[0])
+    assert heading == "Image 0123456789ab"
+    assert "view not known" in page
+    history = page.partition("<h2>History</h2>")[2].partition("</table>")[0]
+    assert "image.quarantined" not in history
+    assert "put into quarantine" in history
+
+
+def test_every_act_on_an_image_has_words() -> None:
+    sources = "".join(
+        path.read_text() for path in (ROOT / "annotation").rglob("*.py") if "templatetags" not in path.parts
+    )
+    acts = set(re.findall(r'record\(\s*"(image\.\w+)"', sources))
+    assert acts - {"image.refused"} == set(ACTS_IN_WORDS)  # what was refused is no image
 
 
 def test_a_search_changes_no_decision(make_image: MakeImage, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> None:
