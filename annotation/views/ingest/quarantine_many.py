@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
+
 from django.contrib import messages
 from django.db.models import Q
 from django.http import HttpResponse
@@ -14,6 +17,8 @@ from django.views.decorators.http import require_POST
 
 from annotation.enums import Role
 from annotation.forms.images import ReasonForm
+from annotation.imaging.cropping import crops_around
+from annotation.imaging.kernels.masking import Box
 from annotation.ingest import quarantine as acts
 from annotation.models import Image, Question
 from annotation.site import showings
@@ -21,7 +26,38 @@ from annotation.views.ingest.quarantine import offer_to_undo, previews, undoable
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
+MOST_CROPS = 6  # of one image, beside the whole of it
 DECISIONS: dict[str, acts.Decision] = {"release": acts.release, "remove": acts.remove}
+
+
+@dataclass(frozen=True)
+class Selected:
+    """An image that is decided upon with others, and what was found in it."""
+
+    image: Image
+
+    @property
+    def n_marked(self) -> int:
+        return sum(not finding["allowed"] for finding in self.image.text_findings)
+
+    @property
+    def boxes(self) -> list[Box]:
+        """Where text was found that is not on the list of allowed words; where there is none, what is on it."""
+        found = self.image.text_findings
+        chosen = [one["box"] for one in found if not one["allowed"]] or [one["box"] for one in found]
+        return [(x, y, width, height) for x, y, width, height in chosen]
+
+    @cached_property
+    def crops(self) -> list[Box]:
+        return crops_around(self.boxes, columns=self.image.columns or 0, rows=self.image.rows or 0)
+
+    @property
+    def shown_crops(self) -> list[Box]:
+        return self.crops[:MOST_CROPS]
+
+    @property
+    def n_crops_left_out(self) -> int:
+        return len(self.crops) - len(self.shown_crops)
 
 
 @role_required(Role.DEIDENTIFIER)
@@ -85,11 +121,11 @@ def _confirm_undo(n: int, studies: list[str]) -> Confirmation:
 
 
 def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: ReasonForm) -> HttpResponse:
-    marked = [(image, sum(not finding["allowed"] for finding in image.text_findings)) for image in selected]
+    images = [Selected(image) for image in selected]
     context = {
         "decision": word,
-        "images": marked,
-        "n_marked": sum(n > 0 for _image, n in marked),
+        "images": images,
+        "n_marked": sum(one.n_marked > 0 for one in images),
         "n_questions": Question.objects.filter(Q(exam__images__in=selected) | Q(exam__prior__images__in=selected))
         .distinct()
         .count(),

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.html import strip_tags
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.enums import ImageState, Role
+from annotation.enums import ImageState, RenditionKind, Role
 from annotation.ingest import quarantine
 from annotation.models import AuditEvent, Image, User
 from annotation.site import showings
@@ -57,6 +57,26 @@ def test_what_follows_is_said_before_anything_changes(
     assert (answer.status_code, states(held)) == (409, [HELD, HELD])
     assert words in page
     assert "2 images" in page
+
+
+def test_found_text_is_shown_large_beside_the_whole_image(client: Client, dina: User, make_image: MakeImage) -> None:
+    apart = [{**FINDING, "box": [x, y, 6, 4]} for y in (2, 20, 40) for x in (2, 30, 60)]
+    allowed = {**FINDING, "box": [50, 50, 9, 4], "allowed": True}
+    make_image(HELD, text_findings=[FINDING, allowed])
+    make_image(HELD, text_findings=[allowed])
+    make_image(HELD, text_findings=apart)
+    make_image(HELD)
+    client.force_login(dina)
+    page = client.post(reverse("quarantine-decide"), sent(list(Image.objects.all()), "release")).content.decode()
+    marked, allowed_only, many, none = page.split('<ul class="cards large">')[1].split("</li>")[:4]
+    preview = Image.objects.order_by("pk")[0].renditions.get(kind=RenditionKind.PREVIEW)
+    address = reverse("quarantine-rendition", args=[preview.name])
+    assert marked.count(f'href="{address}"') == 1
+    assert re.findall(r'viewBox="([^"]+)"', marked) == ["5 5 30 18"]
+    assert re.findall(r'viewBox="([^"]+)"', allowed_only) == ["48 48 13 8"]
+    assert many.count("<svg") == 6
+    assert "3 more places with text" in many
+    assert "<svg" not in none
 
 
 def test_release_of_many_writes_an_event_for_each(client: Client, dina: User, held: list[Image]) -> None:
