@@ -11,6 +11,7 @@ export const TEXT = {
   eightBitShort: "8-bit",
   noWindowShort: "no window",
   flipped: "flipped left to right",
+  flippedShort: "flipped",
   failed: "This image could not be shown.",
   refused: "The server refused it.",
   refusedWith: "The server refused it (status {status}).",

@@ -38,6 +38,12 @@ export function fitZoom(view, width, height) {
   return Math.min(width / view.width, height / (view.height * (view.aspect || 1)));
 }
 
+/** What is left free beside and above the whole image where it just fits. */
+export function marginsOf(view, width, height) {
+  const [w, h] = scaledSize(view, fitZoom(view, width, height));
+  return [(width - w) / 2, (height - h) / 2];
+}
+
 /**
  * The space of a stage in whole device pixels: `box` is its rectangle in CSS pixels, `offset` what its corner lies off
  * the next whole pixel.

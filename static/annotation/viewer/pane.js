@@ -1,12 +1,14 @@
 // One view on screen: its elements, its state (window, zoom, pan, invert, flip), and the pointer.
 
 import { buildTable, defaultWindow, leastWidth, presetsOf, rangeWindow, scannerIndex, scannerWindows } from "./grey.js";
-import { fitZoom, isFrontal, placeOf, scaledSize } from "./hanging.js";
+import { fitZoom, isFrontal, marginsOf, placeOf, scaledSize } from "./hanging.js";
 import { Overlay } from "./overlay.js";
 
 const MOST_ZOOM = 16;
 const AT_REST = 150; // ms without movement
 const NARROW = 480; // CSS pixels
+const TOP = new Set(["position", "badge"]);
+const [TAG_HEIGHT, TAG_MARGIN, TAG_LETTER] = [28, 18, 8.5]; // CSS pixels: of a tag in a corner with what lies around it
 
 function element(name, className, parent, attributes = {}) {
   const node = document.createElement(name);
@@ -30,8 +32,9 @@ export class Pane {
     this.renewContext(false);
     this.overlay = new Overlay(this);
     this.tags = {};
+    const top = element("div", "viewer-top", this.surface);
     for (const corner of ["position", "badge", "hint", "notes", "zoom", "window"]) {
-      this.tags[corner] = element("div", `viewer-tag viewer-tag-${corner}`, this.surface);
+      this.tags[corner] = element("div", `viewer-tag viewer-tag-${corner}`, TOP.has(corner) ? top : this.surface);
     }
     this.tags.hint.setAttribute("role", "status");
     this.error = element("div", "viewer-error", this.box, { role: "status" });
@@ -173,8 +176,11 @@ export class Pane {
     const notes = [view.caption];
     const [long, short] = view.eight_bit ? [text.eightBit, text.eightBitShort] : [text.noWindow, text.noWindowShort];
     if (!view.scanner_window) notes.unshift(this.isNarrow() ? short : long);
-    write(tags.position, [position, this.viewer.arrangement.placeOf(this)].filter(Boolean).join(" · "));
-    write(tags.badge, state.flip ? text.flipped : "");
+    const above = [position, this.viewer.arrangement.placeOf(this)].filter(Boolean).join(" · ");
+    const isBetween = !this.hasRoomBeside(Math.max(above.length, state.flip ? text.flipped.length : 0));
+    this.box.classList.toggle("viewer-between", isBetween);
+    write(tags.position, above);
+    write(tags.badge, state.flip ? text[isBetween ? "flippedShort" : "flipped"] : "");
     write(tags.hint, this.overlay.hint());
     write(tags.notes, notes.filter(Boolean).join("\n"));
     write(tags.zoom, entry.data ? text.zoomValue.replace("{value}", Math.round(100 * this.zoom())) : "");
@@ -187,6 +193,12 @@ export class Pane {
       write(this.errorText, said ? text.saidUnreadable : this.failureText());
       write(this.unreadable, said ? text.readable : text.unreadable);
     }
+  }
+
+  /** Whether words in the upper corners lie beside or above the image as it fits, not over the side marks in it. */
+  hasRoomBeside(length) {
+    const [beside, above] = marginsOf(this.view, this.canvas.width, this.canvas.height);
+    return above >= this.ratio * TAG_HEIGHT || beside >= this.ratio * (TAG_MARGIN + length * TAG_LETTER);
   }
 
   /** Too narrow for long words: they would lie over the costophrenic angle. */

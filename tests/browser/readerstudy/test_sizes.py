@@ -30,6 +30,22 @@ HUNG = """([height, width]) => [...document.querySelectorAll(".viewer-pane:not([
 })"""
 
 
+# Words that lie over the upper corners of an image as it hangs, where side marks are burned in.
+OVER_MARKS = """([height, width]) => [...document.querySelectorAll(".viewer-pane:not([hidden])")].flatMap((pane) => {
+    const box = pane.getBoundingClientRect();
+    const zoom = Math.min(box.width / width, box.height / height);
+    const [left, top] = [box.left + (box.width - width * zoom) / 2, box.top + (box.height - height * zoom) / 2];
+    const corner = [0.22 * width * zoom, 0.15 * height * zoom];
+    const right = left + width * zoom;
+    return [...pane.querySelectorAll(".viewer-tag-position, .viewer-tag-badge")].filter((tag) => {
+        const words = tag.getBoundingClientRect();
+        const isBeside = words.right <= left + 1 || words.left >= right - 1 || words.bottom <= top + 1;
+        const isBetween = words.left >= left + corner[0] && words.right <= right - corner[0];
+        return words.width && !isBeside && !isBetween && words.top < top + corner[1];
+    }).map((tag) => tag.textContent);
+})"""
+
+
 def hung(page: Page) -> list[tuple[float, float]]:
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     return [(width, height) for width, height in page.evaluate(HUNG, list(SHAPE))]
@@ -86,6 +102,26 @@ def test_a_review_from_a_small_window_to_a_large_screen(device: Device, review_r
     assert look_at_all(page) == {}
     press(page, "f")
     assert look_at_all(page) == {}
+
+
+def test_no_label_of_a_view_covers_a_side_mark(device: Device, review_round: ReviewRound) -> None:
+    page = device.page
+    start(page, review_round)
+
+    def covering() -> dict[str, list[str]]:
+        found = {}
+        for width, height in SIZES:
+            page.set_viewport_size({"width": width, "height": height})
+            hung(page)
+            found[f"{width}x{height}"] = page.evaluate(OVER_MARKS, list(SHAPE))
+        return {size: words for size, words in found.items() if words}
+
+    assert covering() == {}
+    page.get_by_role("button", name="Flip").click()
+    expect(page.locator(".viewer-tag-badge").first).to_contain_text("flipped")
+    assert covering() == {}
+    press(page, ".")  # two of three views: the label says which
+    assert covering() == {}
 
 
 def test_a_reading_from_a_small_window_to_a_large_screen(device: Device, reads: MakeStudy) -> None:
