@@ -28,9 +28,9 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.overview import studies_under_way
         from readerstudy.design.vetoing import readers_do_not_review
-        from readerstudy.enrolling.rosters import parts_in_studies
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.enrolment.refusals import readers_look_nothing_up
+        from readerstudy.enrolment.rosters import parts_in_studies
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
@@ -67,6 +67,6 @@ class ReaderstudyConfig(AppConfig):
         register_handler(REPORT, "readerstudy.report.making.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.reminding.sweep_reminders")
-        works.register("readerstudy.enrolling", waiting_studies)
+        works.register("readers", waiting_studies)
         works.register("studies", studies_under_way)
         works.register("models", models_of_submitter)

@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.enums import Role
 from annotation.forms.images import ReasonForm
-from annotation.imaging.cropping import crops_around
+from annotation.imaging.kernels.cropping import crops_around
 from annotation.imaging.kernels.masking import Box
 from annotation.ingest import quarantine as acts
 from annotation.models import Image, Question
