@@ -22,6 +22,14 @@ def short(path: Path) -> str:
     return path.relative_to(TEMPLATES).as_posix()
 
 
+def test_no_line_is_too_long_to_be_read_beside_another_file() -> None:
+    def long_lines(path: Path) -> list[int]:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [number for number, line in enumerate(lines, start=1) if len(line) > 160]
+
+    assert where(ALL, long_lines) == {}
+
+
 def test_every_template_parses() -> None:
     for path in ALL:
         get_template(short(path))

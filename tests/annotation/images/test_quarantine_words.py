@@ -16,6 +16,7 @@ from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import allowed_words, quarantine, searching
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
 from annotation.views.ingest import quarantine_words
+from tests.pages import markup
 
 from .conftest import MakeImage
 
@@ -168,12 +169,12 @@ def test_adding_a_word_begins_one_search_and_offers_what_it_found(
     assert client.post(reverse("quarantine-words"), {"word": "liegend"})["Location"] == reverse("quarantine-words")
     assert client.post(reverse("quarantine-words"), {"word": "stehend"}).status_code == 302
     job = Job.objects.get(kind="text_search_again")
-    page = client.get(reverse("quarantine-words")).content.decode()
+    page = markup(client.get(reverse("quarantine-words")))
     assert reverse("job", args=[job.public_id]) in page
     assert held.public_id not in page
     searching.search_held(Reports(), {})
     job.delete()
-    page = client.get(reverse("quarantine-words")).content.decode()
+    page = markup(client.get(reverse("quarantine-words")))
     assert f'name="image" value="{held.public_id}" checked' in page
     sent = {"image": [held.public_id], "decision": "release", "confirmed": "yes", "reason": "position word only"}
     client.post(reverse("quarantine-decide"), sent)

@@ -28,6 +28,7 @@ from annotation.people import mailing
 from annotation.people.inviting import Grant, invite
 from tests.conftest import make_person
 from tests.letters import delivered
+from tests.pages import markup
 
 SITE, ROUND = "/people/invite/file/", "/rounds/spring/invite/file/"
 HEAD = "name,email,roles\n"
@@ -59,7 +60,7 @@ def rows_of(page: HttpResponse, name: str) -> list[list[str]]:
 
 def faults_of(page: HttpResponse) -> list[tuple[str, str, str]]:
     found = r'<tr><td class="number">(\d+)</td><td class="mono nowrap">(\w+)</td><td><bdi>([^<]*)</bdi></td></tr>'
-    return [(row, column, unescape(words)) for row, column, words in re.findall(found, page.content.decode())]
+    return [(row, column, unescape(words)) for row, column, words in re.findall(found, markup(page))]
 
 
 def longest_transaction(caught: CaptureQueriesContext) -> int:

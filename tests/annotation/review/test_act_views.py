@@ -16,6 +16,7 @@ from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, User
 from annotation.review.answering import answer_blind
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
+from tests.pages import markup
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
 HX: dict[str, Any] = {"HTTP_HX_REQUEST": "true"}
@@ -122,7 +123,7 @@ def test_a_draft_is_acknowledged_and_comes_back(browser_of_rita: Client, mine: l
     response = browser_of_rita.post(to("review-draft", mine[0]), {**BLIND, "based_on": "0"}, **HX)
     assert response.status_code == 204
     assert ReviewDraft.objects.get().data == {"best": "B", "defensible": ["D"], "difficulty": "medium"}
-    sent = browser_of_rita.get(to("review-case", mine[0])).content.decode()
+    sent = markup(browser_of_rita.get(to("review-case", mine[0])))
     assert 'value="medium" data-key="M" checked' in sent
 
 

@@ -18,6 +18,7 @@ from annotation.review.rounds import create_round, open_round
 from annotation.review.standing import round_times
 from annotation.timing.kernels.durations import RULE, TimeFlag
 from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.pages import markup
 
 TIMED: dict[str, Any] = {"time_rule": RULE, "n_sittings": 1}
 
@@ -51,12 +52,12 @@ def test_what_enters_the_median_and_what_does_not(
 
 def test_pages_show_the_rule_beside_each_time(timed: ReviewRound, client: Client, cora: User, rita: User) -> None:
     client.force_login(cora)
-    page = " ".join(client.get("/rounds/round/").content.decode().split()).replace("\N{NO-BREAK SPACE}", " ")
+    page = markup(client.get("/rounds/round/")).replace("\N{NO-BREAK SPACE}", " ")
     assert "1 min 3 s (95 % interval 1 min 0 s to 1 min 6 s), n = 7 of 10 reviews" in page
     assert f"Rule active-1, {RULE}" in page
     assert "2 without a time; 1 taken up again in another sitting" in page
     assert "in 1 review" in page
-    page = client.get(f"/rounds/round/reviewers/{rita.pk}/").content.decode().replace("\N{NO-BREAK SPACE}", " ")
+    page = markup(client.get(f"/rounds/round/reviewers/{rita.pk}/")).replace("\N{NO-BREAK SPACE}", " ")
     assert "1 min 0 s, of it 20.0 s to the blind answer" in page
     assert (page.count(f"rule {RULE}"), page.count("rule active-1")) == (8, 1)
     assert page.count("taken off: the page was hidden or covered 25.0 s; between two loads") == 6

@@ -19,6 +19,7 @@ from annotation.review.assigning import RoundRefused
 from annotation.review.rounds import close_round, create_round, open_round
 from annotation.review.viewing import ORDINARY, Viewing, set_viewing, viewing_of
 from tests.annotation.rounds.made import make_sample, say, theirs
+from tests.pages import markup
 
 PLAIN = Viewing((ViewerTool.RATIO, ViewerTool.LINE), (1280, 720))
 
@@ -109,7 +110,7 @@ def test_the_page_of_a_new_round_asks(coordinator: Client, rita: User) -> None:
 def test_the_page_of_the_round_shows_and_changes_them(coordinator: Client, draft: ReviewRound) -> None:
     asked = {"hidden_tools": ["line", "ratio"], "least_width": "1280", "least_height": "720"}
     assert coordinator.post("/rounds/round/viewing/", asked).status_code == 302
-    page = coordinator.get("/rounds/round/").content.decode()
+    page = markup(coordinator.get("/rounds/round/"))
     assert "without line; cardiothoracic ratio; window of at least 1280 × 720" in page
     assert re.search(r'value="ratio"[^>]* checked', page)
     assert 'value="1280"' in page

@@ -17,6 +17,7 @@ from readerstudy.design.kernels.plan import plan_document, read_plan
 from readerstudy.design.kernels.rules import read_analysis
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
+from tests.pages import markup
 from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
 from tests.readerstudy.results.made import analysed_study
 from tests.readerstudy.studies import enrol, make_study
@@ -63,7 +64,7 @@ def test_assumptions_are_stored_with_who_made_them(coordinator: Client, draft: R
     found = assumed(draft)
     assert found is not None
     assert (found.delta, found.models, found.made_by, found.taken_from) == (0.12, 8, str(cora), "")
-    page = coordinator.get(ADDRESS).content.decode()
+    page = markup(coordinator.get(ADDRESS))
     assert "true difference 12.0 percentage points" in page
     assert "Power (first of 8)" in page
     assert "at the first step of Holm over 8 models" in page

@@ -14,6 +14,7 @@ from readerstudy.design.kernels.rules import AnalysisPlan, is_made
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
+from tests.pages import markup
 from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
 from tests.readerstudy.studies import enrol, make_study
 
@@ -85,10 +86,10 @@ def test_freezing_leads_to_the_study_with_its_hash(coordinator: Client, draft: R
 
 
 def test_planned_pairs_are_among_what_is_frozen(coordinator: Client, draft: ReaderStudy) -> None:
-    assert "Planned pairs" not in coordinator.get(ADDRESS).content.decode()
+    assert "Planned pairs" not in markup(coordinator.get(ADDRESS))
     ReaderStudy.objects.update(analysis={"pairs": [["Model <A>", "each reader"]]})
     for _state in ("draft", "frozen"):
-        page = coordinator.get(ADDRESS).content.decode()
+        page = markup(coordinator.get(ADDRESS))
         assert "<bdi>Model &lt;A&gt;</bdi> with <bdi>each reader</bdi>" in page
         coordinator.post(ADDRESS)
     draft.refresh_from_db()

@@ -18,6 +18,7 @@ from readerstudy.design.pool import candidates_of
 from readerstudy.models import ReaderStudy, ShownImage
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
+from tests.pages import markup
 from tests.readerstudy.design.made import REASON, make_questions, plan_for
 
 pytestmark = pytest.mark.django_db
@@ -93,5 +94,5 @@ def test_the_question_page_says_which_image_was_removed_and_why(bank: QuestionBa
     lose_a_view(bank, 2, dina)
     client = Client()
     client.force_login(cora)
-    page = client.get(reverse("question", args=[bank.slug, 2])).content.decode()
+    page = markup(client.get(reverse("question", args=[bank.slug, 2])))
     assert "removed: <bdi>a name at the edge</bdi>" in page

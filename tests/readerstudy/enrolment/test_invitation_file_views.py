@@ -16,6 +16,7 @@ from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyInvitation
 from tests.conftest import make_person
+from tests.pages import markup
 from tests.readerstudy.studies import enrol, make_study
 
 PAGE = "/studies/trial/invite/file/"
@@ -39,7 +40,7 @@ def check(client: Client, text: str) -> HttpResponse:
 
 def faults_of(page: HttpResponse) -> list[tuple[str, str, str]]:
     found = r'<tr><td class="number">(\d+)</td><td class="mono nowrap">(\w+)</td><td><bdi>([^<]*)</bdi></td></tr>'
-    return [(row, column, unescape(words)) for row, column, words in re.findall(found, page.content.decode())]
+    return [(row, column, unescape(words)) for row, column, words in re.findall(found, markup(page))]
 
 
 def test_readers_come_from_a_file(coordinator: Client, study: ReaderStudy) -> None:
@@ -94,7 +95,7 @@ def test_an_order_that_a_replaced_link_frees_is_given_again(coordinator: Client,
     """The preview counts as the confirmation does: a row that replaces a link gives its order back first."""
     check_text = HEAD + "A,a@example.org,\nB,b@example.org,\n"
     assert coordinator.post(PAGE, {"confirmed": "yes", "text": check_text}).status_code == 200
-    assert "replaces an open link" in check(coordinator, check_text).content.decode()
+    assert "replaces an open link" in markup(check(coordinator, check_text))
     assert coordinator.post(PAGE, {"confirmed": "yes", "text": check_text}).status_code == 200
     page = check(coordinator, check_text + "C,,\n")
     assert [(row, column) for row, column, _words in faults_of(page)] == [("4", "name")]
@@ -117,7 +118,7 @@ def test_a_study_of_two_sets_asks_which(coordinator: Client, study: ReaderStudy)
     [(row, column, words)] = faults_of(page)
     assert (row, column) == ("3", "roles")
     assert "Write: reader of All cases, reader of Second." in words
-    assert "reader of “All cases”" in page.content.decode()
+    assert "reader of “All cases”" in markup(page)
 
 
 def test_nobody_is_invited_to_a_closed_study(coordinator: Client, study: ReaderStudy) -> None:

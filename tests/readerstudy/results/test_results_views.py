@@ -22,6 +22,7 @@ from readerstudy.report.latex_tables import tex_tables
 from readerstudy.results.kernels.inferences import INFERENCES
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
+from tests.pages import markup
 from tests.readerstudy.analysis.made import make_arrays
 from tests.readerstudy.analysis.test_planned_runs import QUICK as MEAN_QUICK
 from tests.readerstudy.analysis.test_planned_runs import of_runs
@@ -184,10 +185,10 @@ PLANNED = AnalysisPlan(pairs=(("Good", "each reader"), ("Poor", "R7"))).as_json(
 
 
 def test_planned_pairs_stand_under_the_primary_comparison(coordinator: Client, seen: Analysis) -> None:
-    assert "Planned pairs" not in coordinator.get(address("study-analysed", seen)).content.decode()
+    assert "Planned pairs" not in markup(coordinator.get(address("study-analysed", seen)))
     result = small_result(plan=PLANNED)
     named = stored(seen.study, result)
-    page = " ".join(coordinator.get(address("study-analysed", named)).content.decode().split())
+    page = markup(coordinator.get(address("study-analysed", named)))
     part = page[page.index('id="planned-pairs-title"') : page.index('id="kappas-title"')]
     assert page.index('id="planned-title"') < page.index('id="planned-pairs-title"')
     assert "p adjusted by Holm over 2 planned pairs" in part
@@ -197,13 +198,13 @@ def test_planned_pairs_stand_under_the_primary_comparison(coordinator: Client, s
     assert "no rater of this analysis has this name" in part
     assert "by patient or exam" not in part
     clustered = stored(seen.study, small_result(plan=PLANNED, clusters=[0, 0, 1, 2]))
-    page = coordinator.get(address("study-analysed", clustered)).content.decode()
+    page = markup(coordinator.get(address("study-analysed", clustered)))
     assert "Both take questions of one patient or exam as independent" in page
 
 
 def test_planned_pairs_stand_side_by_side_too(coordinator: Client, seen: Analysis) -> None:
     result = small_result(plan=PLANNED, voided={2: Voided.AFTER_UNBLINDING})
-    page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
+    page = markup(coordinator.get(address("study-analysed", stored(seen.study, result))))
     part = page[page.index('id="variants-title"') : page.index('id="excluded-title"')]
     pairs = part[part.index("Planned pairs in percentage points") :].partition("</table>")[0]
     for one in (result, result["variants"]["without_all_voided"]):
@@ -216,23 +217,23 @@ def test_planned_pairs_stand_side_by_side_too(coordinator: Client, seen: Analysi
 def test_a_planned_pair_shows_its_p_over_all_tasks(coordinator: Client, seen: Analysis) -> None:
     named = stored(seen.study, small_result(plan=PLANNED, clusters=[0, 0, 1, 2]))
     pair, other = address("study-pair", named, 2, 1), address("study-pair", named, 3, 1)
-    page = coordinator.get(pair).content.decode()
+    page = markup(coordinator.get(pair))
     assert "one of the family “planned pairs” of 2 tests, adjusted by Holm" in page
     row = '<th scope="row">Exact McNemar test</th><td class="number">0.500</td><td class="number">1.000</td>'
     assert f'{row}<td class="number">4</td>' in page
     assert '<th scope="row">McNemar test by patient or exam, Obuchowski 1998</th><td class="number">0.248</td>' in page
     assert "takes questions of one patient or exam as independent" in page
-    by_task = coordinator.get(f"{pair}?task=presence").content.decode()
+    by_task = markup(coordinator.get(f"{pair}?task=presence"))
     assert "Planned test" not in by_task
     assert "The plan names this pair over all tasks: its p value stands there." in by_task
-    page = coordinator.get(other).content.decode()
+    page = markup(coordinator.get(other))
     assert "The plan does not name this pair, so no p value is shown." in page
-    page = coordinator.get(address("study-pair", seen, 2, 1)).content.decode()
+    page = markup(coordinator.get(address("study-pair", seen, 2, 1)))
     assert "No pair is part of the planned family" in page
 
 
 def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: Analysis) -> None:
-    assert "margin" not in coordinator.get(address("study-analysed", seen)).content.decode()
+    assert "margin" not in markup(coordinator.get(address("study-analysed", seen)))
     result = json.loads(seen.result)
     claims = {"Good": (0.0123, True, True), "Poor": (None, None, None)}
     result["plan"] |= {"margin": 0.05, "margin_reason": "two radiologists differ by as much"}
@@ -240,7 +241,7 @@ def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: An
         p, one["non_inferior"], one["equivalent"] = claims[one["first"]]
         one["margin"], one["noninferiority_p"] = 0.05, one["p"] | {"value": p}
         one["noninferiority_p_holm"] = one["p"] | {"value": p and 2 * p}
-    page = " ".join(coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode().split())
+    page = markup(coordinator.get(address("study-analysed", stored(seen.study, result))))
     assert "Margin of the plan: 5.00 points" in page
     assert "Reason for the margin: two radiologists differ by as much." in page
     assert "adjusted by Holm over 1 planned model, a family of its own" in page
@@ -251,13 +252,13 @@ def test_what_the_margin_of_the_plan_allows_to_say(coordinator: Client, seen: An
 
 
 def test_a_cell_carries_its_numbers_and_leads_to_the_pair(coordinator: Client, seen: Analysis) -> None:
-    page = coordinator.get(address("study-agreement", seen)).content.decode()
+    page = markup(coordinator.get(address("study-agreement", seen)))
     assert f'href="{address("study-pair", seen, 0, 2)}" data-row="0" data-column="2"' in page
     card = coordinator.get(address("study-agreement", seen)).context["card"]["All tasks pair-0-2"]
     assert (card["same"], card["cases"]) == ("75.00\xa0%", "1 case on which they disagree")
     assert (card["kappa"], card["caution"]) == ("n/a", "not shown: too few questions")
     assert page.count('<table class="heatmap">') == 3  # each task beside all of them
-    located = coordinator.get(address("study-agreement", seen) + "?task=location&of=right").content.decode()
+    located = markup(coordinator.get(address("study-agreement", seen) + "?task=location&of=right"))
     assert '<td class="undefined' in located
     assert f"{address('study-pair', seen, 0, 2)}?task=location&amp;of=right" in located
 
@@ -302,7 +303,7 @@ def test_a_difference_without_an_interval_says_why(coordinator: Client, seen: An
     result = json.loads(seen.result)
     for pair in result["panels"]["All tasks"]["pairs"]:
         pair["difference_cluster"] = pair["difference"] | {"ci95": None, "flags": ["no_variation"]}
-    page = coordinator.get(address("study-pair", stored(seen.study, result), 0, 2)).content.decode()
+    page = markup(coordinator.get(address("study-pair", stored(seen.study, result), 0, 2)))
     assert 'no interval<br><span class="small muted">nothing varies, so there is no interval' in page
 
 

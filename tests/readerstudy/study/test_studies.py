@@ -13,6 +13,7 @@ from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, Reading
 from readerstudy.reading.response_import import import_responses
 from tests.conftest import NOON
+from tests.pages import markup
 from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
 from tests.readerstudy.results.made import analysed_study
 from tests.readerstudy.studies import enrol, make_study, places_of
@@ -55,7 +56,7 @@ def test_the_list_shows_state_cases_readers_and_progress(coordinator: Client, ri
     answer(study, rita, 2)
     [line] = coordinator.get("/studies/").context["lines"]
     assert (line.n_cases, line.n_readers, line.n_done, line.n_total) == (3, 2, 2, 6)
-    page = coordinator.get("/studies/").content.decode()
+    page = markup(coordinator.get("/studies/"))
     assert '<span class="tag good">open</span>' in page
     assert "2 of 6" in page
 
