@@ -16,20 +16,20 @@ class ReaderstudyConfig(AppConfig):
         from annotation.demonstration import accounts, parts
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
-        from annotation.people import barring, rosters
+        from annotation.people import role_conflicts, rosters
         from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
-        from annotation.site import showings, vetoes
+        from annotation.site import conflicts, showings
         from readerstudy.comparison import comparing_models
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
         from readerstudy.conducting.diagrams import place_states, study_states
         from readerstudy.demonstration.accounts import ACCOUNTS
+        from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.design.overview import studies_under_way
-        from readerstudy.design.vetoing import readers_do_not_review
+        from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
-        from readerstudy.enrolment.refusals import readers_look_nothing_up
         from readerstudy.enrolment.rosters import parts_in_studies
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
@@ -51,10 +51,10 @@ class ReaderstudyConfig(AppConfig):
         deleting.register(
             "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
         )
-        vetoes.rules.register("readers", readers_do_not_review)
-        vetoes.rules.register("submitters", submitters_review_nothing)
-        barring.rules.register("readers", readers_look_nothing_up)
-        barring.rules.register("submitters", submitters_do_not_judge)
+        conflicts.rules.register("readers", readers_do_not_review)
+        conflicts.rules.register("submitters", submitters_review_nothing)
+        role_conflicts.rules.register("readers", readers_look_nothing_up)
+        role_conflicts.rules.register("submitters", submitters_do_not_judge)
         rosters.parts.register("studies", parts_in_studies)
         showings.rules.register("readings", shows_images)
         showings.rules.register("coordinators of studies", shows_to_coordinators)

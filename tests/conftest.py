@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, settings
 
 from annotation.enums import Role
 from annotation.models import Assignment, Membership, User
-from annotation.review import answering, witnessing
+from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
-from annotation.timing.kernels.traces import Witnessed
+from annotation.timing.kernels.traces import TraceSoFar
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -151,7 +151,7 @@ def stan(db: None) -> User:
 def without_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds whose images have not come yet can be answered blind, as if there was something to see."""
 
-    def check(held: Assignment, seen: Witnessed, unreadable: Iterable[str], *, step: str) -> None:
-        witnessing.check_seen(held, seen, unreadable, step=Step.JUDGE)
+    def check(held: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
+        trace_events.check_seen(held, seen, unreadable, step=Step.JUDGE)
 
     monkeypatch.setattr(answering, "check_seen", check)

@@ -32,7 +32,7 @@ def record(
     """
     if not connection.in_atomic_block:
         raise transaction.TransactionManagementError("an audit event is written in the transaction of its act")
-    hold_log()
+    lock_log()
     (previous,) = _NEWEST.first() or (FIRST,)
     event = AuditEvent(
         at=at,
@@ -48,7 +48,7 @@ def record(
     return event
 
 
-def hold_log() -> None:
+def lock_log() -> None:
     """Let nobody else write to the log until the transaction ends. An act that does this first sees, in what it asks
     then, all that was logged before it; what is logged from now on comes after it.
     """

@@ -12,7 +12,7 @@ from datetime import datetime
 from django.db import transaction
 from django.utils.translation import gettext as _
 
-from annotation.audit.recording import hold_log, record
+from annotation.audit.recording import lock_log, record
 from annotation.imaging.kernels.textwords import ALLOWED, letters_of
 from annotation.models import AllowedWords, User
 
@@ -38,7 +38,7 @@ def current() -> WordsNow:
 def add_word(word: str, *, actor: User, at: datetime) -> WordsNow:
     """A new version with this word. One that is there already changes nothing. Raises WordRefused."""
     letters = _checked(word)
-    hold_log()
+    lock_log()
     now = current()
     return now if letters in now.words else _store(now, now.words | {letters}, "words.added", letters, actor, at)
 
@@ -46,7 +46,7 @@ def add_word(word: str, *, actor: User, at: datetime) -> WordsNow:
 @transaction.atomic
 def remove_word(word: str, *, actor: User, at: datetime) -> WordsNow:
     """A new version without this word, for images that are searched from now on. Twice changes nothing."""
-    hold_log()
+    lock_log()
     now, letters = current(), letters_of(word)
     return _store(now, now.words - {letters}, "words.removed", letters, actor, at) if letters in now.words else now
 

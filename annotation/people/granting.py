@@ -11,8 +11,8 @@ from django.utils.translation import gettext
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
-from annotation.people.barring import check_not_barred, check_scope
 from annotation.people.inviting import revoke_issued_by
+from annotation.people.role_conflicts import check_no_role_conflict, check_scope
 
 WITHDRAWN = "role.withdrawn"
 UNDO_FOR = timedelta(days=30)  # so long a role that was removed is offered to be given back
@@ -76,7 +76,7 @@ def add_role(
         user=person, role=role, round=review_round, defaults={"granted_by": granted_by, "granted_at": at}
     )
     if is_new:
-        check_not_barred(person, role, review_round)
+        check_no_role_conflict(person, role, review_round)
         forget_roles(person)
         record("role.granted", actor=actor, at=at, subject=person, facts=_facts(role, review_round))
     return membership

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import Role, RoundState
 from annotation.models import Invitation, Membership, ReviewRound, User
-from annotation.people.barring import check_not_barred, check_scope
+from annotation.people.role_conflicts import check_no_role_conflict, check_scope
 
 
 class HasRoleAlready(Exception):
@@ -241,5 +241,5 @@ def _check_go_together(person: User | None, grants: Sequence[Grant], waiting: Se
             )
         held = User.objects.get(pk=person.pk)
         for grant in grants:
-            check_not_barred(held, grant.role, grant.round)
+            check_no_role_conflict(held, grant.role, grant.round)
         transaction.set_rollback(True)

@@ -14,10 +14,10 @@ from django.utils.translation import gettext as _
 from annotation.enums import Role, RoundState
 from annotation.models import ReviewRound, User
 from annotation.people import inviting, mailing
-from annotation.people.barring import RoleBarred
 from annotation.people.invitation_file import EMAIL, ROLES, InvitedRow, RowFault
 from annotation.people.inviting import Agreed, Grant
 from annotation.people.links import invitation_link
+from annotation.people.role_conflicts import RoleConflict
 from annotation.people.rosters import has_account
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, roles_given_in
 
@@ -217,7 +217,7 @@ def _refusals_of_row() -> Iterator[None]:
         raise RowRefused(EMAIL, sentence) from None
     except inviting.RoundIsOver:
         raise RowRefused(ROLES, _("This round is closed: nobody joins it any more.")) from None
-    except RoleBarred as barred:
+    except RoleConflict as barred:
         raise RowRefused(ROLES, f"{barred} {_('Take one of the roles out.')}") from None
 
 

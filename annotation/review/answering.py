@@ -10,17 +10,17 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.enums import RoundSteps
 from annotation.models import Assignment, BlindAnswer, User
-from annotation.review.holding import drop_draft, hold_assignment, knows_key
 from annotation.review.kernels.form import Blind, FormProblem, check_blind, make_blind
 from annotation.review.kernels.transitions import Act, state_after
 from annotation.review.kernels.visibility import Step
-from annotation.review.witnessing import (
+from annotation.review.locking import drop_draft, knows_key, lock_assignment
+from annotation.review.trace_events import (
+    add_trace,
     check_seen,
-    keep_events,
     note_opening,
     simulated_time,
+    store_events,
     time_of,
-    witness,
 )
 from annotation.site.kept_queries import KeptInsert
 from annotation.timing.kernels.parsing import NO_TRACE, Trace
@@ -87,18 +87,18 @@ def answer_blind(
     blind = make_blind(best, defensible, difficulty)
     if problems := check_blind(blind):
         raise BlindAnswerRefused(problems)
-    held = hold_assignment(assignment, actor=actor)
+    held = lock_assignment(assignment, actor=actor)
     if held.round.steps == RoundSteps.OPEN:
         raise StepNotAsked(f"round {held.round.slug} asks for the judgement only")
     stored = stored_answer(held)
     if stored is not None:
         if stored_blind(stored) != blind:
             raise BlindAnswerIsFinal(stored)
-        keep_events(held, trace, at=at)
+        store_events(held, trace, at=at)
         return stored
     if knows_key(held):
         raise KeyKnown(f"the reviewer of assignment {held.public_id} has read its key")
-    seen = witness(held, trace, at=at)
+    seen = add_trace(held, trace, at=at)
     if not simulated:
         check_seen(held, seen, trace.unreadable, step=Step.BLIND)
     time = simulated_time() if simulated else time_of(held, seen, step=Step.BLIND, at=at)
@@ -128,7 +128,7 @@ def open_report(assignment: Assignment, *, actor: User, at: datetime) -> datetim
 
     Raises KeyNotShownYet before the blind answer of a round that asks for it, NotTheReviewer, RoundNotOpen.
     """
-    held = hold_assignment(assignment, actor=actor)
+    held = lock_assignment(assignment, actor=actor)
     if held.round.steps == RoundSteps.FULL and stored_answer(held) is None:
         raise KeyNotShownYet(f"assignment {held.public_id} has no blind answer")
     if held.report_opened_at is None:

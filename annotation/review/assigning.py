@@ -15,12 +15,12 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, Membership, ReviewRound, SampledQuestion, User
-from annotation.people.barring import RoleBarred
 from annotation.people.granting import add_role
+from annotation.people.role_conflicts import RoleConflict
 from annotation.review.eligibility import who_knows_keys
 from annotation.review.kernels.allotment import Item, TooFewReviewers, allot
 from annotation.review.kernels.transitions import UNFINISHED
-from annotation.site.vetoes import vetoes
+from annotation.site.conflicts import conflicts
 
 BATCH = 2000
 
@@ -46,7 +46,7 @@ class SampleQuestion:
     exam_id: int
 
 
-def hold_round(review_round: ReviewRound) -> None:
+def lock_round(review_round: ReviewRound) -> None:
     """Bring the row up to date and lock it until the transaction ends."""
     review_round.refresh_from_db(from_queryset=ReviewRound.objects.select_for_update())
 
@@ -102,7 +102,7 @@ def plan_assignments(
 @transaction.atomic
 def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: User, at: datetime) -> int:
     """Write what was planned in place of what a draft had; who is left out leaves the round."""
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.state != RoundState.DRAFT:
         raise RoundRefused(_("The round has opened: add, remove or reassign instead of assigning anew."))
     before = Assignment.objects.filter(round=review_round)
@@ -126,7 +126,7 @@ def make_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: d
     """Give the role in the round. Raises RoundRefused for somebody who must not hold it."""
     try:
         add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
-    except RoleBarred as barred:
+    except RoleConflict as barred:
         raise RoundRefused(str(barred)) from barred
 
 
@@ -192,8 +192,8 @@ def ineligible(
     asked = (list(index_of), list(number_of))
     knowing = who_knows_keys(*asked, review_round) if steps == RoundSteps.FULL else ()
     barred: Barred = defaultdict(set)
-    for veto in (*vetoes(*asked), *knowing):
-        barred[index_of[veto.person_id], number_of[veto.question_id]].add(veto.reason)
+    for conflict in (*conflicts(*asked), *knowing):
+        barred[index_of[conflict.person_id], number_of[conflict.question_id]].add(conflict.reason)
     return barred
 
 

@@ -10,10 +10,10 @@ from django.db import transaction
 from annotation.enums import GradeName
 from annotation.models import Assignment, ReviewDraft, User
 from annotation.review.answering import stored_answer
-from annotation.review.holding import hold_assignment
 from annotation.review.kernels.form import TEXT_LIMIT
+from annotation.review.locking import lock_assignment
 from annotation.review.submitting import newest_review
-from annotation.review.witnessing import keep_events
+from annotation.review.trace_events import store_events
 from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 STEP_ONE_FIELDS = frozenset({"best", "defensible", "difficulty"})
@@ -65,10 +65,10 @@ def save_draft(
     DraftRefused, NotTheReviewer, RoundNotOpen.
     """
     kept = _check(data)
-    held = hold_assignment(assignment, actor=actor)
+    held = lock_assignment(assignment, actor=actor)
     if based_on is not None and based_on != n_stored(held):
         raise DraftOutdated(f"assignment {held.public_id} has moved on")
-    keep_events(held, trace, at=at)
+    store_events(held, trace, at=at)
     drafts = ReviewDraft.objects.filter(assignment=held)
     if drafts.filter(sequence__lte=sequence).update(data=kept, saved_at=at, sequence=sequence):
         return

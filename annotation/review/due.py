@@ -16,8 +16,8 @@ from annotation.audit.recording import record
 from annotation.enums import RoundState
 from annotation.models import AuditEvent, ReviewRound, User
 from annotation.people.mailing import can_send, send_letter
-from annotation.review.assigning import RoundRefused, hold_round
-from annotation.review.standing import Lag, ReviewerProgress, standings
+from annotation.review.assigning import RoundRefused, lock_round
+from annotation.review.reviewer_progress import Lag, ReviewerProgress, standings
 from annotation.site.zones import time_text
 
 REMINDED = "reviewer.reminded"
@@ -38,7 +38,7 @@ def set_due(review_round: ReviewRound, due_at: datetime | None, *, actor: User, 
 
     Raises RoundRefused for a round that is closed, and for a moment that is past.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.due_at == due_at:
         return False
     if review_round.state == RoundState.CLOSED:
@@ -78,7 +78,7 @@ def remind_reviewers(review_round: ReviewRound, *, actor: User, at: datetime) ->
 
     Raises RoundRefused unless the round is open, and without a mail server.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.state != RoundState.OPEN:
         raise RoundRefused(_("Only reviewers of an open round are reminded."))
     waiting = not_done(standings(review_round))

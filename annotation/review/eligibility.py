@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.enums import KeySource, ReturnReason, RoundSteps
 from annotation.models import Assignment, BankImport, Review, ReviewRound, Revision, SeenKey, User
 from annotation.questionbank.priors import questions_showing
-from annotation.site.vetoes import Veto
+from annotation.site.conflicts import Conflict
 
 AT_ONCE = 500  # ids in one query
 QUESTION = "revision__question"
@@ -19,18 +19,18 @@ Names = Mapping[int, str]
 
 def who_knows_keys(
     people: Sequence[int], questions: Sequence[int], review_round: ReviewRound | None = None
-) -> Iterator[Veto]:
+) -> Iterator[Conflict]:
     """Everybody among these people who read, imported or reviewed one of the questions; the first reason of each.
 
     What they have in ``review_round`` itself does not count. The reasons are sentences that a coordinator reads.
     """
     names = {person.pk: person.name for person in User.objects.filter(pk__in=people)}
     wanted, told = set(questions), set[tuple[int, int]]()
-    for veto in (*_read(names), *_imported(names, questions), *_reviewed(names, review_round), *_acquainted(names)):
-        pair = (veto.person_id, veto.question_id)
-        if veto.question_id in wanted and pair not in told:
+    for conflict in (*_read(names), *_imported(names, questions), *_reviewed(names, review_round), *_acquainted(names)):
+        pair = (conflict.person_id, conflict.question_id)
+        if conflict.question_id in wanted and pair not in told:
             told.add(pair)
-            yield veto
+            yield conflict
 
 
 def shown_keys() -> QuerySet[Assignment]:
@@ -43,32 +43,32 @@ def shown_keys() -> QuerySet[Assignment]:
     return shown.exclude(Exists(Review.objects.filter(assignment=OuterRef("pk"), simulated=True)))
 
 
-def _read(names: Names) -> Iterator[Veto]:
+def _read(names: Names) -> Iterator[Conflict]:
     labels = {source.value: _(source.label) for source in KeySource}
     rows = SeenKey.objects.filter(person__in=names).values_list("person", "question", "source")
     for person, question, source in rows:
         said = {"name": names[person], "where": labels[source]}
-        yield Veto(person, question, _("%(name)s has seen its key (%(where)s).") % said)
+        yield Conflict(person, question, _("%(name)s has seen its key (%(where)s).") % said)
 
 
-def _imported(names: Names, questions: Sequence[int]) -> Iterator[Veto]:
+def _imported(names: Names, questions: Sequence[int]) -> Iterator[Conflict]:
     imports = BankImport.objects.filter(actor__in=names).values_list("pk", "actor")
     person_of = {pk: actor for pk, actor in imports if actor is not None}
     for start in range(0, len(questions) if person_of else 0, AT_ONCE):
         rows = Revision.objects.filter(question__in=questions[start : start + AT_ONCE], bank_import__in=person_of)
         for question, bank_import in rows.order_by().values_list("question", "bank_import"):
             person = person_of[bank_import]
-            yield Veto(person, question, _("%(name)s imported it, with its key.") % {"name": names[person]})
+            yield Conflict(person, question, _("%(name)s imported it, with its key.") % {"name": names[person]})
 
 
-def _reviewed(names: Names, review_round: ReviewRound | None) -> Iterator[Veto]:
+def _reviewed(names: Names, review_round: ReviewRound | None) -> Iterator[Conflict]:
     elsewhere = shown_keys().filter(reviewer__in=names).exclude(round=review_round).order_by("pk")
     for person, question, name in elsewhere.values_list("reviewer", QUESTION, "round__name"):
         said = {"name": names[person], "round": name}
-        yield Veto(person, question, _("%(name)s saw its key in the round “%(round)s”.") % said)
+        yield Conflict(person, question, _("%(name)s saw its key in the round “%(round)s”.") % said)
 
 
-def _acquainted(names: Names) -> Iterator[Veto]:
+def _acquainted(names: Names) -> Iterator[Conflict]:
     """All questions on the exams of patients whom they know, and on exams that share a prior with these."""
     known = Assignment.objects.filter(reviewer__in=names, returned_because=ReturnReason.KNOWS_PATIENT)
     rows = known.values_list("reviewer", f"{QUESTION}__exam", f"{QUESTION}__exam__prior")
@@ -76,4 +76,4 @@ def _acquainted(names: Names) -> Iterator[Veto]:
     showing = questions_showing({exam for _person, exam in seen})
     for person, exam in seen:
         for question in showing.get(exam, ()):
-            yield Veto(person, question, _("%(name)s knows the patient.") % {"name": names[person]})
+            yield Conflict(person, question, _("%(name)s knows the patient.") % {"name": names[person]})

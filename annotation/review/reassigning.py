@@ -21,9 +21,9 @@ from annotation.review.assigning import (
     assigned_now,
     check_may_log_in,
     drawn_questions,
-    hold_round,
     ineligible,
     listed,
+    lock_round,
     make_reviewer,
     reviewers_of,
     sentences,
@@ -39,7 +39,7 @@ def add_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: da
     Returns how many questions the person has now. Questions that somebody has begun, skipped or submitted stay where
     they are. Raises RoundRefused for a closed round, for somebody who reviews in it already, and as assign_round does.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     _check_not_closed(review_round)
     check_may_log_in(person)
     present = reviewers_of(review_round)
@@ -70,7 +70,7 @@ def remove_reviewer(
     A draft is assigned anew without them. Returns how many questions changed hands. Raises RoundRefused for a closed
     round, for somebody who does not review in it, and when nobody may take one of the questions.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     _check_not_closed(review_round)
     present = reviewers_of(review_round)
     if person.pk not in {one.pk for one in present}:
@@ -101,7 +101,7 @@ def reassign(review_round: ReviewRound, assignments: Collection[str], *, to: Use
     Raises RoundRefused when one of them is not open in this round, when the person has the question already or must
     not see it; then none goes.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     _check_not_closed(review_round)
     rows = list(_open_rows(review_round).filter(public_id__in=assignments))
     if len(rows) != len(set(assignments)):
@@ -150,7 +150,7 @@ def reassign_all(
     ``confirmed`` is the number of questions that the coordinator agreed to give. Raises HandoverChanged when another
     number can go by now, and RoundRefused as reassign does.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     handover = handover_of(review_round, person, to=to)
     if len(handover.names) != confirmed:
         raise HandoverChanged(handover)

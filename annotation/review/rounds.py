@@ -21,7 +21,7 @@ from annotation.review.assigning import (
     RoundRefused,
     assigned_now,
     clear_assignments,
-    hold_round,
+    lock_round,
     plan_assignments,
     store_assignments,
 )
@@ -113,7 +113,7 @@ def change_draft(
     Another sample or other steps take the assignments away, since they were made for those. Raises RoundRefused for a
     round that is not a draft, and as create_round does.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.state != RoundState.DRAFT:
         raise RoundRefused(_("The round is open or closed: it stays as it is. Make another round."))
     values: dict[str, Any] = {"name": name.strip(), "plan": plan, "steps": steps, "instructions": instructions.strip()}
@@ -165,7 +165,7 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     without assignments, when a reviewer can no longer log in, after its due date, and while images are missing: of all
     questions whatever the reason.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.state == RoundState.OPEN:
         return
     _check_transition(review_round, RoundState.OPEN)
@@ -225,7 +225,7 @@ def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirm
     ``confirmed_open`` is the number of unfinished assignments that the person was shown and agreed to leave. Raises
     RoundNotComplete when another number is unfinished, RoundRefused for a draft.
     """
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.state == RoundState.CLOSED:
         return
     _check_transition(review_round, RoundState.CLOSED)
@@ -254,7 +254,7 @@ def _check_transition(review_round: ReviewRound, to: RoundState) -> None:
 @transaction.atomic
 def archive_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
     """Out of the lists; everything stays readable. Raises RoundRefused while open."""
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.state == RoundState.OPEN:
         raise RoundRefused(_("The round is open: close it before you archive it."))
     archive(review_round, actor=actor, at=at)

@@ -21,10 +21,10 @@ from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import Names, image_descriptors
 from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
 from annotation.review.answering import stored_answer, stored_blind
-from annotation.review.holding import CASES, knows_key
 from annotation.review.kernels.form import Blind, following_flags, stored_disagreement
 from annotation.review.kernels.transitions import GONE
 from annotation.review.kernels.visibility import CaseProgress, Part, Step, current_step, visible_parts
+from annotation.review.locking import CASES, knows_key
 from annotation.review.submitting import newest_review
 from annotation.review.viewing import viewing_of
 from annotation.review.worklist import N_AHEAD, RoundProgress, next_exams, progress_at

@@ -10,9 +10,9 @@ from django.db.models import Q
 from annotation.audit.recording import record
 from annotation.enums import ReturnReason
 from annotation.models import Assignment, User
-from annotation.review.holding import drop_draft, hold_assignment, knows_key
 from annotation.review.kernels.transitions import UNFINISHED, Act, state_after
-from annotation.review.witnessing import keep_events
+from annotation.review.locking import drop_draft, knows_key, lock_assignment
+from annotation.review.trace_events import store_events
 from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 REASON_LIMIT = 300
@@ -31,12 +31,12 @@ def skip(assignment: Assignment, reason: str, *, actor: User, at: datetime, trac
     words = " ".join(reason.replace("\x00", "").split())
     if not words or len(words) > REASON_LIMIT:
         raise ReasonNeeded("a reason of 1 to 300 characters")
-    held = hold_assignment(assignment, actor=actor)
+    held = lock_assignment(assignment, actor=actor)
     held.state = state_after(held.state, Act.SKIP, steps=held.round.steps)
     held.skip_reason = words
     held.skipped_at = at
     held.save(update_fields=["state", "skip_reason", "skipped_at"])
-    keep_events(held, trace, at=at)
+    store_events(held, trace, at=at)
     record("review.skipped", actor=actor, at=at, subject=held)
     assignment.state, assignment.skip_reason, assignment.skipped_at = held.state, words, at
     return held
@@ -56,10 +56,10 @@ def hand_back(
     shows either as prior. Raises NothingToHandBack,
     NotTheReviewer, RoundNotOpen, and TransitionRefused for a question that is submitted.
     """
-    held = hold_assignment(assignment, actor=actor)
+    held = lock_assignment(assignment, actor=actor)
     if reason != ReturnReason.KNOWS_PATIENT and not (reason == ReturnReason.KNOWS_KEY and knows_key(held)):
         raise NothingToHandBack(f"{reason!r} is no reason to hand assignment {held.public_id} back")
-    keep_events(held, trace, at=at)
+    store_events(held, trace, at=at)
     _give_up(held, reason, at=at)
     if reason == ReturnReason.KNOWS_PATIENT:
         mine = Assignment.objects.filter(round=held.round_id, reviewer=actor, state__in=UNFINISHED)

@@ -11,11 +11,11 @@ from annotation.enums import AssignmentState, Flag, ImageState, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
 from annotation.models import AnswerKey, Assignment, Image, Review, User
 from annotation.review.answering import stored_answer, stored_blind
-from annotation.review.holding import drop_draft, hold_assignment
 from annotation.review.kernels.form import FormProblem, Ground, Judgement, check_judgement, standing_flags
 from annotation.review.kernels.transitions import Act, state_after
 from annotation.review.kernels.visibility import Step
-from annotation.review.witnessing import check_seen, simulated_time, time_of, witness
+from annotation.review.locking import drop_draft, lock_assignment
+from annotation.review.trace_events import add_trace, check_seen, simulated_time, time_of
 from annotation.site.kept_queries import KeptInsert, KeptQuery
 from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
@@ -53,12 +53,12 @@ def submit_review(
     images need be seen for it. Raises JudgementRefused, BlindAnswerMissing, NotSeen, NoSuchImage, NotTheReviewer,
     RoundNotOpen, TransitionRefused.
     """
-    held = hold_assignment(assignment, actor=actor)
+    held = lock_assignment(assignment, actor=actor)
     following = state_after(held.state, Act.SUBMIT, steps=held.round.steps)
     ground = ground_of(held)
     if problems := check_judgement(judgement, ground):
         raise JudgementRefused(problems)
-    seen = witness(held, trace, at=at)
+    seen = add_trace(held, trace, at=at)
     unreadable = _unreadable(held, trace)
     if not simulated:
         check_seen(held, seen, unreadable, step=Step.JUDGE)
@@ -110,7 +110,7 @@ def hide_identifying_images(
     Without names all of them go, unless one is in quarantine already: then somebody has said which. Raises
     NotTheReviewer and RoundNotOpen.
     """
-    held = hold_assignment(assignment, actor=actor)
+    held = lock_assignment(assignment, actor=actor)
     images = list(Image.objects.filter(exam__in=held.revision.question.exam.shown_ids).order_by("position", "pk"))
     if public_ids is None and any(image.state == ImageState.QUARANTINED for image in images):
         return 0

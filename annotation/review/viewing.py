@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import RoundState, ViewerTool
 from annotation.models import ReviewRound, User
-from annotation.review.assigning import RoundRefused, hold_round
+from annotation.review.assigning import RoundRefused, lock_round
 from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
 
 
@@ -63,7 +63,7 @@ def set_viewing(review_round: ReviewRound, viewing: Viewing, *, actor: User, at:
     Raises RoundRefused for a closed round: what was reviewed was seen under the conditions that stand there.
     """
     check_viewing(viewing)
-    hold_round(review_round)
+    lock_round(review_round)
     if review_round.state == RoundState.CLOSED:
         raise RoundRefused(_("The round is closed: its tools and window stay as they were."))
     before = viewing_of(review_round)

@@ -10,8 +10,8 @@ from django.db.models import Count, Q, QuerySet
 
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, BlindAnswer, ReviewRound, Revision, User
-from annotation.review.holding import CASES
 from annotation.review.kernels.transitions import GONE, IN_TURN, UNFINISHED
+from annotation.review.locking import CASES
 from annotation.site.kept_queries import KeptQuery, KeptSQL
 
 N_AHEAD = 2  # cases that a page fetches and decodes before they are needed

@@ -82,8 +82,8 @@ def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Repeti
         return Repetition()
     if job.result is None:
         return Repetition(error=job.error or job.get_state_display())
-    is_whole = target.study is not None or knows_scores(person)
-    return Repetition(job.result if is_whole else without_scores(job.result))
+    is_valid_or_flash = target.study is not None or knows_scores(person)
+    return Repetition(job.result if is_valid_or_flash else without_scores(job.result))
 
 
 def run_repeatability(progress: Progress, params: Params) -> Result:

@@ -63,7 +63,7 @@ def dry_state(run: DryRun, place: int, *, paused: bool = False) -> ShownState:
     return ShownState(
         enrolment=Enrolment(study=run.study),
         rules=run.rules,
-        standing=ReaderPosition(block=block, n=n, done=done, armed=()),
+        standing=ReaderPosition(block=block, n=n, done=done, prefetched=()),
         session=SESSION,
         paused=paused,
         cases=_shown(run, range(start + done, min(start + done + 1 + run.rules.n_ready, start + n)), start),

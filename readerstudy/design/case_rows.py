@@ -73,12 +73,12 @@ def draw_cases(
     drawing = preview_draw(study.bank, request, seed=study.seed, accepted_because=accepted_because)
     study.draw = drawn_document(request, drawing, accepted_because)
     study.save(update_fields=["seed", "draw"])
-    store_cast(study, cast_of(study.bank, drawing, accepted_because))
+    store_case_rows(study, case_rows_of(study.bank, drawing, accepted_because))
     facts = {"n": len(drawing.main), "n_practice": len(drawing.practice), "seed": study.seed}
     record("study.cases_drawn", actor=actor, at=at, subject=study, facts=facts)
 
 
-def cast_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) -> Cast:
+def case_rows_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) -> Cast:
     """The rows of a draw; the reason stands only with questions that reviews do not accept."""
     verdicts = verdicts_on(bank) if accepted_because else {}
 
@@ -127,7 +127,7 @@ def list_cases(
         return Chosen(pk, "" if needs_none else accepted_because)
 
     numbers = range(1, len(names) + 1)
-    store_cast(study, Cast([chosen(n) for n in names], [chosen(n) for n in practice], [(ALL_CASES, numbers)]))
+    store_case_rows(study, Cast([chosen(n) for n in names], [chosen(n) for n in practice], [(ALL_CASES, numbers)]))
     study.draw = {}
     study.save(update_fields=["draw"])
     facts = {"n": len(names), "n_practice": len(practice)}
@@ -161,7 +161,7 @@ def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
     return {pk: len(images[exam].removed) for pk, exam in exam_of.items() if images[exam].removed}
 
 
-def store_cast(study: ReaderStudy, cast: Cast) -> None:
+def store_case_rows(study: ReaderStudy, cast: Cast) -> None:
     """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act."""
     study.cases.all().delete()
     blocks = ((Block.MAIN, cast.main), (Block.PRACTICE, cast.practice))

@@ -11,10 +11,10 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.creating import create_study, plan_of
 from readerstudy.design.freezing import opening_of
 from readerstudy.design.kernels.plan import plan_document
-from readerstudy.design.vetoing import note_study_keys
 from readerstudy.models import ReaderStudy
 
 

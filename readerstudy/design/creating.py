@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import free_slug, listed
-from readerstudy.design.case_rows import ALL_CASES, Cast, Chosen, cast_of, preview_draw, resolve, store_cast
+from readerstudy.design.case_rows import ALL_CASES, Cast, Chosen, case_rows_of, preview_draw, resolve, store_case_rows
 from readerstudy.design.kernels.drawn import drawn_document, read_request
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet
 from readerstudy.design.kernels.protocol import text_sha256
@@ -55,7 +55,7 @@ def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: Reade
     )
     for number, arm in enumerate(plan.arms, 1):
         Arm.objects.create(study=study, number=number, information=arm.information, aid=arm.aid)
-    store_cast(study, _cast(plan, study))
+    store_case_rows(study, _cast(plan, study))
     facts = {"bank": bank.slug, "n_cases": study.cases.count(), "seed": study.seed}
     record("study.created", actor=actor, at=at, subject=study, facts=facts)
     return study
@@ -123,7 +123,7 @@ def _drawn(plan: Plan, study: ReaderStudy) -> Cast:
     drawing = preview_draw(study.bank, request, seed=plan.seed, accepted_because=reason)
     study.draw = drawn_document(request, drawing, reason)
     study.save(update_fields=["draw"])
-    return cast_of(study.bank, drawing, reason)
+    return case_rows_of(study.bank, drawing, reason)
 
 
 def _check_wording(cases: Iterable[PlannedCase], found: dict[int | str, int]) -> None:

@@ -83,7 +83,7 @@ def shows_indications(study: ReaderStudy) -> bool:
     return study.arms.filter(information=Information.INDICATION).exists()
 
 
-def told_cases(study: ReaderStudy) -> list[ToldCase]:
+def cases_with_information(study: ReaderStudy) -> list[ToldCase]:
     """Every case with its indication, empty where the report has none; the practice block last."""
     cases = list(study.cases.select_related("revision__question").order_by("block", "number"))
     rows = AnswerKey.objects.filter(pk__in=[case.revision_id for case in cases])
@@ -95,7 +95,7 @@ def told_cases(study: ReaderStudy) -> list[ToldCase]:
     return told
 
 
-def sha256_of_told(told: Iterable[ToldCase]) -> str:
+def sha256_of_information(told: Iterable[ToldCase]) -> str:
     """Of what was read, so that a statement does not outlive a change. Made of keys: never stored, only compared."""
     rows = [[one.case.block, one.case.number, one.case.revision_id, one.indication, one.key] for one in told]
     return sha256_of(canonical(rows))
@@ -105,7 +105,7 @@ def check_indications_read(study: ReaderStudy, read: str) -> bool:
     """Whether there was anything to read. Raises IndicationsNotRead unless ``read`` is the hash of what shows now."""
     if not shows_indications(study):
         return False
-    if read != sha256_of_told(told_cases(study)):
+    if read != sha256_of_information(cases_with_information(study)):
         raise IndicationsNotRead
     return True
 

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.people.inviting import LinkState, token_sha256
-from readerstudy.enrolment.refusals import reasons_against
+from readerstudy.enrolment.reader_eligibility import reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study

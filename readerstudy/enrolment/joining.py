@@ -14,7 +14,7 @@ from annotation.people.accepting import InvitationClosed, OtherPersonInvited
 from annotation.people.inviting import LinkState
 from annotation.people.joining import new_account
 from readerstudy.enrolment.inviting import check_takes_readers, free_orders, standing
-from readerstudy.enrolment.refusals import reasons_told
+from readerstudy.enrolment.reader_eligibility import noted_reasons
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study
 
@@ -85,7 +85,7 @@ def check_may_join(reader: User, study: ReaderStudy, case_set: CaseSet) -> None:
     """Raises StudyRefused with the reason."""
     if Enrolment.objects.filter(study=study, reader=reader).exists() and _returning(study, reader) is None:
         raise StudyRefused(_("You are in this study already."))
-    against = reasons_told(reader, study, case_set)
+    against = noted_reasons(reader, study, case_set)
     if against:
         raise StudyRefused(" ".join(against))
 

@@ -36,7 +36,7 @@ def n_answered(enrolment: Enrolment) -> int:
 
 
 def end_sitting(enrolment: Enrolment, *, at: datetime) -> None:
-    """No page of the reader holds the pen any more."""
+    """No page of the reader holds the write lease any more."""
     ReadingSession.objects.filter(enrolment=enrolment, ended_at__isnull=True).update(ended_at=at, end=SessionEnd.LEFT)
 
 

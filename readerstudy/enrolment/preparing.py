@@ -47,7 +47,7 @@ def least_window(rules: Rules) -> tuple[int, int] | None:
 
 
 @transaction.atomic
-def tell_facts(enrolment: Enrolment, facts: ReaderFacts, *, at: datetime) -> None:
+def store_facts(enrolment: Enrolment, facts: ReaderFacts, *, at: datetime) -> None:
     """Store them; they can be corrected until the main block is finished. Raises HasLeft."""
     hold(enrolment)
     if enrolment.finished_at is not None or enrolment.facts == facts.as_json():

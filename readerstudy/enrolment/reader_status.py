@@ -98,7 +98,7 @@ def facts_of(enrolment: Enrolment, at: datetime, *, has_practice: bool) -> Facts
         has_practice=has_practice,
         is_past_deadline=is_past(enrolment, at),
         consented=enrolment.consented_at is not None,
-        told_facts=bool(enrolment.facts),
+        has_given_facts=bool(enrolment.facts),
         instructed=enrolment.instructed_at is not None,
         display_checked=enrolment.display_checked_at is not None,
         practised=enrolment.practised_at is not None,

@@ -14,7 +14,7 @@ from annotation.exports.files import Written, write_digested
 from annotation.exports.source_ids import SOURCE_ID, with_source_ids
 from annotation.exports.tables import Cell, Column, Format
 from annotation.models import User
-from readerstudy.design.vetoing import note_study_keys
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.exports import events, orders, readers, sittings, voidings
 from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns

@@ -17,7 +17,7 @@ COLUMNS: tuple[Column, ...] = (
     *STUDY,
     READER,
     Column("session", WHOLE, "Number of the sitting of this reader: 1, 2, 3 in time."),
-    Column("started_at", TIME, "When the page took the pen."),
+    Column("started_at", TIME, "When the page began to write for the reader."),
     Column("seen_at", TIME, "When the server last heard of it."),
     Column("ended_at", TIME, "When it ended; missing: it goes on."),
     Column("end", TEXT, "How it ended.", words(SessionEnd)),

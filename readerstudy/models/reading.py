@@ -11,7 +11,7 @@ from readerstudy.models.enrolment import Enrolment, PresentedCase
 
 
 class ReadingSession(models.Model):
-    """One sitting on one page of one device. The one without an end holds the pen; every other page only looks on."""
+    """One sitting on one page of one device. The one without an end holds the write lease; others only look on."""
 
     public_id = PublicIdField()  # the lease: sent with everything that the page writes
     enrolment = models.ForeignKey(Enrolment, on_delete=models.PROTECT, related_name="sessions")

@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, Upload, User
+from annotation.site.conflicts import Conflict
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
-from annotation.site.vetoes import Veto
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.entries import ModelRefused
 
@@ -100,7 +100,7 @@ def check_may_send_file(person: User, at: datetime) -> None:
 
 
 def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound | None) -> str:
-    """The rule for annotation.people.barring."""
+    """The rule for annotation.people.role_conflicts."""
     if review_round is not None:
         bank = review_round.plan.bank
         return _submits(person, bank) if bank.pk in banks_submitted_for(person) else ""
@@ -116,15 +116,15 @@ def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound 
     ) % {"name": person, "bank": bank_judged.name}
 
 
-def submitters_review_nothing(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
-    """The rule for annotation.site.vetoes: a question of a bank is not given to who submits models for that bank."""
+def submitters_review_nothing(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:
+    """The rule for annotation.site.conflicts: a question of a bank is not given to who submits models for that bank."""
     wanted = set(questions)
     for pk, submitted in _banks_of_submitters(people).items():
         person = User.objects.get(pk=pk)
         for bank in QuestionBank.objects.filter(pk__in=submitted):
             of_bank = Question.objects.filter(bank=bank).order_by("number").values_list("pk", flat=True)
             for question in wanted.intersection(of_bank):
-                yield Veto(person.pk, question, _submits(person, bank))
+                yield Conflict(person.pk, question, _submits(person, bank))
 
 
 def _submits(person: User, bank: QuestionBank) -> str:

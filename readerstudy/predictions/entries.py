@@ -53,7 +53,7 @@ def enter_model(fields: Mapping[str, Any], *, actor: User | None, at: datetime) 
 @transaction.atomic
 def edit_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> None:
     """Change what an entry says of its model. The same again changes nothing. Raises ModelRefused."""
-    hold_entry(entry)
+    lock_entry(entry)
     changed = {name: value for name, value in fields.items() if getattr(entry, name) != value}
     if not changed:
         return
@@ -70,7 +70,7 @@ def edit_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | No
 @transaction.atomic
 def replace_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> ModelEntry:
     """A new entry in the place of this one, whose runs leave the figures. Raises ModelRefused."""
-    hold_entry(entry)
+    lock_entry(entry)
     entry.state = EntryState.REPLACED
     entry.save(update_fields=["state"])
     successor = enter_model(fields, actor=actor, at=at)
@@ -84,7 +84,7 @@ def replace_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User |
 @transaction.atomic
 def withdraw_model(entry: ModelEntry, reason: str, *, actor: User | None, at: datetime) -> None:
     """Take an entry and its runs out of the figures. Nothing is deleted. Raises ModelRefused."""
-    hold_entry(entry)
+    lock_entry(entry)
     reason = reason.strip()
     if not reason:
         raise ModelRefused(_("Say why the model is withdrawn."))
@@ -93,7 +93,7 @@ def withdraw_model(entry: ModelEntry, reason: str, *, actor: User | None, at: da
     record(WITHDRAWN, actor=actor, at=at, subject=entry, facts={"reason": reason})
 
 
-def hold_entry(entry: ModelEntry) -> None:
+def lock_entry(entry: ModelEntry) -> None:
     """Bring the row up to date and lock it until the transaction ends. Raises ModelRefused once it is not listed."""
     entry.refresh_from_db(from_queryset=ModelEntry.objects.select_for_update())
     if entry.state != EntryState.LISTED:

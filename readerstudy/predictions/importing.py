@@ -23,7 +23,7 @@ from annotation.questionbank.known import keys_of_questions
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
-from readerstudy.predictions.entries import ModelRefused, enter_model, hold_entry
+from readerstudy.predictions.entries import ModelRefused, enter_model, lock_entry
 from readerstudy.predictions.kernels.extraction import RULE
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.reading import opened, read_predictions
@@ -179,7 +179,7 @@ def _store(result: PredictionsImported, records: KeptRecords, *, actor: User | N
     entry, target = result.entry, result.target
     if entry._state.adding:
         entry = result.entry = enter_model({"name": entry.name, "version": entry.version}, actor=actor, at=at)
-    hold_entry(entry)
+    lock_entry(entry)
     if target.study is not None:
         lock_study(target.study)
     _check(entry, target)

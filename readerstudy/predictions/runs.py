@@ -11,7 +11,7 @@ from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.enums import EntryState
 from readerstudy.models import PredictionRun
-from readerstudy.predictions.entries import ModelRefused, hold_entry
+from readerstudy.predictions.entries import ModelRefused, lock_entry
 from readerstudy.predictions.importing import is_before_unblinding
 from readerstudy.study.locking import lock_study
 
@@ -87,7 +87,7 @@ def _hold(run: PredictionRun) -> None:
 
     Raises ModelRefused once the entry is not listed.
     """
-    hold_entry(run.entry)
+    lock_entry(run.entry)
     if run.study is not None:
         lock_study(run.study)
     run.refresh_from_db(fields=["is_named", "named_at", "withdrawn_at"])

@@ -17,7 +17,14 @@ from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession
 from readerstudy.reading.expiring import close_run_out
 from readerstudy.reading.prefetched import last_place, named_place, reading_of, standing_of
 from readerstudy.reading.timing_events import insert_events
-from readerstudy.reading.write_checks import NotArmed, NotYet, check_may_read, hold_enrolment, hold_pen, rules_of
+from readerstudy.reading.write_checks import (
+    NotPrefetched,
+    NotYet,
+    check_may_read,
+    check_write_lease,
+    lock_enrolment,
+    rules_of,
+)
 
 _insert = KeptInsert(Reading)
 
@@ -38,12 +45,12 @@ class ConfidenceMissing(Exception):
 def open_place(enrolment: Enrolment, public_id: str, *, session: str, actor: User, at: datetime) -> Reading:
     """The reading of a place, made now if it is the next one. Opening again changes nothing.
 
-    Raises NotArmed, NotYet (armed, and an earlier one is not answered), ReadingPaused, GuessMissing,
+    Raises NotPrefetched, NotYet (prefetched, and an earlier one is not answered), ReadingPaused, GuessMissing,
     ConfidenceMissing, ReadingRefused, NotTheReader.
     """
-    held = hold_enrolment(enrolment, actor=actor)
+    held = lock_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
-    pen = hold_pen(held, session, at=at)
+    lease = check_write_lease(held, session, at=at)
     close_run_out(held, actor=actor, at=at)
     place = named_place(held, public_id)
     reading = reading_of(place)
@@ -52,28 +59,28 @@ def open_place(enrolment: Enrolment, public_id: str, *, session: str, actor: Use
     _check_turn(held, place, at=at)
     if held.paused_at is not None:
         raise ReadingPaused(f"enrolment {held.public_id} is paused")
-    return _open(held, place, pen, at=at)
+    return _open(held, place, lease, at=at)
 
 
-def open_answered(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at: datetime) -> Reading:
+def open_answered(held: Enrolment, place: PresentedCase, lease: ReadingSession, *, at: datetime) -> Reading:
     """Open the place of an answer whose opening was lost; during a break too, since the answer may be older.
 
-    Raises NotArmed, NotYet, GuessMissing, ConfidenceMissing.
+    Raises NotPrefetched, NotYet, GuessMissing, ConfidenceMissing.
     """
     _check_turn(held, place, at=at)
-    return _open(held, place, pen, at=at)
+    return _open(held, place, lease, at=at)
 
 
 def _check_turn(held: Enrolment, place: PresentedCase, *, at: datetime) -> None:
-    """Raises NotArmed and NotYet."""
+    """Raises NotPrefetched and NotYet."""
     standing = standing_of(held, rules_of(held), at=at)
-    if place not in standing.armed:
-        raise NotArmed(f"place {place.public_id} is not armed")
+    if place not in standing.prefetched:
+        raise NotPrefetched(f"place {place.public_id} is not prefetched")
     if place != standing.current:
         raise NotYet(f"place {place.public_id} is not the next one")
 
 
-def _open(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at: datetime) -> Reading:
+def _open(held: Enrolment, place: PresentedCase, lease: ReadingSession, *, at: datetime) -> Reading:
     """Raises GuessMissing and ConfidenceMissing."""
     _check_said(held, rules_of(held))
     reading = Reading(
@@ -85,7 +92,7 @@ def _open(held: Enrolment, place: PresentedCase, pen: ReadingSession, *, at: dat
         opened_at=at,
     )
     _insert(reading)
-    insert_events(reading, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], session=pen, at=at)
+    insert_events(reading, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], session=lease, at=at)
     return reading
 
 

@@ -28,13 +28,13 @@ from readerstudy.reading.kernels.transitions import check_key
 from readerstudy.reading.practice import settle_block
 from readerstudy.reading.prefetched import named_place, place_of, reading_of
 from readerstudy.reading.selecting import NoSuchOption, check_option
-from readerstudy.reading.timing_events import set_painted, time_of, witness
+from readerstudy.reading.timing_events import add_trace, set_painted, time_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,
     check_may_read,
     check_still_open,
-    hold_enrolment,
-    hold_pen,
+    check_write_lease,
+    lock_enrolment,
     rules_of,
 )
 
@@ -69,7 +69,7 @@ def commit_answer(
     """The stored answer: the same key, or the same option under another key, gets what is stored already.
 
     A case that the program closed when its time ended still takes the reader's own answer, which stands beside. Raises
-    OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, NotSeen, NoSuchImage, NotArmed, NotYet,
+    OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, NotSeen, NoSuchImage, NotPrefetched, NotYet,
     GuessMissing, ConfidenceMissing, NotTheReader.
     """
     check_key(answer.key)
@@ -85,7 +85,7 @@ def commit_answer(
 def _commit(
     enrolment: Enrolment, public_id: str, answer: CommittedAnswer, *, session: str, actor: User, at: datetime
 ) -> Response:
-    held = hold_enrolment(enrolment, actor=actor)
+    held = lock_enrolment(enrolment, actor=actor)
     place = named_place(held, public_id)
     reading = reading_of(place)
     if reading is not None and reading.closed_at is not None and (stored := _CONFIRMED.first(reading.pk)) is not None:
@@ -94,13 +94,13 @@ def _commit(
         stored.reading = reading
         return stored
     check_may_read(held, at)
-    pen = hold_pen(held, session, at=at)
+    lease = check_write_lease(held, session, at=at)
     rules = rules_of(held)
     _check_answer(place, answer, rules)
     if reading is None:  # its opening was lost on the way
         close_run_out(held, actor=actor, at=at)
-        reading = open_answered(held, place, pen, at=at)
-    response = _response(held, place, reading, answer, rules, pen, at=at)
+        reading = open_answered(held, place, lease, at=at)
+    response = _response(held, place, reading, answer, rules, lease, at=at)
     check_still_open(held)
     _insert(response)
     reading.closed_at = reading.closed_at or at
@@ -117,12 +117,12 @@ def _response(
     reading: Reading,
     answer: CommittedAnswer,
     rules: Rules,
-    pen: ReadingSession,
+    lease: ReadingSession,
     *,
     at: datetime,
 ) -> Response:
     """The row to store. Raises NotSeen, NoSuchImage."""
-    told = witness(reading, answer.trace, session=pen, at=at)
+    told = add_trace(reading, answer.trace, session=lease, at=at)
     images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(place.case_id)}
     check_all_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)
     set_painted(held, reading, answer.trace, at=at)

@@ -11,7 +11,7 @@ from annotation.site.kept_queries import KeptQuery
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
 from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_parts
-from readerstudy.reading.prefetched import is_armed_image, is_last_image
+from readerstudy.reading.prefetched import is_last_image, is_prefetched_image
 from readerstudy.reading.write_checks import ENROLMENTS, may_read, rules_of
 
 _MINE: KeptQuery[Enrolment] = KeptQuery(
@@ -30,14 +30,14 @@ def shows_images(person_id: int, image: Image, at: datetime) -> bool:
 
 
 def _shows(enrolment: Enrolment, image: int, at: datetime) -> bool:
-    """The practice block is armed until it is done, the main block from then on."""
+    """The practice block is prefetched until it is done, the main block from then on."""
     reads = may_read(enrolment, at)
     block = Block.MAIN if enrolment.practised_at is not None else Block.PRACTICE
-    if _is_part(CaseProgress(may_read=reads, block=block, is_armed=True)) and is_armed_image(
+    if _is_part(CaseProgress(may_read=reads, block=block, is_prefetched=True)) and is_prefetched_image(
         image, enrolment, block, rules_of(enrolment)
     ):
         return True
-    last = CaseProgress(may_read=reads, block=block, is_armed=False, is_last=True)
+    last = CaseProgress(may_read=reads, block=block, is_prefetched=False, is_last=True)
     return _is_part(last) and is_last_image(image, enrolment)
 
 

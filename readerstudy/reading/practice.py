@@ -37,7 +37,7 @@ def feedback_of(response: Response) -> Feedback | None:
     if place is None or place.block != Block.PRACTICE:
         return None
     is_final = Response.objects.filter(pk=response.pk, is_confirmed=True).exists()
-    standing = CaseProgress(may_read=True, block=place.block, is_armed=False, is_last=True, answered=is_final)
+    standing = CaseProgress(may_read=True, block=place.block, is_prefetched=False, is_last=True, answered=is_final)
     if Part.FEEDBACK not in visible_parts(standing):
         return None
     truth = _truth(place)

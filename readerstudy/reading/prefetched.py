@@ -1,4 +1,4 @@
-"""Where a reader is in their order: the current place, the armed ones after it, and how many are done.
+"""Where a reader is in their order: the current place, the prefetched ones after it, and how many are done.
 
 Practice comes before the main block. A place is done when its reading is closed, by the reader or by the program; one
 whose time has run out counts as done as soon as the grace is over, although it is closed a moment later.
@@ -18,7 +18,7 @@ from readerstudy.design.kernels.rules import MOST_READY, Rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading, ShownImage
 from readerstudy.reading.kernels.limits import is_over
-from readerstudy.reading.write_checks import NotArmed
+from readerstudy.reading.write_checks import NotPrefetched
 
 # What the page of a reader shows of a place, in one row. Nothing of a key, an explanation, a task or a category.
 _COLUMNS = (
@@ -78,14 +78,14 @@ class ReaderPosition:
     block: Block
     n: int
     done: int
-    armed: tuple[PresentedCase, ...]
+    prefetched: tuple[PresentedCase, ...]
     run_out: PresentedCase | None = None  # its time has ended; whatever comes next closes it
     is_undecided: bool = False  # the practice block is done and was not passed
     has_practice: bool = False
 
     @property
     def current(self) -> PresentedCase | None:
-        return self.armed[0] if self.armed else None
+        return self.prefetched[0] if self.prefetched else None
 
     @property
     def is_finished(self) -> bool:
@@ -98,24 +98,24 @@ def standing_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> ReaderPo
     practises = enrolment.practised_at is None and n_practice > 0
     block = Block.PRACTICE if practises else Block.MAIN
     n, done = counts.get(block, (0, 0))
-    run_out, armed = _split(armed_places(enrolment, block, rules), at)
+    run_out, prefetched = _split(prefetched_cases(enrolment, block, rules), at)
     return ReaderPosition(
         block=block,
         n=n,
         done=done + (run_out is not None),
-        armed=tuple(armed),
+        prefetched=tuple(prefetched),
         run_out=run_out,
         is_undecided=practises and n_practised >= n_practice,
         has_practice=n_practice > 0,
     )
 
 
-def armed_places(enrolment: Enrolment, block: Block, rules: Rules) -> list[PresentedCase]:
+def prefetched_cases(enrolment: Enrolment, block: Block, rules: Rules) -> list[PresentedCase]:
     """The first place of the block that is not closed, and the next ones that the rules let a page hold."""
     return _NEXT(enrolment.pk, str(block))[: 1 + rules.n_ready]
 
 
-def is_armed_image(image: int, enrolment: Enrolment, block: Block, rules: Rules) -> bool:
+def is_prefetched_image(image: int, enrolment: Enrolment, block: Block, rules: Rules) -> bool:
     """Whether one of armed_places() shows this image."""
     return any(shows for (shows,) in _NEXT_SHOW(image, enrolment.pk, str(block))[: 1 + rules.n_ready])
 
@@ -131,10 +131,10 @@ def place_of(enrolment: Enrolment, public_id: str) -> PresentedCase | None:
 
 
 def named_place(enrolment: Enrolment, public_id: str) -> PresentedCase:
-    """The same. Raises NotArmed where there is none."""
+    """The same. Raises NotPrefetched where there is none."""
     place = place_of(enrolment, public_id)
     if place is None:
-        raise NotArmed(f"no place {public_id}")
+        raise NotPrefetched(f"no place {public_id}")
     return place
 
 

@@ -17,7 +17,7 @@ from readerstudy.reading.kernels.transitions import check_key
 from readerstudy.reading.prefetched import last_answered_place, last_place, named_place
 from readerstudy.reading.selecting import NoSuchOption, check_option
 from readerstudy.reading.timing_events import opened_reading
-from readerstudy.reading.write_checks import check_may_read, hold_enrolment, hold_pen, rules_of
+from readerstudy.reading.write_checks import check_may_read, check_write_lease, lock_enrolment, rules_of
 
 MOST_TEXT = 2_000
 
@@ -48,16 +48,16 @@ def make_remark(
 
     A guess and confidence are taken for the case that was answered last until the next one opens, a slip until the
     next answer, also when the time of a case has ended since; a fault for every case that was opened. Raises
-    RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing, NotArmed, NotOpened, ReadingRefused, NotTheReader.
+    RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing, NotPrefetched, NotOpened, ReadingRefused, NotTheReader.
     """
     check_key(said.key)
-    held = hold_enrolment(enrolment, actor=actor)
+    held = lock_enrolment(enrolment, actor=actor)
     place = named_place(held, public_id)
     reading = opened_reading(place)
     if (stored := Remark.objects.filter(reading=reading, key=said.key).first()) is not None:
         return stored
     check_may_read(held, at)
-    hold_pen(held, session, at=at)
+    check_write_lease(held, session, at=at)
     _check(held, place, reading, said, rules_of(held))
     remark = Remark.objects.create(
         reading=reading, kind=said.kind, value=said.value, text=said.text.strip(), key=said.key, at=at

@@ -15,8 +15,14 @@ from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession
 from readerstudy.reading.expiring import close_with_newer_choice
 from readerstudy.reading.kernels.limits import is_in_time, is_over, taken_ms
 from readerstudy.reading.prefetched import named_place
-from readerstudy.reading.timing_events import opened_reading, witness
-from readerstudy.reading.write_checks import check_may_read, check_still_open, hold_enrolment, hold_pen, rules_of
+from readerstudy.reading.timing_events import add_trace, opened_reading
+from readerstudy.reading.write_checks import (
+    check_may_read,
+    check_still_open,
+    check_write_lease,
+    lock_enrolment,
+    rules_of,
+)
 
 
 class NoSuchOption(Exception):
@@ -39,19 +45,19 @@ def save_choice(
 
     An older choice than the stored one changes nothing, nor does one after the answer. One that arrives after the end
     of the case is judged by the clock of its page, as an answer is: made in time, the case ends with it, also where the
-    program has closed it meanwhile; what it tells is kept in any case. Raises NotArmed, NotOpened, NoSuchOption,
+    program has closed it meanwhile; what it tells is kept in any case. Raises NotPrefetched, NotOpened, NoSuchOption,
     ReadingRefused, NotTheReader.
     """
-    held = hold_enrolment(enrolment, actor=actor)
+    held = lock_enrolment(enrolment, actor=actor)
     place = named_place(held, public_id)
     reading = opened_reading(place)
     check_may_read(held, at)
-    pen = hold_pen(held, session, at=at)
+    lease = check_write_lease(held, session, at=at)
     if option:
         check_option(place, option)
     if sequence <= reading.choice_sequence or _is_answered(reading):
         return False
-    if is_over(reading.deadline_at, at) and not _is_made_in_time(held, reading, trace, pen, at=at):
+    if is_over(reading.deadline_at, at) and not _is_made_in_time(held, reading, trace, lease, at=at):
         return False
     if reading.closed_at is not None:
         check_still_open(held)
@@ -66,9 +72,9 @@ def _is_answered(reading: Reading) -> bool:
     return reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists()
 
 
-def _is_made_in_time(held: Enrolment, reading: Reading, trace: Trace, pen: ReadingSession, *, at: datetime) -> bool:
+def _is_made_in_time(held: Enrolment, reading: Reading, trace: Trace, lease: ReadingSession, *, at: datetime) -> bool:
     """Judged as if it had been submitted when it was made; a page that tells no time is judged by the server."""
-    told = witness(reading, trace, session=pen, at=at).seen.events
+    told = add_trace(reading, trace, session=lease, at=at).seen.events
     chosen = {(trace.page, event.sequence) for event in trace.events if event.kind == EventKind.SELECTED}
     others = [event for event in told if event.kind != EventKind.SUBMITTED]
     events = [replace(event, kind=EventKind.SUBMITTED) if event.key in chosen else event for event in others]

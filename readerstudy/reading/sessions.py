@@ -1,4 +1,4 @@
-"""Who holds the pen: one page of one device writes for a reader, every other one looks on."""
+"""Who holds the write lease: one page of one device writes for a reader, every other one looks on."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.enrolment.refusals import has_keys_at_hand
+from readerstudy.enrolment.reader_eligibility import has_keys_at_hand
 from readerstudy.enums import Block, Refusal, SessionEnd
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.expiring import close_run_out
@@ -18,9 +18,9 @@ from readerstudy.reading.prefetched import counts_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,
     check_may_read,
-    hold_enrolment,
-    hold_pen,
+    check_write_lease,
     live_session,
+    lock_enrolment,
     rules_of,
 )
 
@@ -30,14 +30,14 @@ MOST_DEVICE = 2_000  # characters of what a page says about its device
 
 @dataclass(frozen=True)
 class Lease:
-    """``session`` is the token of the page that asked; None when another page holds the pen, ``since`` when."""
+    """``session`` is the token of the page that asked; None when another page holds the write lease, ``since`` when."""
 
     session: str | None
     since: datetime | None = None
 
 
 @transaction.atomic
-def take_pen(
+def take_write_lease(
     enrolment: Enrolment,
     *,
     token: str = "",
@@ -49,9 +49,9 @@ def take_pen(
     """A new session for this page, or its own again; with ``take_over`` also from a page that is alive.
 
     A session that was not heard of for LEASE ends by itself. None begins for who could look the answers up. Raises
-    ReadingRefused, NotArmed, NotTheReader.
+    ReadingRefused, NotPrefetched, NotTheReader.
     """
-    held = hold_enrolment(enrolment, actor=actor)
+    held = lock_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
     live = live_session(held)
     if live is not None and live.public_id == token:
@@ -90,10 +90,10 @@ class NoPauseHere(Exception):
 
 @transaction.atomic
 def pause(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
-    """Twice changes nothing. Raises NoPauseHere, ReadingRefused, NotArmed, NotTheReader."""
-    held = hold_enrolment(enrolment, actor=actor)
+    """Twice changes nothing. Raises NoPauseHere, ReadingRefused, NotPrefetched, NotTheReader."""
+    held = lock_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
-    hold_pen(held, session, at=at)
+    check_write_lease(held, session, at=at)
     rules = rules_of(held)
     if not rules.may_pause and rules.break_every is None:
         raise NoPauseHere("this study has no breaks")
@@ -105,10 +105,10 @@ def pause(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> N
 
 @transaction.atomic
 def resume(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
-    """Twice changes nothing. Raises ReadingRefused, NotArmed, NotTheReader."""
-    held = hold_enrolment(enrolment, actor=actor)
+    """Twice changes nothing. Raises ReadingRefused, NotPrefetched, NotTheReader."""
+    held = lock_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
-    hold_pen(held, session, at=at)
+    check_write_lease(held, session, at=at)
     if held.paused_at is not None:
         seconds = round((at - held.paused_at).total_seconds())
         held.paused_at = None

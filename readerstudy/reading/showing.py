@@ -21,7 +21,7 @@ from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_p
 from readerstudy.reading.prefetched import ReaderPosition, last_place, reading_of, standing_of
 from readerstudy.reading.write_checks import live_session, may_read, rules_of
 
-# Images of the armed cases as they were frozen, and whether each may be seen now.
+# Images of the prefetched cases as they were frozen, and whether each may be seen now.
 _CASES = (int,) * (1 + MOST_READY)
 _NO_CASE = 0
 _IMAGES: KeptQuery[tuple[int, int, str, dict[str, Any]]] = KeptQuery(
@@ -38,7 +38,7 @@ _CONFIRMED: KeptQuery[Response] = KeptQuery(lambda pk: _final(pk), int)
 
 @dataclass(frozen=True, kw_only=True)
 class ShownPlace:
-    """One armed place; what may not be seen is empty."""
+    """One prefetched place; what may not be seen is empty."""
 
     id: str
     position: int
@@ -90,41 +90,45 @@ class ShownState:
 
 
 def show_state(enrolment: Enrolment, *, token: str, at: datetime) -> ShownState:
-    """Where the reader is. Cases only for the page that holds the pen, and only while this reader may read."""
+    """Where the reader is. Cases only for the page that holds the write lease, and only while this reader may read."""
     rules = rules_of(enrolment)
     standing = standing_of(enrolment, rules, at=at)
     live = live_session(enrolment)
     session = token if live is not None and live.public_id == token else None
     reads = may_read(enrolment, at)
-    armed = standing.armed if session is not None and reads else ()
+    prefetched = standing.prefetched if session is not None and reads else ()
     return ShownState(
         enrolment=enrolment,
         rules=rules,
         standing=standing,
         session=session,
         paused=enrolment.paused_at is not None,
-        cases=_shown_places(armed, rules, has_practice=standing.has_practice, at=at),
+        cases=_shown_places(prefetched, rules, has_practice=standing.has_practice, at=at),
         last=_shown_last(enrolment, rules) if session is not None and reads else None,
     )
 
 
 def _shown_places(
-    armed: Sequence[PresentedCase], rules: Rules, *, has_practice: bool, at: datetime
+    prefetched: Sequence[PresentedCase], rules: Rules, *, has_practice: bool, at: datetime
 ) -> list[ShownPlace]:
-    if not armed:
+    if not prefetched:
         return []
-    views = _views_of([place.case_id for place in armed])
+    views = _views_of([place.case_id for place in prefetched])
     parts = [
         visible_parts(
             CaseProgress(
-                may_read=True, block=place.block, information=place.order.arm.information, is_armed=True, answered=False
+                may_read=True,
+                block=place.block,
+                information=place.order.arm.information,
+                is_prefetched=True,
+                answered=False,
             )
         )
-        for place in armed
+        for place in prefetched
     ]
     return [
         _shown(place, seen, views.get(place.case_id, NOTHING), rules, has_practice=has_practice, at=at)
-        for place, seen in zip(armed, parts, strict=True)
+        for place, seen in zip(prefetched, parts, strict=True)
     ]
 
 
@@ -163,7 +167,7 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
         CaseProgress(
             may_read=True,
             block=place.block,
-            is_armed=False,
+            is_prefetched=False,
             is_last=True,
             answered=answer is not None,
             may_slip=may_slip,

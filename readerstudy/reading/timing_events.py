@@ -13,11 +13,11 @@ from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
 from annotation.timing.kernels.durations import ClockEvent, Durations, TimeFlag, durations
 from annotation.timing.kernels.parsing import SentEvent, Trace
-from annotation.timing.kernels.traces import ROW, SERVER, Row, Witnessed, is_room_for, new_events, row_of, witnessed
+from annotation.timing.kernels.traces import ROW, SERVER, Row, TraceSoFar, is_room_for, new_events, row_of, trace_so_far
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.kernels.limits import Heard, deadline_after, most_elapsed_ms, since_opening_ms
 from readerstudy.reading.prefetched import named_place, reading_of
-from readerstudy.reading.write_checks import NotOpened, check_may_read, hold_enrolment, hold_pen, rules_of
+from readerstudy.reading.write_checks import NotOpened, check_may_read, check_write_lease, lock_enrolment, rules_of
 
 _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
     lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")),
@@ -30,10 +30,10 @@ class TooManyEvents(Exception):
 
 
 @dataclass(frozen=True)
-class Told:
+class CaseTrace:
     """All that is known of the clock of a case, and the sittings in which it was opened or something was told."""
 
-    seen: Witnessed
+    seen: TraceSoFar
     sessions: frozenset[int]
 
 
@@ -43,18 +43,18 @@ def record_events(
 ) -> None:
     """Store events that come on their own; after the final answer nothing more is stored.
 
-    Raises NotArmed, NotOpened, TooManyEvents, ReadingRefused, NotTheReader.
+    Raises NotPrefetched, NotOpened, TooManyEvents, ReadingRefused, NotTheReader.
     """
-    held = hold_enrolment(enrolment, actor=actor)
+    held = lock_enrolment(enrolment, actor=actor)
     place = named_place(held, public_id)
     reading = opened_reading(place)
     check_may_read(held, at)
-    pen = hold_pen(held, session, at=at)
+    lease = check_write_lease(held, session, at=at)
     if reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists():
         return
     if not is_room_for(TimingEvent.objects.filter(reading=reading).count(), trace.events):
         raise TooManyEvents(f"the log of reading {reading.public_id} is full")
-    insert_events(reading, trace.page, trace.events, session=pen, at=at)
+    insert_events(reading, trace.page, trace.events, session=lease, at=at)
     if set_painted(held, reading, trace, at=at):
         reading.save(update_fields=["painted_at", "deadline_at"])
 
@@ -67,15 +67,15 @@ def opened_reading(place: PresentedCase) -> Reading:
     return reading
 
 
-def witness(reading: Reading, trace: Trace, *, session: ReadingSession, at: datetime) -> Told:
+def add_trace(reading: Reading, trace: Trace, *, session: ReadingSession, at: datetime) -> CaseTrace:
     """Store the events that came with an answer, and return all that there are."""
     rows = _STORED(reading.pk)
     stored = [row for row in rows if row[0] != SERVER]
     new = new_events(trace, {(row[0], row[1]) for row in stored})
     insert_events(reading, trace.page, new, session=session, at=at)
     seen = [*(row[:7] for row in stored), *(row_of(trace.page, event, at=at) for event in new)]
-    return Told(
-        witnessed(seen, is_damaged=trace.is_damaged),
+    return CaseTrace(
+        trace_so_far(seen, is_damaged=trace.is_damaged),
         frozenset({session.pk, *(row[7] for row in rows if row[7] is not None)}),
     )
 
@@ -92,7 +92,7 @@ def set_painted(held: Enrolment, reading: Reading, trace: Trace, *, at: datetime
     return True
 
 
-def time_of(reading: Reading, told: Told, *, at: datetime) -> Durations:
+def time_of(reading: Reading, told: CaseTrace, *, at: datetime) -> Durations:
     """First painted to the commit. A clock that cannot be read and a second sitting are flagged."""
     measured = durations(told.seen.events, server_elapsed_ms=since_opening_ms(reading.opened_at, at))
     if TimeFlag.ABOVE_SERVER in measured.flags:  # opened while the network was away: ask what is known of the page
@@ -130,7 +130,7 @@ def insert_events(
         )
 
 
-def _most_elapsed_ms(reading: Reading, told: Told, *, at: datetime) -> float | None:
+def _most_elapsed_ms(reading: Reading, told: CaseTrace, *, at: datetime) -> float | None:
     """What the server can say about a case whose opening reached it late; see readerstudy.reading.kernels.limits."""
     pages = {event.page for event in told.seen.events}
     before = TimingEvent.objects.filter(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from annotation.audit.recording import hold_log
+from annotation.audit.recording import lock_log
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.design.kernels.rules import Rules, read_rules
@@ -39,12 +39,12 @@ class NotTheReader(Exception):
     """The person is not the reader of this enrolment."""
 
 
-class NotArmed(Exception):
+class NotPrefetched(Exception):
     """This place is not shown to this reader now; nobody is told whether it exists."""
 
 
 class NotYet(Exception):
-    """The place is armed, and it is not its turn."""
+    """The place is prefetched, and it is not its turn."""
 
 
 class NotOpened(Exception):
@@ -67,7 +67,7 @@ def own_enrolment(user: User, slug: str) -> Enrolment:
     return found
 
 
-def hold_enrolment(enrolment: Enrolment, *, actor: User) -> Enrolment:
+def lock_enrolment(enrolment: Enrolment, *, actor: User) -> Enrolment:
     """The enrolment as stored now, locked until the transaction ends. Raises NotTheReader."""
     held = _HELD.first(enrolment.pk)
     if held is None:
@@ -109,25 +109,25 @@ def check_still_open(enrolment: Enrolment) -> None:
     Closing writes to the log too, and one act at a time does: it has ended and is seen here, or it comes after this
     answer and counts it.
     """
-    hold_log()
+    lock_log()
     if _STATE.first(enrolment.study_id) != (StudyState.OPEN,):
         raise ReadingRefused(Refusal.STUDY_CLOSED)
 
 
 def check_may_read(enrolment: Enrolment, at: datetime) -> None:
-    """Raises ReadingRefused, and NotArmed before the steps in front of the first case are done."""
+    """Raises ReadingRefused, and NotPrefetched before the steps in front of the first case are done."""
     if (reason := why_not(enrolment, at)) is not None:
         raise ReadingRefused(reason)
     if not is_prepared(enrolment):
-        raise NotArmed(f"enrolment {enrolment.public_id} is not prepared")
+        raise NotPrefetched(f"enrolment {enrolment.public_id} is not prepared")
 
 
 def live_session(enrolment: Enrolment) -> ReadingSession | None:
-    """The page that holds the pen."""
+    """The page that holds the write lease."""
     return _LIVE.first(enrolment.pk)
 
 
-def hold_pen(enrolment: Enrolment, token: str, *, at: datetime) -> ReadingSession:
+def check_write_lease(enrolment: Enrolment, token: str, *, at: datetime) -> ReadingSession:
     """The session of the page that writes, noted as seen. Raises ReadingRefused for every other page."""
     session = live_session(enrolment)
     if session is None or session.public_id != token:

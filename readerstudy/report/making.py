@@ -19,7 +19,7 @@ from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, User
 from readerstudy.analysis.seeing import see_analysis
-from readerstudy.design.vetoing import note_study_keys
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.kernels.zipping import zip_folder
 from readerstudy.report.writing import Tell, WrittenFile, write_report

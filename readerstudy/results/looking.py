@@ -72,7 +72,7 @@ def reader_names(analysis: Analysis) -> dict[str, str]:
 
 
 @dataclass(frozen=True)
-class Way:
+class ResultsRoutes:
     """The addresses of the results pages, and the frame around them. A shared way leads to nothing else."""
 
     prefix: str
@@ -93,7 +93,7 @@ class Way:
 class Seen:
     """A stored analysis that somebody may look at, and the way on which they came."""
 
-    way: Way
+    way: ResultsRoutes
     analysis: Analysis
     result: dict[str, Any]
 
@@ -102,9 +102,9 @@ class Seen:
         return {"way": self.way, "study": self.analysis.study, "analysis": self.analysis, "result": self.result}
 
 
-def inside(analysis: Analysis) -> Way:
-    return Way("study", (analysis.study.slug, analysis.public_id), "base.html")
+def inside(analysis: Analysis) -> ResultsRoutes:
+    return ResultsRoutes("study", (analysis.study.slug, analysis.public_id), "base.html")
 
 
-def by_link(token: str, ends_at: datetime) -> Way:
-    return Way("shared", (token,), "readerstudy/sharing/base.html", ends_at)
+def by_link(token: str, ends_at: datetime) -> ResultsRoutes:
+    return ResultsRoutes("shared", (token,), "readerstudy/sharing/base.html", ends_at)

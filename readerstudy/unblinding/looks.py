@@ -73,7 +73,7 @@ SHORTEST_REASON = 20  # characters
 
 
 @transaction.atomic
-def break_glass(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -> list[ReaderTally]:
+def view_interim_results(study: ReaderStudy, reason: str, *, actor: User, at: datetime) -> list[ReaderTally]:
     """Interim results of an open study. Each look is logged with its reason; the first one unblinds the study.
 
     Raises StudyRefused for a reason that is too short, and for a study that is not open.

@@ -54,7 +54,7 @@ export class Sitting {
 
   // Where the reader is. -----------------------------------------------------------------------------
 
-  /** Ask for the pen and for the cases that are ready; `take`: also from the page that has it. */
+  /** Ask for the write lease and for the cases that are ready; `take`: also from the page that has it. */
   async join(take = "") {
     if (this.joining) return;
     this.joining = true;
@@ -165,7 +165,7 @@ export class Sitting {
     if (isAllSaid) await this.pauses.betweenCases();
     this.advancing = false;
     const { first } = this.line;
-    if (this.outbox.isHeld) return; // it is taken up again with the pen
+    if (this.outbox.isHeld) return; // it is taken up again with the write lease
     if (first && isAllSaid) this.show(first);
     else this.waitForCase();
   }

@@ -1,5 +1,5 @@
 // The pen of this tab: the name of its session, kept over a reload. A copy of a tab has a copy of its storage; a lock
-// tells the copy that the pen is in another hand.
+// tells the copy that another page holds the write lease.
 
 const MOST_WAIT = 1_000; // a page that is going away lets go of its lock
 

@@ -70,10 +70,10 @@ def _times() -> tuple[list[float], dict[str, list[float]]]:
     commit = fields(*(event(n, "changed", 12 + n, field="verdict") for n in range(3, 9)), event(9, "submitted", 22))
     for assignment in assignments_of(reviewer, review_round):
         place = {name: reverse(f"review-{name}", args=[assignment.public_id]) for name in ("case", *_ACTS)}
-        witnessed = seen(views[assignment.revision.question_id])
+        trace_so_far = seen(views[assignment.revision.question_id])
         bare.append(_timed(client.post, "/bare/"))
         turns["open a case"].append(_timed(client.get, place["case"]))
-        turns["answer blind"].append(_timed(client.post, place["answer"], {**blind, **witnessed}))
+        turns["answer blind"].append(_timed(client.post, place["answer"], {**blind, **trace_so_far}))
         turns["save a draft"].append(_timed(client.post, place["draft"], draft))
         turns["submit, next case"].append(_timed(client.post, place["submit"], {**judgement, **commit}))
     return bare[N_WARM:], {name: times[N_WARM:] for name, times in turns.items()}

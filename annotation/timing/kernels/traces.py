@@ -33,7 +33,7 @@ class NoSuchImage(Exception):
 
 
 @dataclass(frozen=True)
-class Witnessed:
+class TraceSoFar:
     """Everything that the clock has told of a case, this request included."""
 
     events: tuple[ClockEvent, ...]
@@ -56,8 +56,8 @@ def row_of(page: str, event: SentEvent, *, at: datetime) -> Row:
     return page, event.sequence, event.kind, event.client_ms, event.wall_ms, at, event.details
 
 
-def witnessed(rows: Sequence[Row], *, is_damaged: bool = False) -> Witnessed:
-    return Witnessed(
+def trace_so_far(rows: Sequence[Row], *, is_damaged: bool = False) -> TraceSoFar:
+    return TraceSoFar(
         events=tuple(ClockEvent(*row[:6]) for row in rows),
         painted=frozenset(painted_images(row[6] for row in rows if row[2] == EventKind.PAINTED)),
         steps={(row[0], row[1]): str(row[6].get("step", "")) for row in rows if row[2] == EventKind.SUBMITTED},

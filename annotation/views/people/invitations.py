@@ -22,10 +22,10 @@ from annotation.enums import Role
 from annotation.forms.people import AcceptForm, InvitationForm, round_invitation_form
 from annotation.models import Invitation, ReviewRound, User
 from annotation.people import accepting, inviting, mailing
-from annotation.people.barring import RoleBarred
 from annotation.people.inviting import Grant
 from annotation.people.joining import AddressTaken
 from annotation.people.links import invitation_link
+from annotation.people.role_conflicts import RoleConflict
 from annotation.people.rosters import has_account, people_of
 from annotation.site.permissions import knows_round, may_invite_to_round, may_manage_people, roles_given_in
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
@@ -191,7 +191,7 @@ def _new_person(invited: Invitation, form: AcceptForm) -> User | None:
         form.add_error("email", _("There is an account with this address. Log in with it, then open the link again."))
     except accepting.InvitationClosed as closed:
         form.add_error(None, why_closed(closed.why))
-    except RoleBarred as barred:
+    except RoleConflict as barred:
         form.add_error(None, str(barred))
     return None
 
@@ -204,7 +204,7 @@ def _accept_as_logged_in(request: HttpRequest, invited: Invitation, person: User
             accepting.accept_as(person, invited, at=timezone.now())
         except accepting.InvitationClosed as closed:
             return _closed_page(request, why_closed(closed.why), 410)
-        except RoleBarred as barred:
+        except RoleConflict as barred:
             return _closed_page(request, str(barred), 409)
         given = ", ".join(Grant(Role(one.role), one.round).label for one in roles)
         sentence = ngettext(
@@ -233,7 +233,7 @@ def _issue(
         form.add_error("email", _("The person with this address has already: %(roles)s.") % {"roles": has})
     except inviting.PersonIsDeactivated:
         form.add_error("email", _("This address belongs to a deactivated account. An administrator can reactivate it."))
-    except RoleBarred as barred:
+    except RoleConflict as barred:
         form.add_error("roles", str(barred))
     except inviting.RoundIsOver:
         form.add_error(None, _("This round is closed: nobody joins it any more. Open a new round for more reviews."))

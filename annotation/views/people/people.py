@@ -18,9 +18,9 @@ from annotation.enums import Role
 from annotation.forms.people import PeopleSearchForm, PersonForm, RoleForm
 from annotation.models import Membership, User
 from annotation.people import granting, joining, links, mailing
-from annotation.people.barring import RoleBarred, RoleNotThere
 from annotation.people.inviting import open_invitations, revoked_invitations
 from annotation.people.links import password_link
+from annotation.people.role_conflicts import RoleConflict, RoleNotThere
 from annotation.people.rosters import n_open_assignments, parts_of, people_matching
 from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
@@ -92,7 +92,7 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
             granting.grant(somebody, data["role"], review_round=data["round"], actor=request.user, at=timezone.now())
         except granting.OwnRoles:
             form.add_error(None, own_roles())
-        except RoleBarred as barred:
+        except RoleConflict as barred:
             form.add_error("role", str(barred))
         except RoleNotThere:
             form.add_error("role", _("This role is held on the whole site, not in one round. Leave the round empty."))

@@ -40,14 +40,14 @@ from annotation.review.drafting import (
     DraftRefused,
     save_draft,
 )
-from annotation.review.holding import NotTheReviewer, RoundNotOpen
 from annotation.review.kernels.form import FormProblem, parse_blind, parse_judgement
 from annotation.review.kernels.transitions import TransitionRefused
+from annotation.review.locking import NotTheReviewer, RoundNotOpen
+from annotation.review.next_cases import NextCases, return_and_next, skip_and_next, submit_and_next
 from annotation.review.showing import show_case
 from annotation.review.skipping import NothingToHandBack, ReasonNeeded
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, hide_identifying_images
-from annotation.review.turning import Turn, return_and_turn, skip_and_turn, submit_and_turn
-from annotation.review.witnessing import NoImages, TooManyEvents, record_events
+from annotation.review.trace_events import NoImages, TooManyEvents, record_events
 from annotation.review.worklist import categories_of, counts_by_state
 from annotation.timing.kernels.parsing import Trace, TraceRefused, parse_events, readable_trace
 from annotation.timing.kernels.traces import NoSuchImage, NotSeen
@@ -173,7 +173,7 @@ def review_submit(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     assignment = named_or_404(request, public_id)
     try:
         judgement = parse_judgement(lists(request))
-        following = submit_and_turn(
+        following = submit_and_next(
             assignment, judgement, actor=request.user, at=timezone.now(), trace=trace_of(request)
         )
     except JudgementRefused as refusal:
@@ -190,7 +190,7 @@ def review_skip(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     assignment = named_or_404(request, public_id)
     try:
         reason = request.POST.get("reason", "")
-        following = skip_and_turn(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
+        following = skip_and_next(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
     except ReasonNeeded:
         sentence = _("Give a reason, of at most 300 characters.")
         return refused(request, public_id, [FormProblem("reason", "missing", sentence)])
@@ -206,7 +206,7 @@ def review_return(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     assignment = named_or_404(request, public_id)
     reason = next((one for one in ReturnReason if one == request.POST.get("reason", "")), ReturnReason.NONE)
     try:
-        following = return_and_turn(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
+        following = return_and_next(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
     except NothingToHandBack:
         return conflict(request, public_id, _("Say why you hand the question back."), status=422)
     return turn(request, assignment, following)
@@ -281,7 +281,7 @@ def stay(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
     return case_page(request, assignment)
 
 
-def turn(request: AuthenticatedRequest, left: Assignment, following: Turn) -> HttpResponse:
+def turn(request: AuthenticatedRequest, left: Assignment, following: NextCases) -> HttpResponse:
     """The next case, or the worklist when there is none."""
     if following.opened is None:
         worklist = reverse("review-worklist", args=[left.round.slug])

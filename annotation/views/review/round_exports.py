@@ -17,7 +17,7 @@ from annotation.exports.source_ids import SourceIdsHidden
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.review.outcomes import outcomes_file
-from annotation.review.standing import may_see_outcomes
+from annotation.review.reviewer_progress import may_see_outcomes
 from annotation.views.review.rounds import asked_rule, coordinated_round
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 

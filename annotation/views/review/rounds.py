@@ -25,8 +25,7 @@ from annotation.people.rosters import people_of
 from annotation.review.assigning import RoundRefused, ineligible_reviewers
 from annotation.review.due import due_text, not_done, with_lags
 from annotation.review.outcomes import outcomes_legend, round_outcomes
-from annotation.review.rounds import create_round, has_work, missing_images
-from annotation.review.standing import (
+from annotation.review.reviewer_progress import (
     may_see_outcomes,
     open_assignments,
     past_reviews,
@@ -34,6 +33,7 @@ from annotation.review.standing import (
     round_times,
     standings,
 )
+from annotation.review.rounds import create_round, has_work, missing_images
 from annotation.review.viewing import size_text, viewing_of
 from annotation.site.permissions import (
     is_administrator,

@@ -89,7 +89,7 @@ class PanelInputs:
         return {"seed": self.settings.seed, "panel": self.name, "draws": self.settings.draws}
 
     @property
-    def is_whole(self) -> bool:
+    def is_valid_or_flash(self) -> bool:
         return self.name == ALL_TASKS
 
 
@@ -161,7 +161,7 @@ def rater_entry(panel: PanelInputs, row: int) -> dict[str, Any]:
         entry["accuracy_best_guess"] = accuracy(panel.scored.guessed[row]).as_json()
     if panel.units.clustered:
         entry["accuracy_cluster"] = clustered_accuracy(correct, questions.cluster).as_json()
-    if panel.is_whole:
+    if panel.is_valid_or_flash:
         present, task = np.unique(questions.task, return_inverse=True)
         entry["accuracy_task_mean"] = accuracy_task_mean(
             correct, task, len(present), clustered=panel.units.clustered
@@ -264,7 +264,7 @@ def _pairs(panel: PanelInputs) -> list[dict[str, Any]]:
 
 def planned_names(panel: PanelInputs) -> set[frozenset[str]]:
     """The pairs that the plan names: it names them over all tasks."""
-    pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if panel.is_whole else []
+    pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if panel.is_valid_or_flash else []
     return {one.names for one in pairs if not one.is_post_hoc}
 
 

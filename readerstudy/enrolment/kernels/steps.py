@@ -37,7 +37,7 @@ class Facts:
     has_practice: bool = True
     is_past_deadline: bool = False
     consented: bool = False
-    told_facts: bool = False
+    has_given_facts: bool = False
     instructed: bool = False
     display_checked: bool = False
     practised: bool = False
@@ -79,7 +79,7 @@ def next_step(facts: Facts) -> Step:
 def _before_reading(facts: Facts) -> tuple[tuple[Step, bool], ...]:
     return (
         (Step.CONSENT, facts.consented),
-        (Step.FACTS, facts.told_facts),
+        (Step.FACTS, facts.has_given_facts),
         (Step.INSTRUCTIONS, facts.instructed),
         (Step.DISPLAY, facts.display_checked),
     )

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import IndicationsNotRead, sha256_of_told, told_cases
+from readerstudy.design.indications import IndicationsNotRead, cases_with_information, sha256_of_information
 from readerstudy.management.arguments import find_study
 from readerstudy.study.locking import StudyRefused
 
@@ -34,7 +34,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study = find_study(options["study"])
-        read = sha256_of_told(told_cases(study)) if options["indications_read"] else ""
+        read = sha256_of_information(cases_with_information(study)) if options["indications_read"] else ""
         try:
             freeze_study(
                 study,

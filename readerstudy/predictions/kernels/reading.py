@@ -92,14 +92,14 @@ def _beginning(content: bytes | Path) -> bytes:
     """The first bytes of a text, up to a whole character; nothing of a spreadsheet and of what is no text."""
     with opened(content) as file:
         head = file.read(NAMED_WITHIN)
-        is_whole = not file.read(1)
+        is_valid_or_flash = not file.read(1)
     if head.startswith(ZIP):
         return b""
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_valid_or_flash)
     except UnicodeDecodeError:
         return b""
-    if not is_whole and text.lstrip("\ufeff" + SPACE)[:1] not in ("[", "{"):
+    if not is_valid_or_flash and text.lstrip("\ufeff" + SPACE)[:1] not in ("[", "{"):
         text = text[: text.rfind("\n") + 1]  # a row that is cut off could end within the name
     return text.encode()
 

@@ -14,7 +14,7 @@ class PlaceState(StrEnum):
     """How far a reader has come with one case."""
 
     WAITING = "waiting"  # nothing of it is shown
-    READY = "ready"  # armed: the page may hold it, nobody has looked at it
+    READY = "ready"  # prefetched: the page may hold it, nobody has looked at it
     OPENED = "opened"
     PAINTED = "painted"  # it was on screen; the clock runs
     RAN_OUT = "ran out"  # closed by the program when the time had ended

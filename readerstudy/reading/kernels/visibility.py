@@ -33,7 +33,7 @@ class CaseProgress:
     may_read: bool  # the study is open, the reader takes part, the deadline has not passed, the steps before are done
     block: str
     information: str = Information.NONE  # of the arm
-    is_armed: bool  # the current place, or one of the next that the rules let a page hold
+    is_prefetched: bool  # the current place, or one of the next that the rules let a page hold
     is_last: bool = False  # the one that was closed last
     answered: bool = False  # the final answer is stored
     may_slip: bool = False  # another option can be said to have been meant
@@ -44,7 +44,7 @@ QUESTION = frozenset({Part.STEM, Part.OPTIONS, Part.IMAGES, Part.OWN_CHOICE})
 
 
 def visible_parts(standing: CaseProgress) -> frozenset[Part]:
-    """The parts that this reader may see now; none of a place that is neither armed nor the last one.
+    """The parts that this reader may see now; none of a place that is neither prefetched nor the last one.
 
     Of the last one its images stay (its last frame is still on screen), with the reader's own answer, and its options
     where a slip can be reported. While a best guess is asked its question stays too. A practice case that has its
@@ -52,7 +52,7 @@ def visible_parts(standing: CaseProgress) -> frozenset[Part]:
     """
     if not standing.may_read:
         return frozenset()
-    if standing.is_armed and not standing.answered:
+    if standing.is_prefetched and not standing.answered:
         return QUESTION | _information(standing.information)
     if not standing.is_last:
         return frozenset()

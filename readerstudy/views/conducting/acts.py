@@ -24,8 +24,8 @@ from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import unfinished
 from readerstudy.study.locking import StudyRefused
 from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.asking import Question, ask
-from readerstudy.views.study.telling import do_and_tell
+from readerstudy.views.study.confirmation import Question, ask
+from readerstudy.views.study.flashing import run_and_flash
 
 
 def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str) -> HttpResponse:
@@ -35,7 +35,7 @@ def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], N
         act()
         return said
 
-    do_and_tell(request, do)
+    run_and_flash(request, do)
     return redirect("study", study.slug)
 
 

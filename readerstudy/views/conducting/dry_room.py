@@ -15,8 +15,8 @@ from django.views.decorators.http import require_GET, require_POST
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.rehearsing import SESSION, DryRun, NoSuchPlace, dry_feedback, dry_run_of, dry_state
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.kernels.rules import CHANCES
-from readerstudy.design.vetoing import note_study_keys
 from readerstudy.enums import ResponseState
 from readerstudy.views.reading.page_json import ACTS, Json, feedback_json, state_json
 from readerstudy.views.study.access import coordinated_study

@@ -16,7 +16,12 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.design.checking import Place, notes_of, planned_pairs_of, planned_runs_of, problems_by_place
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
 from readerstudy.design.freezing import design_sha256, freeze_study
-from readerstudy.design.indications import indication_notes, sha256_of_told, shows_indications, told_cases
+from readerstudy.design.indications import (
+    cases_with_information,
+    indication_notes,
+    sha256_of_information,
+    shows_indications,
+)
 from readerstudy.design.kernels.ordering import orders_needed
 from readerstudy.design.kernels.plan_choices import parts_read
 from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
@@ -105,8 +110,8 @@ def _to_read(study: ReaderStudy) -> dict[str, Any] | None:
     """What the statement is about; None where readers see no indication."""
     if not shows_indications(study):
         return None
-    told = told_cases(study)
-    return {"n": sum(bool(one.indication) for one in told), "sha256": sha256_of_told(told)}
+    told = cases_with_information(study)
+    return {"n": sum(bool(one.indication) for one in told), "sha256": sha256_of_information(told)}
 
 
 def _checklist(study: ReaderStudy) -> list[dict[str, str]]:

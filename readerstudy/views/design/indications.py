@@ -10,8 +10,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.indications import shows_indications, told_cases
-from readerstudy.design.vetoing import note_study_keys
+from readerstudy.design.conflicts import note_study_keys
+from readerstudy.design.indications import cases_with_information, shows_indications
 from readerstudy.views.design.drafts import step_context
 from readerstudy.views.study.access import coordinated_study
 
@@ -23,7 +23,7 @@ PER_PAGE = 50
 def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All of them, or those in which the rule marks words. Keys stand beside them: for coordinators alone."""
     study = coordinated_study(request.user, slug)
-    told = told_cases(study) if shows_indications(study) else []
+    told = cases_with_information(study) if shows_indications(study) else []
     if told:
         note_study_keys(study, actor=request.user, at=timezone.now())
     with_text = [one for one in told if one.indication]

@@ -24,7 +24,7 @@ from readerstudy.forms.enrolment import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.asking import Question, ask
+from readerstudy.views.study.confirmation import Question, ask
 
 
 @person_required

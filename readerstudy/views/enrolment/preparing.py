@@ -40,7 +40,7 @@ def reading_facts(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = FactsForm(request.POST) if request.method == "POST" else FactsForm.of(standing.enrolment.facts)
     if request.method == "POST" and form.is_valid():
         with suppress(HasLeft):
-            preparing.tell_facts(standing.enrolment, form.facts(), at=timezone.now())
+            preparing.store_facts(standing.enrolment, form.facts(), at=timezone.now())
         return redirect("reading", slug)
     status = 422 if form.errors else 200
     return reader_page(request, "readerstudy/enrolment/facts.html", standing, here=Step.FACTS, status=status, form=form)

@@ -24,8 +24,8 @@ from readerstudy.views.enrolment.inviting import show_once
 from readerstudy.views.monitoring.more_time import about_all, about_reader
 from readerstudy.views.monitoring.readers import reader_of
 from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.asking import ask
-from readerstudy.views.study.telling import do_and_tell, is_whole
+from readerstudy.views.study.confirmation import ask
+from readerstudy.views.study.flashing import is_valid_or_flash, run_and_flash
 
 
 @person_required
@@ -40,12 +40,12 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         extend_study(study, deadline, actor=request.user, at=timezone.now())
         return _("The deadline is %(when)s now.") % {"when": time_text(deadline, study.time_zone)}
 
-    if is_whole(request, form):
+    if is_valid_or_flash(request, form):
         deadline = form.cleaned_data["deadline"]
         why = refusal_for_all(study, deadline, timezone.now())
         if not why and not is_confirmed(request):
             return ask(request, study, about_all(study, deadline, str(form["deadline"].value())))
-        do_and_tell(request, extend)
+        run_and_flash(request, extend)
     return redirect("study-watch", slug)
 
 
@@ -54,7 +54,7 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A letter to everybody who has not finished."""
     study = coordinated_study(request.user, slug)
-    do_and_tell(request, lambda: _sent(remind_unfinished(study, actor=request.user, at=timezone.now())))
+    run_and_flash(request, lambda: _sent(remind_unfinished(study, actor=request.user, at=timezone.now())))
     return redirect("study-watch", slug)
 
 
@@ -76,12 +76,12 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
         facts = {"reader": enrolment.pseudonym, "when": time_text(deadline, study.time_zone)}
         return _("%(reader)s has time until %(when)s now.") % facts
 
-    if is_whole(request, form):
+    if is_valid_or_flash(request, form):
         deadline = form.cleaned_data["deadline"]
         why = refusal_for_reader(enrolment, deadline, timezone.now())
         if not why and not is_confirmed(request):
             return ask(request, study, about_reader(enrolment, deadline, str(form["deadline"].value())))
-        do_and_tell(request, extend)
+        run_and_flash(request, extend)
     return redirect("study-reader", slug, public_id)
 
 
@@ -89,7 +89,7 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
 @require_POST
 def reader_remind(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     enrolment = reader_of(coordinated_study(request.user, slug), public_id)
-    do_and_tell(request, lambda: _sent(remind_reader(enrolment, actor=request.user, at=timezone.now())))
+    run_and_flash(request, lambda: _sent(remind_reader(enrolment, actor=request.user, at=timezone.now())))
     return redirect("study-reader", slug, public_id)
 
 
@@ -104,8 +104,8 @@ def reader_withdraw(request: AuthenticatedRequest, slug: str, public_id: str) ->
         withdraw(enrolment, actor=request.user, at=timezone.now(), reason=form.cleaned_data["reason"])
         return _("%(reader)s has left the study.") % {"reader": enrolment.pseudonym}
 
-    if is_whole(request, form, _("Say why the reader leaves: a paper has to report it.")):
-        do_and_tell(request, leave)
+    if is_valid_or_flash(request, form, _("Say why the reader leaves: a paper has to report it.")):
+        run_and_flash(request, leave)
     return redirect("study-reader", slug, public_id)
 
 
@@ -120,8 +120,8 @@ def reader_pass(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
         let_pass(enrolment, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
         return _("%(reader)s can go on to the main block.") % {"reader": enrolment.pseudonym}
 
-    if is_whole(request, form, _("Say why the reader may go on: a paper has to report it.")):
-        do_and_tell(request, go_on)
+    if is_valid_or_flash(request, form, _("Say why the reader may go on: a paper has to report it.")):
+        run_and_flash(request, go_on)
     return redirect("study-reader", slug, public_id)
 
 
@@ -132,7 +132,7 @@ def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> 
     """Somebody else takes the next order; their link is shown once."""
     enrolment = reader_of(coordinated_study(request.user, slug), public_id)
     form = ReplaceForm(request.POST, prefix="replace")
-    if not is_whole(request, form):
+    if not is_valid_or_flash(request, form):
         return redirect("study-reader", slug, public_id)
     try:
         issued = replace_reader(enrolment, **form.cleaned_data, actor=request.user, at=timezone.now())

@@ -22,10 +22,10 @@ from readerstudy.forms.monitoring import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.looks import break_glass, looks_before_closing
+from readerstudy.unblinding.looks import looks_before_closing, view_interim_results
 from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.asking import Question, ask
-from readerstudy.views.study.telling import do_and_tell, is_whole
+from readerstudy.views.study.confirmation import Question, ask
+from readerstudy.views.study.flashing import is_valid_or_flash, run_and_flash
 
 
 @person_required
@@ -35,11 +35,11 @@ def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Break the glass: each look needs its reason, and there is no address at which the results stay."""
     study = coordinated_study(request.user, slug)
     form = GlassForm(request.POST)
-    if not is_whole(request, form):
+    if not is_valid_or_flash(request, form):
         return redirect("study-watch", slug)
     now = timezone.now()
     try:
-        found = break_glass(study, form.cleaned_data["reason"], actor=request.user, at=now)
+        found = view_interim_results(study, form.cleaned_data["reason"], actor=request.user, at=now)
     except StudyRefused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-watch", slug)
@@ -53,7 +53,7 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Leave a case out, after showing which one it is; whoever has it open reads on, and the answer is stored."""
     study = coordinated_study(request.user, slug)
     form = VoidForm(request.POST)
-    if is_whole(request, form, _("Give the number of the case and the reason.")):
+    if is_valid_or_flash(request, form, _("Give the number of the case and the reason.")):
         number, reason = form.cleaned_data["case"], form.cleaned_data["reason"]
         cases = study.cases.select_related("study", "revision__question")
         case = cases.filter(block=Block.MAIN, number=number).first()
@@ -63,7 +63,7 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         elif case and not is_confirmed(request):
             return ask(request, study, _about_voiding(study, case, reason))
         elif case:
-            do_and_tell(request, lambda: _leave_out(case, reason, request.user))
+            run_and_flash(request, lambda: _leave_out(case, reason, request.user))
     return redirect("study-watch", slug)
 
 

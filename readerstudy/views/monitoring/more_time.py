@@ -10,7 +10,7 @@ from django.utils.translation import ngettext
 from annotation.site.zones import time_text
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.deadlines import deadline_text, study_deadline_text, unfinished
-from readerstudy.views.study.asking import Question
+from readerstudy.views.study.confirmation import Question
 
 
 def about_all(study: ReaderStudy, deadline: datetime, typed: str) -> Question:

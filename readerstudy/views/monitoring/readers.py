@@ -16,7 +16,7 @@ from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enrolment.inviting import open_invitations, takes_readers
 from readerstudy.enrolment.preparing import rules_of
-from readerstudy.enrolment.refusals import readers_with_keys_at_hand
+from readerstudy.enrolment.reader_eligibility import readers_with_keys_at_hand
 from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
 from readerstudy.forms.monitoring import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm

@@ -27,10 +27,17 @@ from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate, SentRemark, make_remark
 from readerstudy.reading.selecting import NoSuchOption, save_choice
-from readerstudy.reading.sessions import MOST_DEVICE, NoPauseHere, pause, resume, take_pen
+from readerstudy.reading.sessions import MOST_DEVICE, NoPauseHere, pause, resume, take_write_lease
 from readerstudy.reading.showing import show_state
 from readerstudy.reading.timing_events import TooManyEvents, record_events
-from readerstudy.reading.write_checks import NotArmed, NotOpened, NotTheReader, NotYet, ReadingRefused, own_enrolment
+from readerstudy.reading.write_checks import (
+    NotOpened,
+    NotPrefetched,
+    NotTheReader,
+    NotYet,
+    ReadingRefused,
+    own_enrolment,
+)
 from readerstudy.views.reading.page_json import (
     Json,
     feedback_json,
@@ -53,7 +60,7 @@ def answers_refusals(view: View) -> View:
     def answering(request: AuthenticatedRequest, slug: str, **place: str) -> HttpResponse:
         try:
             return view(request, own_enrolment_or_404(request, slug), **place)
-        except (NotArmed, NotTheReader):
+        except (NotPrefetched, NotTheReader):
             raise Http404 from None
         except OtherAnswer as other:
             sentence = _("An answer to this case is stored already; it is final.")
@@ -93,8 +100,8 @@ def answers_refusals(view: View) -> View:
 @never_cache
 @answers_refusals
 def reading_session(request: AuthenticatedRequest, enrolment: Enrolment) -> HttpResponse:
-    """Ask for the pen; the state of the reading comes with the answer."""
-    lease = take_pen(
+    """Ask for the write lease; the state of the reading comes with the answer."""
+    lease = take_write_lease(
         enrolment,
         token=request.POST.get("session", ""),
         take_over=request.POST.get("take") == "yes",
@@ -110,7 +117,7 @@ def reading_session(request: AuthenticatedRequest, enrolment: Enrolment) -> Http
 @never_cache
 @answers_refusals
 def reading_state(request: AuthenticatedRequest, enrolment: Enrolment) -> HttpResponse:
-    """Where the reader is; cases only for the page that holds the pen."""
+    """Where the reader is; cases only for the page that holds the write lease."""
     return JsonResponse(_state(request, enrolment, token=request.GET.get("session", "")))
 
 

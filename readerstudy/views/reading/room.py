@@ -12,7 +12,7 @@ from django.views.decorators.http import require_GET
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.kernels.rules import CHANCES, Rules
-from readerstudy.enrolment.refusals import has_keys_at_hand
+from readerstudy.enrolment.reader_eligibility import has_keys_at_hand
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import still_asked
 from readerstudy.reading.prefetched import last_place, reading_of, standing_of

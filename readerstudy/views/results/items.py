@@ -14,7 +14,7 @@ from django.views.decorators.http import require_safe
 
 from annotation.site.sorted_tables import asked_sorting
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.vetoing import note_study_keys
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.kernels.items import SORTED_BY, Show, Which, items_table
 from readerstudy.results.kernels.stored import ALL_TASKS, calibrations, has_times, order_of, panel_names
 from readerstudy.results.kernels.tables import breakdown, large_categories, large_tasks

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.vetoing import note_study_keys
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.cases import cases_shown
 from readerstudy.results.kernels.bank_mix import bank_mix_of_pair
 from readerstudy.results.kernels.disagreeing import disagreements

@@ -8,9 +8,9 @@ from annotation.audit.recording import first_broken_link
 from annotation.enums import Role, RoundState
 from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
 from annotation.people import accepting, inviting, joining
-from annotation.people.barring import RoleNotThere
 from annotation.people.inviting import Grant, LinkState, find_invitation, invite, standing
 from annotation.people.links import first_administrator_link
+from annotation.people.role_conflicts import RoleNotThere
 
 
 def acts() -> list[str]:

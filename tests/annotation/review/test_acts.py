@@ -17,8 +17,8 @@ from annotation.review.answering import (
     open_report,
 )
 from annotation.review.drafting import DraftOutdated, DraftOvertaken, DraftRefused, save_draft
-from annotation.review.holding import NotTheReviewer, RoundNotOpen
 from annotation.review.kernels.transitions import TransitionRefused
+from annotation.review.locking import NotTheReviewer, RoundNotOpen
 from annotation.review.skipping import ReasonNeeded, skip
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, submit_review
 from annotation.review.worklist import categories_of, next_assignment, progress_at, rounds_of

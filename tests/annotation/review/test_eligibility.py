@@ -26,7 +26,7 @@ from annotation.models import (
 )
 from annotation.review.answering import KeyKnown, answer_blind
 from annotation.review.assigning import RoundRefused, ineligible_reviewers, plan_assignments
-from annotation.review.holding import CASES
+from annotation.review.locking import CASES
 from annotation.review.reassigning import reassign
 from annotation.review.skipping import NothingToHandBack, hand_back
 from annotation.review.worklist import next_assignment, own_assignments

@@ -23,7 +23,7 @@ from annotation.review.eligibility import who_knows_keys
 from annotation.review.rounds import missing_images
 from annotation.review.skipping import hand_back
 from annotation.review.submitting import hide_identifying_images
-from annotation.review.witnessing import NoImages
+from annotation.review.trace_events import NoImages
 from annotation.timing.kernels.parsing import Trace, readable_trace
 from annotation.timing.kernels.traces import NotSeen
 from tests.annotation.review.cases import NOON, assignments_of, make_round
@@ -182,7 +182,7 @@ def test_who_knows_a_patient_is_given_no_question_that_shows_a_prior_of_the_exam
     assert set(Assignment.objects.values_list("returned_because", flat=True)) == {ReturnReason.KNOWS_PATIENT}
     Assignment.objects.exclude(pk=mine[1].pk).delete()
     found = who_knows_keys([rita.pk], [first.pk, second.pk, third.pk])
-    assert {veto.question_id for veto in found} == {first.pk, second.pk, third.pk}
+    assert {conflict.question_id for conflict in found} == {first.pk, second.pk, third.pk}
 
 
 def test_a_decision_in_quarantine_counts_the_questions_beside_which_the_image_stands(

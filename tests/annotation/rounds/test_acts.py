@@ -21,8 +21,8 @@ from annotation.review.rounds import (
     create_round,
     open_round,
 )
-from annotation.site import vetoes
-from annotation.site.vetoes import Veto
+from annotation.site import conflicts
+from annotation.site.conflicts import Conflict
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
@@ -98,25 +98,25 @@ def test_bad_rounds_are_refused(
 
 
 @pytest.fixture
-def veto() -> Iterator[list[tuple[int, int]]]:
+def conflict() -> Iterator[list[tuple[int, int]]]:
     """Pairs of (person, question) that another app forbids."""
     pairs: list[tuple[int, int]] = []
 
-    def rule(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
+    def rule(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:
         for person, question in pairs:
             if person in people and question in questions:
-                yield Veto(person, question, "Reads it in a study.")
+                yield Conflict(person, question, "Reads it in a study.")
 
-    vetoes.rules.register("test", rule)
+    conflicts.rules.register("test", rule)
     yield pairs
-    vetoes.rules.unregister("test")
+    conflicts.rules.unregister("test")
 
 
 def test_a_veto_is_heard(
-    plan: SamplingPlan, cora: User, rita: User, remo: User, noon: datetime, veto: list[tuple[int, int]]
+    plan: SamplingPlan, cora: User, rita: User, remo: User, noon: datetime, conflict: list[tuple[int, int]]
 ) -> None:
     questions = list(plan.questions.values_list("revision__question_id", flat=True))
-    veto += [(rita.pk, question) for question in questions[:3]]
+    conflict += [(rita.pk, question) for question in questions[:3]]
     made = create_round(plan, name="R", reviewers=[rita, remo], actor=cora, at=noon)
     had = set(made.assignments.filter(reviewer=rita).values_list("revision__question_id", flat=True))
     assert not had & set(questions[:3])

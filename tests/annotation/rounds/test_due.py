@@ -15,8 +15,8 @@ from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, AuditEvent, Membership, ReviewRound, User
 from annotation.review.assigning import RoundRefused
 from annotation.review.due import n_expected, not_done, remind_reviewers, set_due, with_lags
+from annotation.review.reviewer_progress import Lag, standings
 from annotation.review.rounds import close_round, create_round, open_round
-from annotation.review.standing import Lag, standings
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 from tests.letters import delivered

@@ -11,8 +11,8 @@ from annotation.enums import Flag, RoundSteps, Verdict
 from annotation.models import Assignment, ReviewRound, User
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reassigning import remove_reviewer
+from annotation.review.reviewer_progress import may_see_outcomes, standings
 from annotation.review.rounds import close_round, create_round, open_round
-from annotation.review.standing import may_see_outcomes, standings
 from annotation.sampling.samples import draw_sample
 from annotation.statistics.kernels.issues import CountingRule, PaperOutcome
 from tests.annotation.review.cases import images_are_there, make_bank, make_revision

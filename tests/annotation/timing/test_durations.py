@@ -15,11 +15,11 @@ from annotation.enums import EventKind as K
 from annotation.timing.kernels.durations import DOUBT, RULE, ClockEvent, Durations, TimeFlag, durations, is_counted
 
 WALL = 1_790_000_000_000.0
-Told = tuple[K, float]
+CaseTrace = tuple[K, float]
 
 
 def page_of(
-    *told: Told, page: str = "a", wall: float | None = WALL, first: int = 0, zero: float = 0
+    *told: CaseTrace, page: str = "a", wall: float | None = WALL, first: int = 0, zero: float = 0
 ) -> list[ClockEvent]:
     """Events of one load, each at its second and received at once.
 
@@ -36,16 +36,16 @@ def received(second: float) -> datetime:
     return datetime.fromtimestamp(1_795_000_000 + second, UTC)
 
 
-def beats(start: float, end: float) -> list[Told]:
+def beats(start: float, end: float) -> list[CaseTrace]:
     return [(K.HEARTBEAT, at) for at in range(int(start), int(end), 5)]
 
 
-def reading(*extra: Told, start: float = 1, end: float = 31) -> list[Told]:
+def reading(*extra: CaseTrace, start: float = 1, end: float = 31) -> list[CaseTrace]:
     """Painted, heartbeats, submitted, and what is said between them, in order of time."""
     return sorted([(K.PAINTED, start), *beats(start + 4, end), *extra, (K.SUBMITTED, end)], key=lambda one: one[1])
 
 
-def measured(*told: Told, **options: Any) -> Durations:
+def measured(*told: CaseTrace, **options: Any) -> Durations:
     return durations(page_of(*told), **options)
 
 
@@ -72,7 +72,7 @@ def test_only_the_first_painted_starts_the_clock_and_the_last_commit_ends_it() -
         ([(K.TOOL, 3), (K.SELECTED, 4), (K.CHANGED, 5)], 30_000, set()),
     ],
 )
-def test_what_is_subtracted_and_what_is_only_noted(extra: list[Told], active: int, flags: set[TimeFlag]) -> None:
+def test_what_is_subtracted_and_what_is_only_noted(extra: list[CaseTrace], active: int, flags: set[TimeFlag]) -> None:
     found = measured(*reading(*extra))
     assert found.active_ms == active
     assert found.elapsed_ms == 30_000
@@ -140,8 +140,8 @@ def test_a_heartbeat_that_was_left_out_without_a_word_is_a_doubt_of_that_size() 
     assert found.flags == (TimeFlag.DOUBTFUL,)
 
 
-BEFORE: list[Told] = [(K.PAINTED, 1), (K.HEARTBEAT, 6), (K.HIDDEN, 8)]
-AFTER: list[Told] = [(K.HEARTBEAT, 1.5), (K.PAINTED, 4), (K.HEARTBEAT, 6.5), (K.SUBMITTED, 10)]
+BEFORE: list[CaseTrace] = [(K.PAINTED, 1), (K.HEARTBEAT, 6), (K.HIDDEN, 8)]
+AFTER: list[CaseTrace] = [(K.HEARTBEAT, 1.5), (K.PAINTED, 4), (K.HEARTBEAT, 6.5), (K.SUBMITTED, 10)]
 
 
 @pytest.mark.parametrize("set_by", [0, -3_600, -5, -10, 3_600])
@@ -239,7 +239,7 @@ def test_a_step_takes_its_own_commit() -> None:
         ([(K.PAINTED, 4)], TimeFlag.NOT_COMMITTED),
     ],
 )
-def test_no_time_has_its_reason(told: Sequence[Told], why: TimeFlag) -> None:
+def test_no_time_has_its_reason(told: Sequence[CaseTrace], why: TimeFlag) -> None:
     found = measured(*told)
     assert (found.active_ms, found.elapsed_ms, found.n_sittings, found.flags) == (None, None, None, (why,))
 

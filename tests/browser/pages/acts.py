@@ -100,7 +100,7 @@ def spoil(page: Page) -> None:
     expect(page.locator("main .errorlist").first).to_be_visible(timeout=PATIENCE)
 
 
-def break_glass(page: Page) -> None:
+def view_interim_results(page: Page) -> None:
     """The interim results, which stay at no address."""
     unfold(page)
     page.get_by_label("Why the results must be seen now").fill("The sponsor asked for a safety look.")

@@ -13,7 +13,7 @@ from readerstudy.design.voiding import void_case
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, ReadingSession, RefusedAnswer, Remark
-from readerstudy.unblinding.looks import break_glass
+from readerstudy.unblinding.looks import view_interim_results
 from tests.annotation.review.cases import make_bank
 from tests.conftest import make_person
 from tests.readerstudy.exports.read_study import read
@@ -88,7 +88,7 @@ def _give_work(place: Place) -> None:
         read(case, {"option": "A"})
     trial = place.things["trial"]
     void_case(trial.cases.get(block="main", number=4), place.said("An image is missing."), actor=cora, at=now)
-    break_glass(trial, place.said("The sponsor asked for a safety look."), actor=cora, at=now)
+    view_interim_results(trial, place.said("The sponsor asked for a safety look."), actor=cora, at=now)
     void_case(trial.cases.get(block="main", number=3), place.said("Two keys are right."), actor=cora, at=now)
 
 

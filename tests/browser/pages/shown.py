@@ -10,7 +10,6 @@ from django.urls import reverse
 from tests.browser.pages.acts import (
     Act,
     ask_back,
-    break_glass,
     learn,
     make_link,
     narrow,
@@ -22,6 +21,7 @@ from tests.browser.pages.acts import (
     spoil,
     submit_empty,
     unfold,
+    view_interim_results,
 )
 from tests.browser.pages.place import Place
 
@@ -188,7 +188,7 @@ FULL = [
     Shown("reading-withdraw", "reading", ("trial",)),
     # watching
     Shown("study-watch", "cora", ("trial",), act=unfold),
-    Shown("study-watch", "cora", ("trial",), act=break_glass, note="interim"),
+    Shown("study-watch", "cora", ("trial",), act=view_interim_results, note="interim"),
     Shown("study-watch", "cora", ("over",), act=unfold),
     Shown("study-watch", "ada", ("trial",)),
     Shown("study-watch", "cora", ("study frozen",), note="without readers"),

@@ -127,7 +127,7 @@ def test_timer_ends_without_submit_and_without_a_connection(device: Device, read
 
 
 def test_a_choice_outlives_a_reload_after_its_time(device: Device, reads: MakeStudy) -> None:
-    """Asking for the pen closes the case before the choice is sent."""
+    """Asking for the write lease closes the case before the choice is sent."""
     enrolment = reads(time_limit_s=60)
     device.page.clock.install()
     device.enter(enrolment)

@@ -74,7 +74,7 @@ def test_back_button(device: Device, new_device: NewDevice, reads: MakeStudy) ->
 
 
 def test_jump_ahead_by_url(device: Device, reads: MakeStudy) -> None:
-    """What is not armed does not exist; what is armed opens in its order, also from the outbox."""
+    """What is not prefetched does not exist; what is prefetched opens in its order, also from the outbox."""
     enrolment = reads(n_cases=5)
     device.enter(enrolment)
     device.sees(1)
@@ -147,7 +147,7 @@ def test_two_tabs_two_devices(device: Device, new_device: NewDevice, reads: Make
     assert list(ReadingSession.objects.values_list("end", flat=True)) == ["taken_over", "taken_over", ""]
     assert AuditEvent.objects.filter(act="reading.session_taken_over").count() == 2
 
-    copy = Device(device.page.context.new_page())  # another tab of the same browser shares the outbox, not the pen
+    copy = Device(device.page.context.new_page())  # another tab shares the outbox, not the write lease
     copy.enter(enrolment)
     copy.is_covered("elsewhere")
     copy.page.close()

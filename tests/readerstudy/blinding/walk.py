@@ -155,10 +155,10 @@ class Walk:
             self.web.get(address, if_none_match=answer["ETag"])
 
     def try_too_early(self, state: Json) -> None:
-        """What is not shown yet, or never: a case behind the armed ones, another reader's, no such case, its images."""
-        armed = {case["id"] for case in state["cases"]}
+        """What is not shown yet, or never: a case that is not prefetched, another reader's, none at all, its images."""
+        prefetched = {case["id"] for case in state["cases"]}
         mine = places_of(self.world.enrolment, Block(state["block"]))
-        ahead = [place for place in mine if place.public_id not in armed]
+        ahead = [place for place in mine if place.public_id not in prefetched]
         theirs = places_of(self.world.others[0])[0]
         for name in (*[place.public_id for place in ahead[-1:]], theirs.public_id, NOBODY):
             self.ask("open", name)
@@ -203,7 +203,7 @@ class Walk:
         self.state()
 
     def say_more(self, case: Json, option: str) -> None:
-        """A slip, a fault, nonsense; another page that takes the pen, a page that has lost it."""
+        """A slip, a fault, nonsense; another page that takes the write lease, a page that has lost it."""
         self.ask("remark", case["id"], key=self._key(), kind="slip", value="ABCD"["BCDA".index(option)])
         self.ask("remark", case["id"], key=self._key(), kind="fault", text="a line over the apex")
         for kind in ("guess", "opinion"):

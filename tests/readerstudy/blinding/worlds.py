@@ -32,7 +32,7 @@ from annotation.models import (
 from readerstudy.conducting.opening import open_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import sha256_of_told, told_cases
+from readerstudy.design.indications import cases_with_information, sha256_of_information
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Block, Information, RemarkKind, ResponseState
@@ -245,7 +245,7 @@ def _study(bank: QuestionBank, n_cases: int, n_practice: int, information: Infor
         simulated=True,
     )
     study = create_study(plan, actor=None, at=NOON)
-    freeze_study(study, actor=None, at=NOON, indications_read=sha256_of_told(told_cases(study)))
+    freeze_study(study, actor=None, at=NOON, indications_read=sha256_of_information(cases_with_information(study)))
     open_study(study, actor=None, at=NOON)
     return study
 

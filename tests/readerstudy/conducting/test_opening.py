@@ -17,7 +17,7 @@ from readerstudy.design.case_rows import list_cases
 from readerstudy.design.copying import copy_study, next_free_name
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import sha256_of_told, told_cases
+from readerstudy.design.indications import cases_with_information, sha256_of_information
 from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
@@ -35,7 +35,7 @@ def frozen(*, pixels: bool = True, indication: str = "", **fields: Any) -> Reade
     bank = make_questions(3, pixels=pixels)
     Report.objects.update(indication=indication)
     study = create_study(plan_for(bank, 3, **fields), actor=None, at=NOON)
-    read = sha256_of_told(told_cases(study))
+    read = sha256_of_information(cases_with_information(study))
     return freeze_study(study, actor=None, at=NOON, indications_read=read, read_elsewhere=not pixels)
 
 

@@ -24,7 +24,7 @@ from annotation.models import Exam, Image, Report
 from readerstudy.conducting.opening import open_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import sha256_of_told, told_cases
+from readerstudy.design.indications import cases_with_information, sha256_of_information
 from readerstudy.design.kernels.plan import PlannedArm
 from readerstudy.enums import Information
 from readerstudy.models import Enrolment
@@ -67,7 +67,7 @@ def open_study_page() -> ReadingPage:
     Image.objects.update(attribution="A hospital", licence="CC BY", laterality="L", simulated=True)
     plan = plan_for(bank, 3, practice=(4,), arms=(PlannedArm(Information.INDICATION),), consent="Yes")
     study = create_study(plan, actor=None, at=NOON)
-    freeze_study(study, actor=None, at=NOON, indications_read=sha256_of_told(told_cases(study)))
+    freeze_study(study, actor=None, at=NOON, indications_read=sha256_of_information(cases_with_information(study)))
     open_study(study, actor=None, at=NOON)
     enrolment = enrol(study, make_person("Rita", Role.READER))
     Enrolment.objects.filter(pk=enrolment.pk).update(practised_at=None)

@@ -15,10 +15,10 @@ from readerstudy.design.copying import copy_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import (
     IndicationsNotRead,
+    cases_with_information,
     indication_notes,
-    sha256_of_told,
+    sha256_of_information,
     statement_on,
-    told_cases,
 )
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
@@ -40,7 +40,7 @@ def draft(cora: User) -> ReaderStudy:
 
 
 def read_of(study: ReaderStudy) -> str:
-    return sha256_of_told(told_cases(study))
+    return sha256_of_information(cases_with_information(study))
 
 
 def test_each_case_is_named_with_the_words_and_freezing_goes_on(draft: ReaderStudy) -> None:

@@ -9,7 +9,7 @@ from annotation.models import Assignment, AuditEvent, BankImport, Membership, Us
 from annotation.people.inviting import LinkState
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting import IssuedInvitation, find_invitation, invite_reader, open_invitations, standing
-from readerstudy.enrolment.refusals import reasons_against, reasons_told
+from readerstudy.enrolment.reader_eligibility import noted_reasons, reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, StudyInvitation, StudyRole
 from readerstudy.study.locking import StudyRefused
@@ -134,7 +134,7 @@ def test_who_met_a_question_of_the_study_may_not(stan: User, rita: User, noon: d
     case = study.cases.create(number=1, revision=Assignment.objects.earliest("pk").revision)
     case.sets.set(study.sets.all())
     assert "question of this study: 1" in against(rita, study)
-    told = reasons_told(rita, study, study.sets.get())
+    told = noted_reasons(rita, study, study.sets.get())
     assert told == [
         "You reviewed or imported questions of this study or its images, or review some now, and may know answers."
     ]

@@ -18,7 +18,7 @@ from readerstudy.enrolment.preparing import (
     declare,
     instruct,
     may_go_on_unseen,
-    tell_facts,
+    store_facts,
 )
 from readerstudy.models import Enrolment
 from readerstudy.study.locking import HasLeft
@@ -40,13 +40,13 @@ def other(corner: Corner) -> Corner:
 
 
 def test_facts_are_stored_and_can_be_corrected_until_the_end(new: Enrolment, noon: datetime) -> None:
-    tell_facts(new, FACTS, at=noon)
-    tell_facts(new, FACTS, at=noon)
+    store_facts(new, FACTS, at=noon)
+    store_facts(new, FACTS, at=noon)
     assert new.facts["years"] == 12
     corrected: dict[str, Any] = {**FACTS.as_json(), "years": 13}
-    tell_facts(new, ReaderFacts(**corrected), at=noon)
+    store_facts(new, ReaderFacts(**corrected), at=noon)
     Enrolment.objects.update(finished_at=noon)
-    tell_facts(new, FACTS, at=noon)
+    store_facts(new, FACTS, at=noon)
     new.refresh_from_db()
     assert new.facts == corrected
     assert list(AuditEvent.objects.values_list("act", flat=True)) == ["reader.facts_told", "reader.facts_corrected"]
@@ -125,7 +125,7 @@ def test_declaring_needs_every_answer(new: Enrolment, noon: datetime) -> None:
 def test_who_has_left_does_nothing_any_more(new: Enrolment, noon: datetime) -> None:
     Enrolment.objects.update(replaced_at=noon, finished_at=noon)
     with pytest.raises(HasLeft):
-        tell_facts(new, FACTS, at=noon)
+        store_facts(new, FACTS, at=noon)
     with pytest.raises(HasLeft):
         instruct(new, at=noon)
     with pytest.raises(HasLeft):

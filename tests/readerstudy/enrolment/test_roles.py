@@ -10,9 +10,9 @@ from django.urls import reverse
 
 from annotation.enums import Role
 from annotation.models import Membership, User
-from annotation.people.barring import RoleBarred
 from annotation.people.granting import grant
 from annotation.people.inviting import Grant, LinkState, invite, standing
+from annotation.people.role_conflicts import RoleConflict
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import make_round
@@ -33,7 +33,7 @@ def study(stan: User) -> ReaderStudy:
 def test_a_reader_comes_to_no_role_that_shows_keys_or_tasks(
     study: ReaderStudy, ada: User, stan: User, role: Role, noon: datetime
 ) -> None:
-    with pytest.raises(RoleBarred, match=SENTENCE):
+    with pytest.raises(RoleConflict, match=SENTENCE):
         grant(stan, role, actor=ada, at=noon)
     assert not Membership.objects.filter(user=stan).exists()
     grant(stan, Role.REVIEWER, actor=ada, at=noon)
@@ -51,7 +51,7 @@ def test_a_round_is_coordinated_by_readers_of_other_questions(ada: User, stan: U
     study = make_study(n_cases=1)
     study.cases.update(revision=review_round.plan.questions.get().revision)
     enrol(study, stan)
-    with pytest.raises(RoleBarred, match=SENTENCE):
+    with pytest.raises(RoleConflict, match=SENTENCE):
         grant(stan, Role.COORDINATOR, review_round=review_round, actor=ada, at=noon)
     grant(stan, Role.COORDINATOR, review_round=other, actor=ada, at=noon)
 

@@ -12,7 +12,7 @@ from readerstudy.enrolment.kernels.steps import SHOWN, Facts, Step, done_steps, 
 from readerstudy.enums import StudyState
 
 NEW = Facts()
-READY = Facts(consented=True, told_facts=True, instructed=True, display_checked=True)
+READY = Facts(consented=True, has_given_facts=True, instructed=True, display_checked=True)
 DONE = replace(READY, practised=True, finished=True, declared=True)
 FLAGS = ("has_left", "has_practice", "is_past_deadline", "consented", "told_facts", "instructed", "display_checked")
 
@@ -66,7 +66,7 @@ def test_nobody_reads_without_every_step_before_it() -> None:
                 assert facts.state == StudyState.OPEN
                 assert not facts.has_left
                 assert not facts.is_past_deadline
-                assert all((facts.consented, facts.told_facts, facts.instructed, facts.display_checked))
+                assert all((facts.consented, facts.has_given_facts, facts.instructed, facts.display_checked))
 
 
 def test_the_steps_that_are_behind() -> None:

@@ -21,10 +21,10 @@ from tests.readerstudy.report.made import QUICK
 from tests.readerstudy.studies import make_study
 
 pytestmark = pytest.mark.django_db
-Way = Callable[[Client, Analysis, Path], object]
+ResultsRoutes = Callable[[Client, Analysis, Path], object]
 
 
-def command(*words: str) -> Way:
+def command(*words: str) -> ResultsRoutes:
     def run(client: Client, analysis: Analysis, folder: Path) -> None:
         told = [word.replace("FOLDER", str(folder)) for word in words]
         call_command(*told, stdout=io.StringIO(), stderr=io.StringIO())
@@ -32,7 +32,7 @@ def command(*words: str) -> Way:
     return run
 
 
-def posted(name: str, *args: str) -> Way:
+def posted(name: str, *args: str) -> ResultsRoutes:
     def send(client: Client, analysis: Analysis, folder: Path) -> None:
         said = [analysis.public_id if arg == "ANALYSIS" else arg for arg in args]
         form = {"threshold": "50", "name": "Again"} if name == "study-rereview" else {}
@@ -41,7 +41,7 @@ def posted(name: str, *args: str) -> Way:
     return send
 
 
-WAYS: dict[str, Way] = {
+WAYS: dict[str, ResultsRoutes] = {
     "the first look at the pages": posted("study-results"),
     "the JSON from a page": posted("study-analysis", "ANALYSIS"),
     "responses from a page": posted("study-export", "responses", "csv"),

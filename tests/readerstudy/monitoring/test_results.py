@@ -16,7 +16,7 @@ from readerstudy.models import Enrolment, ReaderStudy, Reading, Response
 from readerstudy.monitoring.rereviewing import mixture_of, rereviews_of, send_to_rereview
 from readerstudy.study.locking import StudyRefused
 from readerstudy.study.tallies import accuracy_of, tallies
-from readerstudy.unblinding.looks import break_glass, looks_before_closing
+from readerstudy.unblinding.looks import looks_before_closing, view_interim_results
 from tests.readerstudy.exports.read_study import read, read_study, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 
@@ -58,12 +58,12 @@ def test_a_voided_case_counts_for_nobody(study: ReaderStudy, rita: User) -> None
 def test_the_glass_asks_for_a_reason_and_notes_every_look(study: ReaderStudy, cora: User, noon: datetime) -> None:
     for reason in ("", "because", "a" + " " * 30 + "b"):
         with pytest.raises(StudyRefused, match="at least 20 characters"):
-            break_glass(study, reason, actor=cora, at=noon)
+            view_interim_results(study, reason, actor=cora, at=noon)
     assert looks_before_closing(study) == []
     assert study.unblinded_at is None
     later = noon + timedelta(days=1)
-    assert break_glass(study, REASON, actor=cora, at=noon)[0].accuracy.n == 7
-    break_glass(study, "And once more, because of it.", actor=cora, at=later)
+    assert view_interim_results(study, REASON, actor=cora, at=noon)[0].accuracy.n == 7
+    view_interim_results(study, "And once more, because of it.", actor=cora, at=later)
     study.refresh_from_db()
     assert study.unblinded_at == noon
     assert [(one.who, one.at, one.reason) for one in looks_before_closing(study)] == [
@@ -80,7 +80,7 @@ def test_a_study_that_was_closed_meanwhile_has_no_glass_to_break(
     """Its row is locked and read again: what a page loaded a moment before says nothing."""
     ReaderStudy.objects.filter(pk=study.pk).update(state=StudyState.CLOSED)
     with pytest.raises(StudyRefused, match="Only an open study"):
-        break_glass(study, REASON, actor=cora, at=noon)
+        view_interim_results(study, REASON, actor=cora, at=noon)
     assert looks_before_closing(study) == []
 
 
@@ -88,7 +88,7 @@ def test_a_study_that_was_closed_meanwhile_has_no_glass_to_break(
 def test_only_an_open_study_has_a_glass_to_break(study: ReaderStudy, cora: User, noon: datetime, state: str) -> None:
     ReaderStudy.objects.filter(pk=study.pk).update(state=state)
     with pytest.raises(StudyRefused, match="Only an open study"):
-        break_glass(study, REASON, actor=cora, at=noon)
+        view_interim_results(study, REASON, actor=cora, at=noon)
     assert not AuditEvent.objects.filter(act="study.glass_broken").exists()
 
 

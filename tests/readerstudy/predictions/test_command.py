@@ -21,17 +21,17 @@ from tests.readerstudy.predictions.made import answers, entry_named, keyed_bank
 from tests.readerstudy.studies import make_study
 
 pytestmark = pytest.mark.django_db
-Told = dict[str, Any]
+CaseTrace = dict[str, Any]
 
 
-def told(*arguments: str) -> Told:
+def told(*arguments: str) -> CaseTrace:
     out = io.StringIO()
     call_command("import_predictions", *arguments, "--json", stdout=out)
-    found: Told = json.loads(out.getvalue())
+    found: CaseTrace = json.loads(out.getvalue())
     return found
 
 
-def refused(*arguments: str) -> tuple[Told, str]:
+def refused(*arguments: str) -> tuple[CaseTrace, str]:
     """The JSON and the sentence of a refused file."""
     out = io.StringIO()
     with pytest.raises(CommandError) as refusal:

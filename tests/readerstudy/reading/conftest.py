@@ -17,7 +17,7 @@ MakeDesk = Callable[..., Desk]
 
 @pytest.fixture
 def desk_with(rita: User) -> MakeDesk:
-    """A study by these rules, with Rita in it, holding the pen since noon."""
+    """A study by these rules, with Rita in it, holding the write lease since noon."""
 
     def make(n_cases: int = 4, *, n_practice: int = 0, ready: bool = True, pixels: bool = False, **rules: Any) -> Desk:
         study = make_study(n_cases=n_cases, n_practice=n_practice, pixels=pixels, rules=Rules(**rules))

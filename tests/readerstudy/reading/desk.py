@@ -14,7 +14,7 @@ from readerstudy.reading.case_opening import open_place
 from readerstudy.reading.committing import CommittedAnswer, commit_answer
 from readerstudy.reading.remarks import SentRemark, make_remark
 from readerstudy.reading.selecting import save_choice
-from readerstudy.reading.sessions import Lease, pause, resume, take_pen
+from readerstudy.reading.sessions import Lease, pause, resume, take_write_lease
 from readerstudy.reading.showing import ShownState, show_state
 from readerstudy.reading.timing_events import record_events
 from tests.readerstudy.studies import later, places_of
@@ -40,7 +40,9 @@ class Desk:
         return {"session": self.token, "actor": self.reader}
 
     def begin(self, seconds: float = 0, *, take_over: bool = False) -> Lease:
-        lease = take_pen(self.enrolment, token=self.token, take_over=take_over, actor=self.reader, at=later(seconds))
+        lease = take_write_lease(
+            self.enrolment, token=self.token, take_over=take_over, actor=self.reader, at=later(seconds)
+        )
         self.token = lease.session or self.token
         return lease
 

@@ -7,7 +7,7 @@ import pytest
 from annotation.models import User
 from readerstudy.models import Reading, TimingEvent
 from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused
-from readerstudy.reading.write_checks import NotArmed, NotYet
+from readerstudy.reading.write_checks import NotPrefetched, NotYet
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, reading_at
 from tests.readerstudy.studies import enrol, later
@@ -40,23 +40,23 @@ def test_an_armed_case_waits_for_those_before_it(desk: Desk) -> None:
 
 
 def test_a_case_further_on_is_not_there(desk: Desk) -> None:
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         desk.open(desk.places[3], 1)
     assert not Reading.objects.exists()
 
 
 def test_how_many_are_armed_is_a_rule_of_the_study(desk_with: MakeDesk) -> None:
     desk = desk_with(n_cases=8, n_ready=5)
-    assert [place.position for place in desk.state().standing.armed] == [1, 2, 3, 4, 5, 6]
+    assert [place.position for place in desk.state().standing.prefetched] == [1, 2, 3, 4, 5, 6]
     with pytest.raises(NotYet):
         desk.open(desk.places[5], 1)
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         desk.open(desk.places[6], 1)
 
 
 def test_a_place_of_another_reader_is_not_there(desk: Desk, remo: User) -> None:
     theirs = Desk(enrol(desk.enrolment.study, remo)).places[0]
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         desk.open(theirs, 1)
 
 
@@ -114,6 +114,6 @@ def test_practice_comes_before_the_main_block(desk_with: MakeDesk) -> None:
     desk = desk_with(n_practice=2)
     desk.enrolment.practised_at = None
     desk.enrolment.save()
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         desk.open(desk.places[0], 1)
-    assert [place.block for place in desk.state().standing.armed] == ["practice", "practice"]
+    assert [place.block for place in desk.state().standing.prefetched] == ["practice", "practice"]

@@ -16,7 +16,7 @@ from readerstudy.reading.committing import OtherAnswer
 from readerstudy.reading.kernels.limits import Judged, judge
 from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.selecting import NoSuchOption
-from readerstudy.reading.write_checks import NotArmed, NotYet, ReadingRefused
+from readerstudy.reading.write_checks import NotPrefetched, NotYet, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at
 from tests.readerstudy.studies import later
@@ -181,7 +181,7 @@ def test_a_commit_opens_the_case_whose_opening_was_lost(desk: Desk) -> None:
 def test_the_order_is_kept(desk: Desk) -> None:
     with pytest.raises(NotYet):
         desk.commit(desk.places[1], seconds=5)
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         desk.commit(desk.places[3], seconds=5)
 
 

@@ -63,14 +63,14 @@ def test_readers_are_asked_about_before_coordinators_are(
     desk = desk_with(n_cases=4, pixels=True)
     image = first_image(desk.places[0])
     reader = User.objects.get(pk=desk.reader.pk)
-    with django_assert_num_queries(3):  # what a reviewer sees, where this person reads the exam, which cases are armed
+    with django_assert_num_queries(3):  # what a reviewer sees, where this person reads the exam, what is prefetched
         assert may_see(reader, image, at=later(1))
 
 
 def test_asking_for_the_deadline_costs_no_query(desk: Desk, django_assert_num_queries: DjangoAssertNumQueries) -> None:
     ReaderStudy.objects.update(deadline_at=later(60))
     image = first_image(desk.places[0])
-    with django_assert_num_queries(2):  # where this person reads with the image, and whether an armed case shows it
+    with django_assert_num_queries(2):  # where this person reads with the image, and whether a prefetched case shows it
         assert shows_images(desk.reader.pk, image, later(1))
     with django_assert_num_queries(1):
         assert not shows_images(desk.reader.pk, image, later(61))

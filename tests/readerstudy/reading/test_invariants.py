@@ -44,7 +44,7 @@ from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, Place
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate
 from readerstudy.reading.selecting import NoSuchOption
-from readerstudy.reading.write_checks import NotArmed, NotOpened, NotYet, ReadingRefused
+from readerstudy.reading.write_checks import NotOpened, NotPrefetched, NotYet, ReadingRefused
 from readerstudy.views.reading.page_json import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
@@ -57,7 +57,7 @@ N_RUNS = int(os.environ.get("PROOF_RUNS", "10"))
 LIMIT_S = 30
 REFUSALS = (
     ReadingRefused,
-    NotArmed,
+    NotPrefetched,
     NotYet,
     NotOpened,
     ReadingPaused,
@@ -68,7 +68,7 @@ REFUSALS = (
     RemarkTooLate,
     NoSuchOption,
 )
-DEVICES = st.sampled_from([False, False, False, True])  # whether it is the one without the pen
+DEVICES = st.sampled_from([False, False, False, True])  # whether it is the one without the write lease
 WHICH = st.sampled_from([*["current"] * 6, "next", "after", "before", "far"])
 OPTIONS = st.sampled_from("ABCD")
 
@@ -353,7 +353,7 @@ class Reader(RuleBasedStateMachine):
             state = desk.state(self.now)
             text = json.dumps(state_json(state))
             assert not [name for name, secret in SECRETS.items() if name != "key" and secret in text]
-            allowed = {place.public_id for place in state.standing.armed}
+            allowed = {place.public_id for place in state.standing.prefetched}
             assert len(allowed) <= 1 + state.rules.n_ready
             assert {case.id for case in state.cases} <= (allowed if state.writer else set())
             done = {one.reading.presented_id for one in self.responses()}
@@ -383,7 +383,7 @@ class Reader(RuleBasedStateMachine):
 
     # --- how ----------------------------------------------------------------------------------
     def device(self, other: bool) -> Desk:
-        """The device with the pen, or the other one."""
+        """The device with the write lease, or the other one."""
         live = ReadingSession.objects.filter(enrolment=self.enrolment, ended_at__isnull=True).first()
         first, second = self.devices
         return second if (live is not None and live.public_id == second.token) != other else first
@@ -435,8 +435,8 @@ class Reader(RuleBasedStateMachine):
         """By what is stored; a case whose time is over has run out, although it is closed a moment later."""
         reading = self.reading(place)
         if reading is None:
-            armed = self.devices[0].state(self.now).standing.armed
-            return PlaceState.READY if place in armed else PlaceState.WAITING
+            prefetched = self.devices[0].state(self.now).standing.prefetched
+            return PlaceState.READY if place in prefetched else PlaceState.WAITING
         if Response.objects.filter(reading=reading, is_confirmed=True).exists():
             return PlaceState.ANSWERED
         if reading.closed_at is not None or is_over(reading.deadline_at, later(self.now)):

@@ -14,16 +14,16 @@ from annotation.enums import ImageState
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, User
-from annotation.site.vetoes import vetoes
+from annotation.site.conflicts import conflicts
 from readerstudy.analysis.main_block import Cases, cases_of
 from readerstudy.comparison.loading import gather_runs, gather_study_runs
 from readerstudy.design.checking import hindrances_of, problems_of
+from readerstudy.design.conflicts import may_not_read
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.pool import candidates_of, mates_of_patient
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
-from readerstudy.design.vetoing import may_not_read
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown
 from readerstudy.results.kernels.disagreeing import Disagreement
@@ -236,12 +236,12 @@ def test_who_reviews_a_question_that_shows_an_exam_of_the_study_does_not_read_it
     Assignment.objects.create(round=review_round, reviewer=rita, revision=other, position=1)
     enrol(study, remo)
     assert may_not_read(rita, study) == []
-    assert vetoes([remo.pk], [other.question_id]) == []
+    assert conflicts([remo.pk], [other.question_id]) == []
     for later, earlier in links:
         link(later, earlier)
     assert may_not_read(rita, study) == ["Rita reviews, or has reviewed, another question on images of this study: 1."]
-    [veto] = vetoes([remo.pk], [other.question_id])
-    assert veto.reason == "Remo reads another question on these images in the study “Trial”."
+    [conflict] = conflicts([remo.pk], [other.question_id])
+    assert conflict.reason == "Remo reads another question on these images in the study “Trial”."
 
 
 def chosen(*links: tuple[int, int], practice: tuple[int, ...] = (), several: bool = False) -> ReaderStudy:

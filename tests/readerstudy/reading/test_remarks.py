@@ -12,7 +12,7 @@ from readerstudy.models import ReaderStudy, Remark, Response, Voiding
 from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.remarks import MOST_TEXT, RemarkRefused, RemarkTooLate
 from readerstudy.reading.selecting import NoSuchOption
-from readerstudy.reading.write_checks import NotArmed, NotOpened, ReadingRefused
+from readerstudy.reading.write_checks import NotOpened, NotPrefetched, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later
@@ -182,7 +182,7 @@ def test_only_the_page_with_the_pen_guesses(declined: Desk) -> None:
 def test_nobody_guesses_for_somebody_else(declined: Desk, remo: User) -> None:
     other = Desk(enrol(declined.enrolment.study, remo))
     other.begin(9)
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         other.say(declined.places[0], "guess", "B", seconds=10)
 
 

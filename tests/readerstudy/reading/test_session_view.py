@@ -1,4 +1,4 @@
-"""Asking for the pen, and for the state, over HTTP."""
+"""Asking for the write lease, and for the state, over HTTP."""
 
 from __future__ import annotations
 

@@ -9,8 +9,8 @@ from annotation.models import AuditEvent, User
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReadingSession
 from readerstudy.reading.expiring import end_left_sessions
-from readerstudy.reading.sessions import take_pen
-from readerstudy.reading.write_checks import NotArmed, NotTheReader, ReadingRefused
+from readerstudy.reading.sessions import take_write_lease
+from readerstudy.reading.write_checks import NotPrefetched, NotTheReader, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.studies import enrol, later, make_study
@@ -63,11 +63,11 @@ def test_the_database_holds_one_live_session(desk: Desk) -> None:
 
 def test_nobody_takes_the_pen_of_another_reader(desk: Desk, remo: User) -> None:
     with pytest.raises(NotTheReader):
-        take_pen(desk.enrolment, take_over=True, actor=remo, at=later(1))
+        take_write_lease(desk.enrolment, take_over=True, actor=remo, at=later(1))
 
 
 def test_there_is_no_pen_before_the_steps_in_front_are_done(desk_with: MakeDesk) -> None:
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         desk_with(ready=False).begin(0)
 
 

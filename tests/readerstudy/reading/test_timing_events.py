@@ -11,7 +11,7 @@ from annotation.timing.kernels import traces
 from annotation.timing.kernels.parsing import Trace
 from readerstudy.models import ReadingSession, TimingEvent
 from readerstudy.reading.timing_events import TooManyEvents
-from readerstudy.reading.write_checks import NotArmed, NotOpened, ReadingRefused
+from readerstudy.reading.write_checks import NotOpened, NotPrefetched, ReadingRefused
 from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later
 
@@ -50,7 +50,7 @@ def test_a_case_that_was_not_opened_has_no_clock(desk: Desk) -> None:
 
 def test_a_case_that_is_not_there_has_none_either(desk: Desk) -> None:
     desk.places[0].public_id = "nothing"
-    with pytest.raises(NotArmed):
+    with pytest.raises(NotPrefetched):
         desk.paint(desk.places[0], 1)
 
 

@@ -12,8 +12,10 @@ from readerstudy.reading.kernels.visibility import QUESTION, CaseProgress, Part,
 
 TRUTH = (True, False)
 EVERY = [
-    CaseProgress(may_read=reads, block=block, information=information, is_armed=armed, is_last=last, answered=answered)
-    for reads, block, information, armed, last, answered in itertools.product(
+    CaseProgress(
+        may_read=reads, block=block, information=information, is_prefetched=prefetched, is_last=last, answered=answered
+    )
+    for reads, block, information, prefetched, last, answered in itertools.product(
         TRUTH, Block, Information, TRUTH, TRUTH, TRUTH
     )
 ]
@@ -39,7 +41,7 @@ def test_nothing_is_shown_to_who_may_not_read(standing: CaseProgress) -> None:
     assert visible_parts(standing) == frozenset()
 
 
-@pytest.mark.parametrize("standing", [s for s in EVERY if not s.is_armed and not s.is_last], ids=str)
+@pytest.mark.parametrize("standing", [s for s in EVERY if not s.is_prefetched and not s.is_last], ids=str)
 def test_nothing_is_shown_of_a_place_that_is_neither_armed_nor_the_last(standing: CaseProgress) -> None:
     assert visible_parts(standing) == frozenset()
 
@@ -69,7 +71,7 @@ def test_the_question_of_the_last_case_comes_back_for_a_guess_and_its_options_fo
 
 @pytest.mark.parametrize("standing", EVERY, ids=str)
 def test_an_armed_case_shows_its_question(standing: CaseProgress) -> None:
-    if standing.may_read and standing.is_armed and not standing.answered:
+    if standing.may_read and standing.is_prefetched and not standing.answered:
         assert visible_parts(standing) >= QUESTION
         assert Part.OWN_ANSWER not in visible_parts(standing)
 
@@ -85,15 +87,15 @@ def test_the_arm_decides_what_stands_beside_the_question(standing: CaseProgress)
 
 
 def test_the_images_of_the_last_case_stay_with_the_own_answer() -> None:
-    answered = CaseProgress(may_read=True, block=Block.MAIN, is_armed=False, is_last=True, answered=True)
+    answered = CaseProgress(may_read=True, block=Block.MAIN, is_prefetched=False, is_last=True, answered=True)
     assert visible_parts(answered) == {Part.IMAGES, Part.OWN_ANSWER}
-    ran_out = CaseProgress(may_read=True, block=Block.MAIN, is_armed=False, is_last=True)
+    ran_out = CaseProgress(may_read=True, block=Block.MAIN, is_prefetched=False, is_last=True)
     assert visible_parts(ran_out) == {Part.IMAGES}
 
 
 def test_the_whole_table_of_an_unaided_main_block() -> None:
     table = {
-        (s.is_armed, s.is_last, s.answered): visible_parts(s)
+        (s.is_prefetched, s.is_last, s.answered): visible_parts(s)
         for s in EVERY
         if s.may_read and s.block == Block.MAIN and s.information == Information.NONE
     }

@@ -10,7 +10,7 @@ from annotation.site.hooks import Hooks
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES
 
 
-class RoleBarred(Exception):
+class RoleConflict(Exception):
     """The person must not hold this role now; the sentence says why."""
 
 
@@ -23,10 +23,10 @@ def reasons_against(person: User, role: Role, review_round: ReviewRound | None) 
     return [reason for rule in rules if (reason := rule(person, role, review_round))]
 
 
-def check_not_barred(person: User, role: Role, review_round: ReviewRound | None) -> None:
+def check_no_role_conflict(person: User, role: Role, review_round: ReviewRound | None) -> None:
     """Raises RoleBarred with all reasons."""
     if reasons := reasons_against(person, role, review_round):
-        raise RoleBarred(" ".join(reasons))
+        raise RoleConflict(" ".join(reasons))
 
 
 class RoleNotThere(Exception):

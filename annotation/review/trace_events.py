@@ -11,8 +11,8 @@ from django.db.models import Q
 
 from annotation.enums import EventKind, ImageState
 from annotation.models import Assignment, Image, ReviewEvent, User
-from annotation.review.holding import hold_assignment
 from annotation.review.kernels.visibility import Step
+from annotation.review.locking import lock_assignment
 from annotation.site.kept_queries import KeptQuery
 from annotation.timing.kernels.durations import RULE, TimeFlag, durations
 from annotation.timing.kernels.parsing import SentEvent, Trace
@@ -20,13 +20,13 @@ from annotation.timing.kernels.traces import (
     ROW,
     SERVER,
     Row,
-    Witnessed,
+    TraceSoFar,
     check_all_seen,
     is_room_for,
     new_events,
     row_of,
     time_columns,
-    witnessed,
+    trace_so_far,
 )
 
 _IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
@@ -54,13 +54,13 @@ def record_events(assignment: Assignment, trace: Trace, *, actor: User, at: date
     """Store the events of a request of their own, and return how many came. Raises TooManyEvents, NotTheReviewer,
     RoundNotOpen.
     """
-    held = hold_assignment(assignment, actor=actor)
-    if not keep_events(held, trace, at=at):
+    held = lock_assignment(assignment, actor=actor)
+    if not store_events(held, trace, at=at):
         raise TooManyEvents(f"the log of assignment {held.public_id} is full")
     return len(trace.events)
 
 
-def keep_events(held: Assignment, trace: Trace, *, at: datetime) -> bool:
+def store_events(held: Assignment, trace: Trace, *, at: datetime) -> bool:
     """Store events that came beside something else; False, and nothing stored, when the log is full."""
     if not trace.events:
         return True
@@ -75,16 +75,16 @@ def note_opening(assignment: Assignment, *, at: datetime) -> None:
     _insert(assignment, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], at=at)
 
 
-def witness(held: Assignment, trace: Trace, *, at: datetime) -> Witnessed:
+def add_trace(held: Assignment, trace: Trace, *, at: datetime) -> TraceSoFar:
     """Store the events that came with a step, and return all that there are."""
     stored = [row for row in _STORED(held.pk) if row[0] != SERVER]
     new = new_events(trace, {(page, sequence) for page, sequence, *_rest in stored})
     _insert(held, trace.page, new, at=at)
     rows = [*stored, *(row_of(trace.page, event, at=at) for event in new)]
-    return witnessed(rows, is_damaged=trace.is_damaged or _was_damaged(held))
+    return trace_so_far(rows, is_damaged=trace.is_damaged or _was_damaged(held))
 
 
-def check_seen(held: Assignment, seen: Witnessed, unreadable: Iterable[str], *, step: str) -> None:
+def check_seen(held: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
     """Every available image of the exam, and of its prior, was on screen, or is said to be unreadable. Raises NotSeen,
     NoSuchImage.
 
@@ -99,7 +99,7 @@ def check_seen(held: Assignment, seen: Witnessed, unreadable: Iterable[str], *, 
     check_all_seen(images, images if seen.is_damaged else seen.painted, unreadable)
 
 
-def time_of(held: Assignment, seen: Witnessed, *, step: str, at: datetime) -> dict[str, Any]:
+def time_of(held: Assignment, seen: TraceSoFar, *, step: str, at: datetime) -> dict[str, Any]:
     """The columns of Timed: the time from first painted to the commit of this step; none from a malformed clock."""
     if seen.is_damaged:
         return {"time_rule": RULE, "time_flags": [TimeFlag.MALFORMED.value]}

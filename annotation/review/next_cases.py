@@ -19,7 +19,7 @@ from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 
 @dataclass(frozen=True)
-class Turn:
+class NextCases:
     """The case that comes on screen now, or None, and those that the page prepares meanwhile."""
 
     opened: Assignment | None
@@ -27,34 +27,36 @@ class Turn:
 
 
 @transaction.atomic
-def submit_and_turn(
+def submit_and_next(
     assignment: Assignment, judgement: Judgement, *, actor: User, at: datetime, trace: Trace = NO_TRACE
-) -> Turn:
+) -> NextCases:
     """See submit_review, which says what is raised; then nothing is opened."""
     submit_review(assignment, judgement, actor=actor, at=at, trace=trace)
     return _open_next(assignment, actor=actor, at=at)
 
 
 @transaction.atomic
-def skip_and_turn(assignment: Assignment, reason: str, *, actor: User, at: datetime, trace: Trace = NO_TRACE) -> Turn:
+def skip_and_next(
+    assignment: Assignment, reason: str, *, actor: User, at: datetime, trace: Trace = NO_TRACE
+) -> NextCases:
     """See skip, which says what is raised; then nothing is opened."""
     skip(assignment, reason, actor=actor, at=at, trace=trace)
     return _open_next(assignment, actor=actor, at=at)
 
 
 @transaction.atomic
-def return_and_turn(
+def return_and_next(
     assignment: Assignment, reason: ReturnReason, *, actor: User, at: datetime, trace: Trace = NO_TRACE
-) -> Turn:
+) -> NextCases:
     """See hand_back, which says what is raised; then nothing is opened."""
     hand_back(assignment, reason, actor=actor, at=at, trace=trace)
     return _open_next(assignment, actor=actor, at=at)
 
 
-def _open_next(leaving: Assignment, *, actor: User, at: datetime) -> Turn:
+def _open_next(leaving: Assignment, *, actor: User, at: datetime) -> NextCases:
     following = next_assignments(actor, leaving.round, leaving=leaving, most=1 + N_AHEAD)
     if not following:
-        return Turn(None)
+        return NextCases(None)
     opened, *ahead = following
     mark_opened(opened, at=at)
-    return Turn(opened, ahead)
+    return NextCases(opened, ahead)

@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from annotation.enums import Role
 from annotation.models import Membership, Question, ReviewRound, SampledQuestion, User
 from annotation.site.permissions import is_administrator, is_coordinator
-from readerstudy.design.vetoing import OVER, may_not_read
+from readerstudy.design.conflicts import OVER, may_not_read
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyRole
 from readerstudy.predictions.eligibility import banks_submitted_for
 
@@ -18,7 +18,7 @@ def reasons_against(person: User, study: ReaderStudy, case_set: CaseSet) -> list
     return [*_by_role(person, study), *may_not_read(person, study, case_set)]
 
 
-def reasons_told(person: User, study: ReaderStudy, case_set: CaseSet) -> list[str]:
+def noted_reasons(person: User, study: ReaderStudy, case_set: CaseSet) -> list[str]:
     """What the person reads: the same, without telling which questions the study holds."""
     reasons = _by_role(person, study)
     if may_not_read(person, study, case_set):
@@ -32,7 +32,7 @@ def reasons_told(person: User, study: ReaderStudy, case_set: CaseSet) -> list[st
 
 
 def readers_look_nothing_up(person: User, role: Role, review_round: ReviewRound | None) -> str:
-    """The rule for annotation.people.barring: whoever reads in a study gets no role that shows keys, tasks or
+    """The rule for annotation.people.role_conflicts: whoever reads in a study gets no role that shows keys, tasks or
     categories of its questions before it is over."""
     if role not in (Role.COORDINATOR, Role.ADMINISTRATOR):
         return ""

@@ -9,7 +9,7 @@ from annotation.site.hooks import Hooks
 
 
 @dataclass(frozen=True)
-class Veto:
+class Conflict:
     """This person must not see this question; ``reason`` is the sentence that a coordinator reads."""
 
     person_id: int
@@ -17,10 +17,10 @@ class Veto:
     reason: str
 
 
-Rule = Callable[[Collection[int], Collection[int]], Iterable[Veto]]
-rules: Hooks[Rule] = Hooks()  # of ids of people and of questions: the vetoes among them
+Rule = Callable[[Collection[int], Collection[int]], Iterable[Conflict]]
+rules: Hooks[Rule] = Hooks()  # of ids of people and of questions: the conflicts among them
 
 
-def vetoes(people: Collection[int], questions: Collection[int]) -> list[Veto]:
+def conflicts(people: Collection[int], questions: Collection[int]) -> list[Conflict]:
     """What all rules say about these people and questions."""
-    return [veto for rule in rules for veto in rule(people, questions)]
+    return [conflict for rule in rules for conflict in rule(people, questions)]

@@ -9,8 +9,8 @@ from annotation.enums import AssignmentState
 from annotation.models import AuditEvent, BankImport, Question, Revision, User
 from annotation.review.assigning import RoundRefused, plan_assignments
 from annotation.review.eligibility import who_knows_keys
-from annotation.site.vetoes import vetoes
-from readerstudy.design.vetoing import may_not_read, note_study_keys
+from annotation.site.conflicts import conflicts
+from readerstudy.design.conflicts import may_not_read, note_study_keys
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading
 from tests.annotation.review.cases import NOON, assignments_of, make_revision, make_round
@@ -43,14 +43,14 @@ def test_another_question_on_the_same_images_waits_until_the_study_is_over(rita:
     study = make_study(n_cases=2, n_practice=1)
     mine = enrol(study, rita)
     sisters = [beside(case.revision, 50 + n).question_id for n, case in enumerate(study.cases.all())]
-    found = vetoes([rita.pk, remo.pk], sisters)
-    assert {veto.question_id for veto in found} == set(sisters)
-    assert {veto.reason for veto in found} == {"Rita reads another question on these images in the study “Trial”."}
+    found = conflicts([rita.pk, remo.pk], sisters)
+    assert {conflict.question_id for conflict in found} == set(sisters)
+    assert {one.reason for one in found} == {"Rita reads another question on these images in the study “Trial”."}
     Enrolment.objects.filter(pk=mine.pk).update(withdrawn_at=NOON)
-    assert vetoes([rita.pk], sisters) == []
+    assert conflicts([rita.pk], sisters) == []
     Enrolment.objects.filter(pk=mine.pk).update(withdrawn_at=None)
     ReaderStudy.objects.update(state=StudyState.CLOSED)
-    assert vetoes([rita.pk], sisters) == []
+    assert conflicts([rita.pk], sisters) == []
 
 
 def test_nobody_reads_a_question_on_images_of_another_that_they_review(rita: User, remo: User) -> None:
@@ -69,13 +69,13 @@ def test_who_left_a_study_is_kept_only_from_what_they_opened(rita: User) -> None
     study = make_study(n_cases=3, n_practice=1)
     enrolment = enrol(study, rita)
     questions = list(Question.objects.filter(bank=study.bank).values_list("pk", flat=True))
-    assert len(vetoes([rita.pk], questions)) == 4
+    assert len(conflicts([rita.pk], questions)) == 4
     place = places_of(enrolment)[1]
     Reading.objects.create(enrolment=enrolment, case=place.case, arm=study.arms.get(), presented=place, opened_at=NOON)
-    assert len(vetoes([rita.pk], questions)) == 4
+    assert len(conflicts([rita.pk], questions)) == 4
     enrolment.withdrawn_at = NOON
     enrolment.save()
-    assert [veto.question_id for veto in vetoes([rita.pk], questions)] == [place.case.revision.question_id]
+    assert [conflict.question_id for conflict in conflicts([rita.pk], questions)] == [place.case.revision.question_id]
 
 
 def test_only_the_own_set_and_the_practice_block_count(rita: User) -> None:
@@ -85,7 +85,7 @@ def test_only_the_own_set_and_the_practice_block_count(rita: User) -> None:
     moved = study.cases.get(block="main", number=2)
     moved.sets.set([other])
     questions = list(Question.objects.filter(bank=study.bank).values_list("pk", flat=True))
-    found = {veto.question_id for veto in vetoes([rita.pk], questions)}
+    found = {conflict.question_id for conflict in conflicts([rita.pk], questions)}
     assert moved.revision.question_id not in found
     assert len(found) == 2
 
@@ -95,7 +95,7 @@ def test_asking_costs_the_same_for_many_studies(rita: User, django_assert_num_qu
         enrol(make_study(name, n_cases=2), rita)
     questions = list(Question.objects.values_list("pk", flat=True))
     with django_assert_num_queries(9):
-        assert len(vetoes([rita.pk], questions)) == 6
+        assert len(conflicts([rita.pk], questions)) == 6
 
 
 def test_nobody_reads_what_they_reviewed_or_imported(rita: User, remo: User, cora: User, stan: User) -> None:
@@ -143,7 +143,7 @@ def test_whoever_saw_the_keys_of_a_study_neither_reads_nor_reviews_its_questions
     assert AuditEvent.objects.get().facts == {"source": "study", "questions": 2}
     assert may_not_read(stan, study) == ["Stan has seen keys of this study as a coordinator: 1, 2."]
     questions = list(Question.objects.values_list("pk", flat=True))
-    reasons = {veto.reason for veto in who_knows_keys([stan.pk, cora.pk], questions)}
+    reasons = {conflict.reason for conflict in who_knows_keys([stan.pk, cora.pk], questions)}
     assert reasons == {"Stan has seen its key (pages or files of a study)."}
 
 

@@ -11,7 +11,7 @@ from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.study.locking import StudyRefused
 
 
-def is_whole(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:
+def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:
     """Whether the form can be used; if not, its errors are said, or the sentence in their place."""
     if form.is_valid():
         return True
@@ -19,7 +19,7 @@ def is_whole(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "
     return False
 
 
-def do_and_tell(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
+def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
     """Do it and say the sentence that it returns; a refusal is said as well. False for a refusal."""
     try:
         messages.success(request, act())

@@ -18,8 +18,8 @@ from annotation.enums import AssignmentState, KeySource
 from annotation.models import Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.priors import questions_showing
+from annotation.site.conflicts import Conflict
 from annotation.site.slugs import listed
-from annotation.site.vetoes import Veto
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyCase
 
@@ -28,8 +28,8 @@ SHOWN = (f"{QUESTION}__exam", f"{QUESTION}__exam__prior")
 OVER = (StudyState.CLOSED, StudyState.ANALYSED)
 
 
-def readers_do_not_review(people: Collection[int], questions: Collection[int]) -> Iterator[Veto]:
-    """The rule for annotation.site.vetoes: nobody reviews a question that they read, or will read, in a study.
+def readers_do_not_review(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:
+    """The rule for annotation.site.conflicts: nobody reviews a question that they read, or will read, in a study.
 
     Whoever left a study keeps only what they had opened.
     """
@@ -45,7 +45,7 @@ def readers_do_not_review(people: Collection[int], questions: Collection[int]) -
     for (person, question, study), sentence in found:
         if (person, question) not in seen:
             seen.add((person, question))
-            yield Veto(person, question, sentence % {"name": names[person], "study": study})
+            yield Conflict(person, question, sentence % {"name": names[person], "study": study})
 
 
 Row = tuple[int, int, str]  # person, question, study

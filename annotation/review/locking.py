@@ -46,7 +46,7 @@ class RoundNotOpen(Exception):
     """The round has not opened yet or is closed; what is stored stays as it is."""
 
 
-def hold_assignment(assignment: Assignment, *, actor: User) -> Assignment:
+def lock_assignment(assignment: Assignment, *, actor: User) -> Assignment:
     """The assignment as stored now, locked until the transaction ends.
 
     Raises NotTheReviewer and RoundNotOpen. Must run inside a transaction; whatever the caller's row says about its
