@@ -21,7 +21,7 @@ class ReaderstudyConfig(AppConfig):
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
         from annotation.site import conflicts, showings
-        from readerstudy.comparison import comparing_models
+        from readerstudy.comparison import comparison_job
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
         from readerstudy.conducting.diagrams import place_states, study_states
@@ -36,7 +36,7 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.predictions.uploads import CHECK, STORE
         from readerstudy.reading.images import open_studies_with, shows_images, shows_to_coordinators
-        from readerstudy.report.making import KIND as REPORT
+        from readerstudy.report.report_job import KIND as REPORT
 
         diagram.register("study", study_states)
         diagram.register("place", place_states)
@@ -62,9 +62,9 @@ class ReaderstudyConfig(AppConfig):
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")
-        register_handler(comparing_models.KIND, "readerstudy.comparison.comparing_models.run_comparison")
-        register_handler(comparing_models.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
-        register_handler(REPORT, "readerstudy.report.making.run_report")
+        register_handler(comparison_job.KIND, "readerstudy.comparison.comparison_job.run_comparison")
+        register_handler(comparison_job.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
+        register_handler(REPORT, "readerstudy.report.report_job.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
         register_sweep("readerstudy.monitoring.reminding.sweep_reminders")
         works.register("readers", waiting_studies)

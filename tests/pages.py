@@ -13,4 +13,4 @@ class Page(Protocol):
 
 def markup(page: Page) -> str:
     """The HTML without the line breaks of its template: blanks are one blank, and none stands between two tags."""
-    return re.sub(r"> <", "><", re.sub(r"[ \n]+", " ", page.content.decode()))
+    return re.sub(r"(?<=>) (?=<)| (?=>)", "", re.sub(r"[ \n]+", " ", page.content.decode()))

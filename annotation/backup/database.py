@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 
-from annotation.backup.taking import Scalar, ledger
+from annotation.backup.ledger import Scalar, ledger
 
 ENGINES = {"django.db.backends.sqlite3": "sqlite", "django.db.backends.postgresql": "postgresql"}
 Ledger = dict[str, Any]

@@ -5,19 +5,17 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
 import tarfile
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from django.apps import apps
 from django.conf import settings
 
 from annotation.backup import database
-from annotation.models import AuditEvent, WorkerBeat
+from annotation.backup.ledger import own_tables
 
 FORMAT = 1
 KEYS = ("secret_key", "pseudonym_key", "DEMONSTRATION")
@@ -97,22 +95,3 @@ def _write(raw: BinaryIO, snapshot: Path, ledger: database.Ledger, *, at: dateti
         entry.size, entry.mode = len(body), 0o600
         archive.addfile(entry, io.BytesIO(body))
     return manifest
-
-
-Scalar = Callable[[str], Any]  # runs one SELECT and returns its first value, or None
-TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*")
-
-
-def own_tables() -> list[str]:
-    """Those of the project's own apps, in this version of it."""
-    own = [app for app in apps.get_app_configs() if Path(app.path).parent == settings.BASE_DIR]
-    return sorted(model._meta.db_table for app in own for model in app.get_models() if model is not WorkerBeat)
-
-
-def ledger(scalar: Scalar, tables: Iterable[str]) -> dict[str, Any]:
-    """Rows of each table, and the last link of the audit chain. The names match TABLE_NAME."""
-    audit = AuditEvent._meta.db_table
-    return {
-        "rows": {table: scalar(f'SELECT COUNT(*) FROM "{table}"') for table in tables},  # noqa: S608
-        "audit_sha256": scalar(f'SELECT sha256 FROM "{audit}" ORDER BY id DESC LIMIT 1') or "",  # noqa: S608
-    }

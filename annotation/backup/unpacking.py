@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from annotation.backup import database
-from annotation.backup.taking import FORMAT, TABLE_NAME, ledger
+from annotation.backup.ledger import TABLE_NAME, ledger
+from annotation.backup.taking import FORMAT
 from annotation.site.privacy import SHORTEST_SECRET
 
 Manifest = dict[str, Any]

@@ -1,10 +1,9 @@
-"""One analysis of a study, stored as one row that never changes; and whether it still says what the tables say."""
+"""Gather, compute, store: one analysis of a study, as one row that never changes."""
 
 from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +19,7 @@ from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.computing import RULE, compute
 from readerstudy.analysis.kernels.settings import Settings
-from readerstudy.analysis.marking import gathered, kept_inputs
+from readerstudy.analysis.marking import gathered
 from readerstudy.design.kernels.protocol import sha256_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
@@ -106,26 +105,3 @@ def software_versions() -> dict[str, str]:
 def as_text(result: dict[str, Any]) -> str:
     """JSON without spaces, its names in the order in which they were computed."""
     return json.dumps(result, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
-
-
-def inputs_now(study: ReaderStudy) -> str:
-    """The hash of what an analysis would read now. All of it is read only where something was stored since it was."""
-    return kept_inputs(study) or gathered(study)[1]
-
-
-def has_earlier_rule(analysis: Analysis) -> bool:
-    """Whether this program would compute other numbers from the same inputs."""
-    return bool(analysis.software.get("rule") != RULE)
-
-
-def is_stale(analysis: Analysis) -> bool:
-    """True when an answer, a voiding, a prediction or a rater has changed since, or the rule of the program."""
-    return has_earlier_rule(analysis) or inputs_now(analysis.study) != analysis.inputs_sha256
-
-
-def stale_among(study: ReaderStudy, analyses: Sequence[Analysis]) -> set[int]:
-    """The ids of the stale ones of a study; nothing is read where there is none."""
-    if not analyses:
-        return set()
-    now = inputs_now(study)
-    return {one.pk for one in analyses if has_earlier_rule(one) or one.inputs_sha256 != now}

@@ -1,18 +1,14 @@
-"""One comparison of the models on a bank, made by a job and stored as one row that never changes."""
+"""Gather, compare, store: one comparison of the models on a bank, as one row that never changes."""
 
 from __future__ import annotations
 
 from datetime import datetime
 
 from django.db import transaction
-from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import JobState
-from annotation.jobs.handlers import Params, Progress, Result
-from annotation.jobs.queueing import enqueue
-from annotation.models import Job, QuestionBank, User
+from annotation.models import QuestionBank, User
 from readerstudy.analysis.storing import as_text, software_versions
 from readerstudy.comparison.kernels.bank_comparison import RULE, compare
 from readerstudy.comparison.loading import gather, inputs_now
@@ -50,33 +46,3 @@ def _store(bank: QuestionBank, inputs: str, text: str, *, actor: User | None, at
     facts = {"comparison": made.public_id, "inputs_sha256": inputs, "result_sha256": hashed}
     record("bank.models_compared", actor=actor, at=at, subject=bank, facts=facts)
     return made
-
-
-KIND = "compare_models"
-REPEATABILITY = "repeatability"  # see readerstudy.comparison.repeating, which loads scipy
-
-
-def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
-    """One that waits or runs already is enough."""
-    under_way = job_under_way(bank)
-    if under_way is not None:
-        return under_way
-    title = _("Comparison of models on %(bank)s") % {"bank": bank.name[:150]}
-    return enqueue(KIND, title, {"bank": bank.pk, "actor": actor.pk}, actor=actor, at=at)
-
-
-def run_comparison(progress: Progress, params: Params) -> Result:
-    """The handler. Run twice it stores once."""
-    from readerstudy.comparison.comparing_models import compare_models  # loads scipy
-
-    bank = QuestionBank.objects.get(pk=params["bank"])
-    progress.report(0, 1)
-    actor = User.objects.filter(pk=params["actor"]).first()
-    made = compare_models(bank, actor=actor, at=timezone.now())
-    progress.report(1, 1)
-    return {"bank": bank.slug, "comparison": made.public_id}
-
-
-def job_under_way(bank: QuestionBank) -> Job | None:
-    unfinished = Job.objects.filter(kind=KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
-    return unfinished.filter(params__bank=bank.pk).first()

@@ -14,7 +14,7 @@ from annotation.enums import JobState
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
-from readerstudy.comparison.comparing_models import REPEATABILITY
+from readerstudy.comparison.comparison_job import REPEATABILITY
 from readerstudy.comparison.kernels.repeatability import repeatability, without_scores
 from readerstudy.comparison.loading import gather_runs, gather_study_runs, published_imports
 from readerstudy.design.kernels.protocol import canonical

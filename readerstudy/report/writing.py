@@ -14,7 +14,7 @@ from annotation.exports.files import whole_file
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.settings import read_settings
-from readerstudy.analysis.storing import has_earlier_rule
+from readerstudy.analysis.staleness import has_earlier_rule
 from readerstudy.models import Analysis
 from readerstudy.report.contents import ABOUT_SUMS, SUMS, ReportSource, contents_of
 from readerstudy.report.fact_finding import facts_of

@@ -18,7 +18,7 @@ from annotation.models import Job
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.analysis.seeing import ResultsHidden
 from readerstudy.models import Analysis, AnalysisReport
-from readerstudy.report.making import (
+from readerstudy.report.report_job import (
     UNDER_WAY,
     ReportGone,
     ask_for_report,

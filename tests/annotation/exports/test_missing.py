@@ -20,6 +20,7 @@ from annotation.ingest import uploading
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Upload, User
 from tests.annotation.images.test_uploads import Reports, png, sent
 from tests.annotation.questionbank.files import make_record, run_import, write_file
+from tests.pages import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -86,14 +87,14 @@ def test_counts_lead_to_the_things_counted(client: Client, cora: User, bank: Que
     send(client, {"1/pa.png": png(1)})
     page = send(client, {"2/pa.png": png(2), "2/lateral.png": png(3), "no.png": b"no image"})
     upload = Upload.objects.latest("pk")
-    words = client.get(page).content.decode()
+    words = markup(client.get(page))
     of_upload = f"{reverse('images')}?upload={upload.public_id}"
     assert f'<a href="{of_upload}">2</a>' in words
     assert '<a href="#refusals">1</a>' in words
     assert 'id="refusals"' in words
     shown = client.get(of_upload)
     assert shown.context["page"].paginator.count == 2
-    assert f'value="{upload.public_id}"' in shown.content.decode()
+    assert f'value="{upload.public_id}"' in markup(shown)
     assert client.get(f"{of_upload}&state=quarantined").context["page"].paginator.count == 0
     assert client.get(f"{reverse('images')}?upload=nonesuch").status_code == 200
 

@@ -19,6 +19,7 @@ from annotation.ingest import quarantine, searching, storage
 from annotation.models import AuditEvent, Image, Job, User
 from annotation.templatetags.history import ACTS as ACTS_IN_WORDS
 from tests.architecture.source import ROOT
+from tests.pages import markup
 
 from .conftest import MakeImage, rendition_of
 
@@ -65,7 +66,7 @@ def test_the_page_is_headed_by_the_image_and_tells_its_history_in_words(
     image = make_image(source_sha256="0123456789abcdef" * 4)
     quarantine.quarantine_image(image, reason="a flag", actor=dina, at=noon)
     client.force_login(dina)
-    page = client.get(reverse("quarantined-image", args=[image.public_id])).content.decode()
+    page = markup(client.get(reverse("quarantined-image", args=[image.public_id])))
     heading = strip_tags(page.partition("<h1>")[2].partition("</h1>")[0])
     assert heading == "Image 0123456789ab"
     assert "view not known" in page

@@ -12,6 +12,7 @@ from annotation.models import AnswerKey, Report, User
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
 from readerstudy.views.design import indications
+from tests.pages import markup
 from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
 from tests.readerstudy.studies import enrol, make_study
 
@@ -48,12 +49,12 @@ def test_who_reads_them(client: Client, draft: ReaderStudy, cora: User, ada: Use
 
 
 def test_all_are_listed_with_marked_words_and_who_has_none(coordinator: Client, draft: ReaderStudy) -> None:
-    page = coordinator.get(ADDRESS).content.decode()
+    page = markup(coordinator.get(ADDRESS))
     assert "<mark>Pneumothorax</mark>?" in page
     assert "word of the key" in page
     assert "Cough &lt;b&gt;" in page
     assert "1 case has no indication in its report: 3." in " ".join(page.split())
-    only = coordinator.get(ADDRESS + "?marked").content.decode()
+    only = markup(coordinator.get(ADDRESS + "?marked"))
     assert "Pneumothorax" in only
     assert "Fever" not in only
 

@@ -10,7 +10,8 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from readerstudy.analysis.seeing import see_analysis
-from readerstudy.analysis.storing import analyse_study, is_stale
+from readerstudy.analysis.staleness import is_stale
+from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.parsing import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState
