@@ -212,7 +212,7 @@ class Flag(Word):
 
 
 class EventKind(Word):
-    """What the clock of a case tells; see annotation/timing/kernels/durations.py for what is made of it."""
+    """What the clock of a case tells; see annotation/case/kernels/durations.py for what is made of it."""
 
     OPENED = "opened", _("opened")  # written by the server
     PAINTED = "painted", _("painted")  # question and all images on screen in one frame, at full depth

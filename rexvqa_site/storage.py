@@ -4,10 +4,11 @@ from django.contrib.staticfiles.storage import HashedFilesMixin
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 # Only ours: modules of other packages name each other through import maps, which cannot be followed here.
+OURS = ("annotation/*.js", "readerstudy/*.js", "case/*.js")
 _IN_MODULES = HashedFilesMixin._js_module_import_aggregation_patterns[1]  # type: ignore[attr-defined]
 
 
 class ModuleStaticFilesStorage(CompressedManifestStaticFilesStorage):  # type: ignore[misc]
     """Only hashed names are kept, so every `from "./other.js"` must be rewritten to them."""
 
-    patterns = (*HashedFilesMixin.patterns, ("annotation/*.js", _IN_MODULES), ("readerstudy/*.js", _IN_MODULES))
+    patterns = (*HashedFilesMixin.patterns, *((ours, _IN_MODULES) for ours in OURS))

@@ -14,11 +14,11 @@ from django.db.models.signals import post_migrate
 from django.template import Context, Template
 from hypothesis import HealthCheck, settings
 
+from annotation.case.kernels.traces import TraceSoFar
 from annotation.enums import Role
 from annotation.models import Assignment, Membership, User
 from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
-from annotation.timing.kernels.traces import TraceSoFar
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])

@@ -17,7 +17,7 @@ def test_every_module_names_files_that_are_there(tmp_path: Path, settings: Any) 
         "staticfiles": {"BACKEND": "rexvqa_site.storage.ModuleStaticFilesStorage"},
     }
     call_command("collectstatic", interactive=False, verbosity=0)
-    modules = [*tmp_path.glob("annotation/**/*.js"), *tmp_path.glob("readerstudy/**/*.js")]
+    modules = [module for app in ("annotation", "readerstudy", "case") for module in tmp_path.glob(f"{app}/**/*.js")]
     named = [(module, name) for module in modules for name in NAMED.findall(module.read_text())]
     assert len(named) > 10
     assert [name for module, name in named if not (module.parent / name).is_file()] == []

@@ -11,6 +11,8 @@ from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
 
 from annotation.audit.recording import record
+from annotation.case.kernels.durations import EXACT_MS, part_cells
+from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, PARTS, TimeFlag
 from annotation.enums import (
     Degree,
     Difficulty,
@@ -32,7 +34,6 @@ from annotation.models import AnswerKey, Question, ReviewRound, SampledQuestion,
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.outcomes import CANNOT_JUDGE, newest_reviews
 from annotation.review.viewing import viewing_of
-from annotation.timing.kernels.durations import DOUBT, EXACT_MS, EXCLUDING, PARTS, TimeFlag, part_cells
 
 TEXT, WHOLE, YES_NO, TIME = Kind.TEXT, Kind.WHOLE, Kind.YES_NO, Kind.TIME
 LETTERS = "A, B, C, D"

@@ -8,6 +8,7 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.audit.recording import record
+from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import RoundSteps
 from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.kernels.form import Blind, FormProblem, check_blind, make_blind
@@ -23,7 +24,6 @@ from annotation.review.trace_events import (
     time_of,
 )
 from annotation.site.kept_queries import KeptInsert
-from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 _insert = KeptInsert(BlindAnswer)
 

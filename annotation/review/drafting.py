@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import GradeName
 from annotation.models import Assignment, ReviewDraft, User
 from annotation.review.answering import stored_answer
@@ -14,7 +15,6 @@ from annotation.review.kernels.form import TEXT_LIMIT
 from annotation.review.locking import lock_assignment
 from annotation.review.submitting import newest_review
 from annotation.review.trace_events import store_events
-from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 STEP_ONE_FIELDS = frozenset({"best", "defensible", "difficulty"})
 STEP_TWO_FIELDS = frozenset(

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db import transaction
 
+from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import ReturnReason
 from annotation.models import Assignment, User
 from annotation.review.answering import mark_opened
@@ -15,7 +16,6 @@ from annotation.review.kernels.form import Judgement
 from annotation.review.skipping import hand_back, skip
 from annotation.review.submitting import submit_review
 from annotation.review.worklist import N_AHEAD, next_assignments
-from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 
 @dataclass(frozen=True)

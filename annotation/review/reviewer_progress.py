@@ -9,6 +9,8 @@ from datetime import datetime
 
 from django.db.models import Count, Max, Prefetch, Q, QuerySet
 
+from annotation.case.kernels.durations import CLOCK_RULES, RULE, is_counted
+from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag
 from annotation.enums import AssignmentState, KeySource, RoundState
 from annotation.models import AnswerKey, Assignment, Question, Review, ReviewRound, User
 from annotation.questionbank.answers import note_seen_keys
@@ -17,7 +19,6 @@ from annotation.review.kernels.transitions import UNREVIEWED
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.quantiles import median_estimate
-from annotation.timing.kernels.durations import CLOCK_RULES, EXCLUDING, RULE, TimeFlag, is_counted
 
 State = AssignmentState
 

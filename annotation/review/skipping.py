@@ -8,12 +8,12 @@ from django.db import transaction
 from django.db.models import Q
 
 from annotation.audit.recording import record
+from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import ReturnReason
 from annotation.models import Assignment, User
 from annotation.review.kernels.transitions import UNFINISHED, Act, state_after
 from annotation.review.locking import drop_draft, knows_key, lock_assignment
 from annotation.review.trace_events import store_events
-from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 REASON_LIMIT = 300
 

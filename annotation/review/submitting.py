@@ -7,6 +7,7 @@ from datetime import datetime
 from django.db import transaction
 
 from annotation.audit.recording import record
+from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import AssignmentState, Flag, ImageState, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
 from annotation.models import AnswerKey, Assignment, Image, Review, User
@@ -17,7 +18,6 @@ from annotation.review.kernels.visibility import Step
 from annotation.review.locking import drop_draft, lock_assignment
 from annotation.review.trace_events import add_trace, check_seen, simulated_time, time_of
 from annotation.site.kept_queries import KeptInsert, KeptQuery
-from annotation.timing.kernels.parsing import NO_TRACE, Trace
 
 _insert = KeptInsert(Review)
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)

@@ -9,14 +9,10 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from annotation.enums import EventKind, ImageState
-from annotation.models import Assignment, Image, ReviewEvent, User
-from annotation.review.kernels.visibility import Step
-from annotation.review.locking import lock_assignment
-from annotation.site.kept_queries import KeptQuery
-from annotation.timing.kernels.durations import RULE, TimeFlag, durations
-from annotation.timing.kernels.parsing import SentEvent, Trace
-from annotation.timing.kernels.traces import (
+from annotation.case.kernels.durations import RULE, durations
+from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.time_flags import TimeFlag
+from annotation.case.kernels.traces import (
     ROW,
     SERVER,
     Row,
@@ -28,6 +24,11 @@ from annotation.timing.kernels.traces import (
     time_columns,
     trace_so_far,
 )
+from annotation.enums import EventKind, ImageState
+from annotation.models import Assignment, Image, ReviewEvent, User
+from annotation.review.kernels.visibility import Step
+from annotation.review.locking import lock_assignment
+from annotation.site.kept_queries import KeptQuery
 
 _IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
 _IMAGES: KeptQuery[tuple[str, bool, int]] = KeptQuery(

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.timing.kernels.durations import TimeFlag, is_counted
+from annotation.case.kernels.durations import is_counted
+from annotation.case.kernels.time_flags import TimeFlag
 from readerstudy.analysis.kernels.arrays import LETTERS, STATE_OF, Repeats, State
 from readerstudy.analysis.main_block import Cases, array_of
 from readerstudy.design.kernels.rules import read_rules

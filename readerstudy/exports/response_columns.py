@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag
 from annotation.enums import Difficulty, Task
 from annotation.exports.reviews import part_columns
 from annotation.exports.tables import Column
-from annotation.timing.kernels.durations import EXCLUDING, TimeFlag
 from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.enums import Aid, Information, ResponseState
 from readerstudy.exports.columns import (

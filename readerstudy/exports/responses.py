@@ -7,9 +7,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from annotation.case.kernels.durations import part_cells
 from annotation.exports.tables import Cell
 from annotation.models import AnswerKey
-from annotation.timing.kernels.durations import part_cells
 from readerstudy.enums import Block, RemarkKind
 from readerstudy.exports.columns import reader_cells, study_cells
 from readerstudy.exports.response_columns import response_columns

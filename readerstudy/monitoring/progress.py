@@ -10,11 +10,11 @@ from itertools import groupby
 
 from django.db.models import Count, Max, Q
 
+from annotation.case.kernels.durations import CLOCK_RULES, RULE, is_counted
 from annotation.exports.source_ids import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.quantiles import median_estimate
-from annotation.timing.kernels.durations import CLOCK_RULES, RULE, is_counted
 from readerstudy.enrolment.reader_status import ReaderStatus, standings_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import (

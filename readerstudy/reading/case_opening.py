@@ -6,11 +6,11 @@ from datetime import datetime
 
 from django.db import transaction
 
+from annotation.case.kernels.parsing import SentEvent
+from annotation.case.kernels.traces import SERVER
 from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptInsert
-from annotation.timing.kernels.parsing import SentEvent
-from annotation.timing.kernels.traces import SERVER
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import RemarkKind, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Remark, Response

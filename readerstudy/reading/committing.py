@@ -13,10 +13,10 @@ from typing import Any
 from django.db import transaction
 
 from annotation.audit.recording import record
+from annotation.case.kernels.parsing import NO_TRACE, Trace
+from annotation.case.kernels.traces import check_all_seen, time_columns
 from annotation.models import User
 from annotation.site.kept_queries import KeptInsert, KeptQuery
-from annotation.timing.kernels.parsing import NO_TRACE, Trace
-from annotation.timing.kernels.traces import check_all_seen, time_columns
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal

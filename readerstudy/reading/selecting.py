@@ -7,10 +7,10 @@ from datetime import datetime
 
 from django.db import transaction
 
+from annotation.case.kernels.durations import durations
+from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.enums import EventKind
 from annotation.models import User
-from annotation.timing.kernels.durations import durations
-from annotation.timing.kernels.parsing import NO_TRACE, Trace
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response
 from readerstudy.reading.expiring import close_with_newer_choice
 from readerstudy.reading.kernels.limits import is_in_time, is_over, taken_ms

@@ -8,12 +8,13 @@ from datetime import datetime
 
 from django.db import transaction
 
+from annotation.case.kernels.durations import ClockEvent, Durations, durations
+from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.time_flags import TimeFlag
+from annotation.case.kernels.traces import ROW, SERVER, Row, TraceSoFar, is_room_for, new_events, row_of, trace_so_far
 from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
-from annotation.timing.kernels.durations import ClockEvent, Durations, TimeFlag, durations
-from annotation.timing.kernels.parsing import SentEvent, Trace
-from annotation.timing.kernels.traces import ROW, SERVER, Row, TraceSoFar, is_room_for, new_events, row_of, trace_so_far
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.kernels.limits import Heard, deadline_after, most_elapsed_ms, since_opening_ms
 from readerstudy.reading.prefetched import named_place, reading_of

@@ -3,7 +3,7 @@
 //   "reading" -> "over" (its time has ended)
 //   "sent": on its way, and something of this case is still to come
 
-import { randomName } from "../annotation/timing/clock.js";
+import { randomName } from "../case/clock.js";
 import { DECLINED, optionButtons } from "./question.js";
 
 const TWICE_MS = 400; // a second press or click within this time is the same one

@@ -1,6 +1,6 @@
 // Log in again without leaving the case: a dialog over the page. What waits is sent as soon as that is done.
 
-import { bodyOf, request } from "../annotation/review/sending.js";
+import { bodyOf, request } from "../case/sending.js";
 
 export class Login {
   /** `onChange(on)`: the case is out of sight, or is back. */

@@ -6,7 +6,7 @@
 // Kinds: open, choice, events, commit, remark, pause, resume. Each is sent with the same key until the server says that
 // it has it. No image and no word of a question is kept.
 
-import { wait } from "../annotation/review/sending.js";
+import { wait } from "../case/sending.js";
 
 const PATIENCE = [500, 1000, 2000, 4000, 8000];
 

@@ -2,7 +2,7 @@
 // its own letter, whatever stands where; keys and the letters on screen go by place.
 
 import { digitOf, letterOf } from "../annotation/review/keys.js";
-import { fold, isFolded } from "../annotation/review/panel.js";
+import { fold, isFolded } from "../case/panel.js";
 
 const LETTERS = "ABCD";
 const LONG = 220; // characters of a stem

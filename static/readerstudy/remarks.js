@@ -2,7 +2,7 @@
 // case is faulty.
 
 import { digitOf } from "../annotation/review/keys.js";
-import { randomName } from "../annotation/timing/clock.js";
+import { randomName } from "../case/clock.js";
 import { optionButtons, placeOf } from "./question.js";
 
 const TWICE_MS = 400; // the second click of a double click is for nothing that comes after it

@@ -1,7 +1,7 @@
 // The reading page: keys, buttons and dialogs of a sitting.
 
 import { guardRadios, isForPage, isTyping, letterOf } from "../annotation/review/keys.js";
-import { fold, isFolded } from "../annotation/review/panel.js";
+import { fold, isFolded } from "../case/panel.js";
 import { Sitting } from "./sitting.js";
 
 const byId = (id) => document.getElementById(id);

@@ -1,6 +1,6 @@
 // One question to the server and its answer. A login that has run out is asked for, and then the same is sent again.
 
-import { bodyOf, request } from "../annotation/review/sending.js";
+import { bodyOf, request } from "../case/sending.js";
 
 const MOST_MS = 20_000; // an answer that has not come by then does not come
 

@@ -3,9 +3,9 @@
 
 import { listKeys } from "../annotation/review/keys.js";
 import { Hiding, Screen } from "../annotation/review/screen.js";
-import { request, wait } from "../annotation/review/sending.js";
+import { request, wait } from "../case/sending.js";
 import { sizeOf, SmallestWindow } from "../annotation/review/smallest.js";
-import { Clock } from "../annotation/timing/clock.js";
+import { Clock } from "../case/clock.js";
 import { Answers } from "./answers.js";
 import { Covers } from "./covers.js";
 import { Keeping } from "./keeping.js";

@@ -17,8 +17,8 @@ from pytest_django import Settings
 
 from annotation.enums import ImageState
 from annotation.models import AnswerKey, Assignment, Image, Review, SamplingPlan, User
+from tests.annotation.case.sent import seen
 from tests.annotation.review.cases import as_post, good_judgement
-from tests.annotation.timing.told import seen
 
 pytestmark = pytest.mark.django_db
 N_QUESTIONS, N_IMAGES = 8, 4

@@ -12,7 +12,7 @@ CSS = ROOT / "static"
 GROUNDS = ("ground", "panel", "raised")
 WORDS = ("text", "muted", "accent", "good", "warn", "bad")
 # Stylesheets of pages on which people look at images.
-DARK_SHEETS = ("annotation/case.css", "annotation/viewer/viewer.css", "readerstudy/room.css")
+DARK_SHEETS = ("annotation/case.css", "case/viewer/viewer.css", "readerstudy/room.css")
 
 
 def tokens(theme: str) -> dict[str, str]:
@@ -65,7 +65,7 @@ def test_nothing_on_dark_pages_is_brighter_than_their_words() -> None:
 @pytest.mark.parametrize(
     ("sheet", "rule", "words"),
     [
-        ("annotation/viewer/viewer.css", ".viewer-tag", ("text", "warn")),
+        ("case/viewer/viewer.css", ".viewer-tag", ("text", "warn")),
         ("annotation/case.css", ".case-note", ("text", "warn")),
         ("annotation/case.css", ".case-wait", ("muted",)),
     ],

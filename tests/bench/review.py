@@ -52,8 +52,8 @@ def _times() -> tuple[list[float], dict[str, list[float]]]:
     from django.urls import reverse
 
     from annotation.models import Image
+    from tests.annotation.case.sent import event, fields, seen
     from tests.annotation.review.cases import as_post, assignments_of, good_judgement
-    from tests.annotation.timing.told import event, fields, seen
 
     settings.ROOT_URLCONF = _addresses()
     reviewer, review_round = _round()

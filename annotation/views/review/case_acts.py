@@ -21,6 +21,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django_htmx.http import HttpResponseClientRedirect
 
+from annotation.case.kernels.parsing import Trace, TraceRefused, parse_events, readable_trace
+from annotation.case.kernels.traces import NoSuchImage, NotSeen
 from annotation.enums import AssignmentState, ReturnReason, RoundState
 from annotation.models import Assignment
 from annotation.review.answering import (
@@ -49,8 +51,6 @@ from annotation.review.skipping import NothingToHandBack, ReasonNeeded
 from annotation.review.submitting import BlindAnswerMissing, JudgementRefused, hide_identifying_images
 from annotation.review.trace_events import NoImages, TooManyEvents, record_events
 from annotation.review.worklist import categories_of, counts_by_state
-from annotation.timing.kernels.parsing import Trace, TraceRefused, parse_events, readable_trace
-from annotation.timing.kernels.traces import NoSuchImage, NotSeen
 from annotation.views.review.cases import case_page, named_or_404, own_assignment_or_404
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 

@@ -15,6 +15,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.tables import formats_here
 from annotation.figures.kernels.forms import FigureForm
@@ -45,7 +46,6 @@ from annotation.site.permissions import (
 )
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
 from annotation.statistics.kernels.issues import CountingRule
-from annotation.timing.kernels.durations import PARTS, TimeFlag
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
 PER_PAGE = 25

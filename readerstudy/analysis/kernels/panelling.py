@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import Units, units_of
 from annotation.statistics.kernels.comparing import (
-    ChiSquare,
     DifferenceInterval,
     PairedTable,
     cluster_mcnemar_chi2,
@@ -42,7 +41,6 @@ from annotation.statistics.kernels.proportions import (
 from annotation.statistics.kernels.rating_sums import rating_counts
 from annotation.statistics.kernels.results import (
     CLUSTERS_IGNORED,
-    NO_COMMON_QUESTIONS,
     NO_VARIATION,
     POST_HOC,
     Result,
@@ -53,6 +51,7 @@ from readerstudy.analysis.kernels.arrays import MODEL, N_OPTIONS, READER, TASKS,
 from readerstudy.analysis.kernels.planned import planned_pairs
 from readerstudy.analysis.kernels.scoring import Scored, has_guess, right_or_wrong
 from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.values import chi_square, p_value, with_fractions
 
 ALL_TASKS = "All tasks"
 KAPPA_ERROR = "fleiss_cohen_everitt_1969"
@@ -334,30 +333,6 @@ def _group(panel: PanelInputs, rows: NDArray[np.intp], found: GroupStatistics) -
     entry["fleiss_kappa"]["se"] = fleiss_kappa_se(counts)
     entry["gwet_ac1"]["se"] = gwet_ac1_se(counts)
     return entry
-
-
-# --- values ---------------------------------------------------------------------------------------
-def with_fractions(results: Mapping[str, Result], fractions: Mapping[str, float | None]) -> dict[str, dict[str, Any]]:
-    """Each result with the share of bootstrap draws in which it was undefined."""
-    return {name: one.as_json() | {"bootstrap_undefined_fraction": fractions[name]} for name, one in results.items()}
-
-
-def p_value(p: float, n: int, method: str, flags: tuple[str, ...] = (POST_HOC,)) -> Result:
-    return Result(p, None, n, method, flags) if n else undefined(NO_COMMON_QUESTIONS, n=0, method=method, flags=flags)
-
-
-def chi_square(test: ChiSquare, method: str, flags: tuple[str, ...] = (POST_HOC,)) -> dict[str, Any]:
-    """A test statistic as any other value, with its degrees of freedom and its p."""
-    return {
-        "value": test.chi2,
-        "ci95": None,
-        "n": test.n,
-        "method": method,
-        "flags": list(flags),
-        "reason": test.reason,
-        "df": test.df,
-        "p": test.p,
-    }
 
 
 def _error(error: float, kappa: Result) -> Result:

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from annotation.case.kernels.durations import ClockEvent
 from annotation.enums import EventKind
-from annotation.timing.kernels.durations import ClockEvent
 from readerstudy.design.kernels.rules import GRACE_MS
 from readerstudy.enums import ResponseState
 

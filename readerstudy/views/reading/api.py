@@ -16,8 +16,8 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.timing.kernels.parsing import Trace, TraceRefused, parse_events, parse_object, readable_trace
-from annotation.timing.kernels.traces import NoSuchImage, NotSeen
+from annotation.case.kernels.parsing import Trace, TraceRefused, parse_events, parse_object, readable_trace
+from annotation.case.kernels.traces import NoSuchImage, NotSeen
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused, open_place

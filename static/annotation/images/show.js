@@ -1,6 +1,6 @@
 // Mounts the viewer where a page asks for it; inside a closed <details> only once that is opened.
 
-import { mountViewer } from "../viewer/viewer.js";
+import { mountViewer } from "../../case/viewer/viewer.js";
 
 for (const place of document.querySelectorAll("[data-viewer]")) {
   const views = JSON.parse(document.getElementById(place.dataset.viewer).textContent);

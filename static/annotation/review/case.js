@@ -1,14 +1,14 @@
 // The case page: one viewer that stays, and a question that changes under it.
 
-import { Clock } from "../timing/clock.js";
+import { Clock } from "../../case/clock.js";
 import { BlindStep, ReturnStep } from "./blind.js";
 import { Drafts } from "./drafts.js";
 import { clearProblems, focusField, press, showProblem, valuesOf } from "./fields.js";
 import { JudgementStep } from "./judgement.js";
 import { guardRadios, isForPage, isTyping, letterOf, listKeys } from "./keys.js";
-import { fold, isFolded } from "./panel.js";
+import { fold, isFolded } from "../../case/panel.js";
 import { Hiding, Screen } from "./screen.js";
-import { bodyOf, jsonIn, request, send } from "./sending.js";
+import { bodyOf, jsonIn, request, send } from "../../case/sending.js";
 import { SmallestWindow } from "./smallest.js";
 
 const STEPS = { blind: BlindStep, judge: JudgementStep, return: ReturnStep };

@@ -1,7 +1,7 @@
 // Drafts save themselves within a second; what is not acknowledged yet also stays in this tab over a reload.
 
 import { setValues, valuesOf } from "./fields.js";
-import { bodyOf, jsonIn, send } from "./sending.js";
+import { bodyOf, jsonIn, send } from "../../case/sending.js";
 
 const QUIET_MS = 400;
 const MOST_MS = 800; // after the first change, though the typing goes on

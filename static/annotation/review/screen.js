@@ -4,10 +4,10 @@
 //   "loading"  nothing yet. Where the root has data-reading, a case appears as a whole, in one frame, at full depth.
 // Images of one case never stand beside the question of another one.
 
-import { afterNextFrame, afterThisFrame } from "../viewer/readiness.js";
-import { mountViewer } from "../viewer/viewer.js";
+import { afterNextFrame, afterThisFrame } from "../../case/viewer/readiness.js";
+import { mountViewer } from "../../case/viewer/viewer.js";
 import { digitOf, isForPage, letterOf } from "./keys.js";
-import { restorePanel } from "./panel.js";
+import { restorePanel } from "../../case/panel.js";
 
 const MOST_LOOKS = 200; // of some kilobytes each
 const PROGRESS_MS = 250;

@@ -13,6 +13,8 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
+from annotation.case.kernels.parsing import Trace, readable_trace
+from annotation.case.kernels.traces import NotSeen
 from annotation.enums import ImageState, ReturnReason, Role
 from annotation.ingest.completeness import lost_exams
 from annotation.ingest.quarantine import quarantine_image
@@ -24,12 +26,10 @@ from annotation.review.rounds import missing_images
 from annotation.review.skipping import hand_back
 from annotation.review.submitting import hide_identifying_images
 from annotation.review.trace_events import NoImages
-from annotation.timing.kernels.parsing import Trace, readable_trace
-from annotation.timing.kernels.traces import NotSeen
+from tests.annotation.case.sent import PAGE, seen
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior
-from tests.annotation.timing.told import PAGE, seen
 from tests.conftest import make_person
 
 pytestmark = pytest.mark.django_db

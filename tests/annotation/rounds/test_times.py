@@ -11,12 +11,13 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.case.kernels.durations import RULE
+from annotation.case.kernels.time_flags import TimeFlag
 from annotation.exports.reviews import export_reviews
 from annotation.exports.tables import Format
 from annotation.models import BlindAnswer, ReviewRound, User
 from annotation.review.reviewer_progress import round_times
 from annotation.review.rounds import create_round, open_round
-from annotation.timing.kernels.durations import RULE, TimeFlag
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.pages import markup
 

@@ -32,10 +32,10 @@ from annotation.people.inviting import Grant, invite
 from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
+from tests.annotation.case.sent import seen
 from tests.annotation.review.cases import OPTIONS, make_bank, make_revision
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.rounds.made import say
-from tests.annotation.timing.told import seen
 from tests.conftest import make_person
 from tests.readerstudy.studies import enrol, make_study
 

@@ -81,5 +81,5 @@ def test_destroy_leaves_nothing_behind(look: Looker, stage: Stage) -> None:
 
 def test_without_workers_the_page_decodes_itself(look: Looker, stage: Stage) -> None:
     view = stage.add("a", phantom(12))
-    look.mount_painted(view, worker="/static/annotation/viewer/no-such-worker.js")
+    look.mount_painted(view, worker="/static/case/viewer/no-such-worker.js")
     assert np.ptp(look.levels()) > 100

@@ -20,7 +20,7 @@ def ask(look: Looker) -> Any:
 
     def call(module: str, name: str, *arguments: Any) -> Any:
         return look.page.evaluate(
-            "([module, name, args]) => import(`/static/annotation/viewer/${module}.js`).then((m) => m[name](...args))",
+            "([module, name, args]) => import(`/static/case/viewer/${module}.js`).then((m) => m[name](...args))",
             [module, name, list(arguments)],
         )
 

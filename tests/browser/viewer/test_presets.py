@@ -30,7 +30,7 @@ def film(pixels: NDArray[Any], *, bits: int = 8, **display: Any) -> Film:
 
 
 MEASURE = """async ([films, lost]) => {
-    const { buildTable, defaultWindow, presetWindows, rangeWindow } = await import("/static/annotation/viewer/grey.js");
+    const { buildTable, defaultWindow, presetWindows, rangeWindow } = await import("/static/case/viewer/grey.js");
     const measure = (levels, counts) => {
         let [n, sum, squares, black, white] = [0, 0, 0, 0, 0];
         counts.forEach((count, v) => {
@@ -101,7 +101,7 @@ def test_a_black_or_white_background_is_no_part_of_the_film(look: Looker) -> Non
     wide = np.full((900, 300), 0, np.uint16)
     wide[:300] = np.clip(pixels, 1, 254)
     ask = """async (films) => {
-        const { presetWindows } = await import("/static/annotation/viewer/grey.js");
+        const { presetWindows } = await import("/static/case/viewer/grey.js");
         return films.map(([view, counts]) => presetWindows(view, counts).lungs.curve[16]);
     }"""
     look.page.goto(f"{look.stage.address}/stage.html")

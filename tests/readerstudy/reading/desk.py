@@ -6,9 +6,9 @@ import uuid
 from datetime import datetime
 from typing import Any
 
+from annotation.case.kernels.parsing import SentEvent, Trace
 from annotation.enums import EventKind
 from annotation.models import Image, User
-from annotation.timing.kernels.parsing import SentEvent, Trace
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
 from readerstudy.reading.case_opening import open_place
 from readerstudy.reading.committing import CommittedAnswer, commit_answer

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from annotation.case.kernels.parsing import Trace
+from annotation.case.kernels.traces import NoSuchImage, NotSeen
 from annotation.models import AuditEvent, User
-from annotation.timing.kernels.parsing import Trace
-from annotation.timing.kernels.traces import NoSuchImage, NotSeen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing

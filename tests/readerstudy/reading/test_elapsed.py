@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from annotation.case.kernels.durations import ClockEvent
 from annotation.enums import EventKind
-from annotation.timing.kernels.durations import ClockEvent
 from readerstudy.reading.kernels.limits import TRAVEL_MS, Heard, most_elapsed_ms, since_opening_ms
 from tests.readerstudy.studies import later
 

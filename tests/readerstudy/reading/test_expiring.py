@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.case.kernels.parsing import SentEvent, Trace
 from annotation.enums import EventKind
 from annotation.jobs.sweeping import SWEEPS
 from annotation.models import AuditEvent
-from annotation.timing.kernels.parsing import SentEvent, Trace
 from readerstudy.models import Enrolment, ReaderStudy, Response
 from readerstudy.reading.expiring import close_reading, sweep_readings
 from tests.readerstudy.reading.conftest import MakeDesk

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotation.audit.recording import first_broken_link
+from annotation.case.kernels.traces import NotSeen
 from annotation.models import User
-from annotation.timing.kernels.traces import NotSeen
 from readerstudy.design.kernels.rules import GRACE_MS, Rules
 from readerstudy.enums import Block
 from readerstudy.models import (

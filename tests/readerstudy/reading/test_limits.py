@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from annotation.case.kernels.durations import ClockEvent
 from annotation.enums import EventKind
-from annotation.timing.kernels.durations import ClockEvent
 from readerstudy.reading.kernels.limits import (
     Judged,
     deadline_after,

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from annotation.case.kernels import traces
+from annotation.case.kernels.parsing import Trace
 from annotation.enums import EventKind
-from annotation.timing.kernels import traces
-from annotation.timing.kernels.parsing import Trace
 from readerstudy.models import ReadingSession, TimingEvent
 from readerstudy.reading.timing_events import TooManyEvents
 from readerstudy.reading.write_checks import NotOpened, NotPrefetched, ReadingRefused

@@ -1,6 +1,6 @@
 // The case page in small: mounts the viewer on demand and writes down what it tells.
 
-import { mountViewer } from "/static/annotation/viewer/viewer.js";
+import { mountViewer } from "/static/case/viewer/viewer.js";
 
 window.told = [];
 const root = document.getElementById("case-images");

@@ -11,12 +11,12 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
+from annotation.case.kernels import traces
 from annotation.enums import RoundState
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, ReviewEvent, User
 from annotation.review.answering import mark_opened
-from annotation.timing.kernels import traces
+from tests.annotation.case.sent import PAGE, event, fields, seen
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
-from tests.annotation.timing.told import PAGE, event, fields, seen
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("without_pixels")]
 BLIND = {"best": "B", "defensible": ["D"], "difficulty": "medium"}

@@ -15,7 +15,7 @@
 // Visibility, focus, the heartbeat, quiet and sleep are the clock's own. Events stay here and in this tab's storage until the
 // server has them; sending one twice does no harm, because page and sequence name it.
 
-import { request } from "../review/sending.js";
+import { request } from "./sending.js";
 
 const HEARTBEAT_MS = 5_000;
 const QUIET_MS = 60_000;

@@ -1,7 +1,7 @@
 // The first look at a case that opens cold: its previews stand where the viewer will hang them, before the viewer itself
 // is loaded. The viewer paints the same pictures in the same places and then takes them away.
 
-import { restorePanel } from "../review/panel.js";
+import { restorePanel } from "../panel.js";
 import { fitZoom, hangingOrder, placeOf, placesOf, scaledSize, wholePixels } from "./hanging.js";
 import { placePanel, preferences } from "./preferences.js";
 import { afterNextFrame } from "./readiness.js";

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from annotation.case.kernels.durations import ClockEvent, Durations, Key
+from annotation.case.kernels.parsing import SentEvent, Trace
 from annotation.enums import EventKind
-from annotation.timing.kernels.durations import ClockEvent, Durations, Key
-from annotation.timing.kernels.parsing import SentEvent, Trace
 
 MOST_STORED = 20_000  # events of one case and person: a day of heartbeats and more
 SERVER = "server"  # the page of the event that the server writes

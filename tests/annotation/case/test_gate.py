@@ -8,13 +8,13 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
+from annotation.case.kernels.traces import NotSeen
 from annotation.models import Assignment, BlindAnswer, Image, Review, ReviewEvent, User
 from annotation.review.answering import answer_blind
 from annotation.review.submitting import submit_review
-from annotation.timing.kernels.traces import NotSeen
+from tests.annotation.case.sent import event, fields, seen
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
-from tests.annotation.timing.told import event, fields, seen
 
 pytestmark = pytest.mark.django_db
 BLIND = {"best": "B", "defensible": [], "difficulty": "easy"}

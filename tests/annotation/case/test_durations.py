@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from annotation.case.kernels.durations import RULE, ClockEvent, Durations, durations, is_counted
+from annotation.case.kernels.time_flags import DOUBT, TimeFlag
 from annotation.enums import EventKind as K
-from annotation.timing.kernels.durations import DOUBT, RULE, ClockEvent, Durations, TimeFlag, durations, is_counted
 
 WALL = 1_790_000_000_000.0
 CaseTrace = tuple[K, float]
