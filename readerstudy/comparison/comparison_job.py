@@ -1,16 +1,24 @@
-"""A comparison of models as a job: a bank of 41,007 questions and twenty models is no work for a page."""
+"""Comparisons of models on banks: asked for as a job, since a page would wait too long; listed; taken as a file."""
 
 from __future__ import annotations
 
+import io
 from datetime import datetime
+from typing import Any
 
+import msgspec
+from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.enums import JobState
+from annotation.exports.tables import Column, Format, Kind, write_table
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
+from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, file_rows
+from readerstudy.enums import EntryState
+from readerstudy.models import ModelComparison, PredictionRun
 
 KIND = "compare_models"
 REPEATABILITY = "repeatability"  # see readerstudy.comparison.repeating, which loads scipy
@@ -40,3 +48,33 @@ def run_comparison(progress: Progress, params: Params) -> Result:
 def job_under_way(bank: QuestionBank) -> Job | None:
     unfinished = Job.objects.filter(kind=KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
     return unfinished.filter(params__bank=bank.pk).first()
+
+
+NUMBERS = {"n": Kind.WHOLE, "run": Kind.WHOLE, "failed": Kind.WHOLE, "missing": Kind.WHOLE}
+NUMBERS |= {"accuracy": Kind.REAL, "low": Kind.REAL, "high": Kind.REAL}
+NUMBERS |= {"best_rank": Kind.WHOLE, "worst_rank": Kind.WHOLE}
+
+
+def banks_compared() -> QuerySet[QuestionBank]:
+    """Banks for which a model has a named run."""
+    runs = PredictionRun.objects.filter(study__isnull=True, is_named=True, entry__state=EntryState.LISTED)
+    return QuestionBank.objects.filter(pk__in=runs.values("bank"))
+
+
+def newest_comparison(bank: QuestionBank) -> ModelComparison | None:
+    return ModelComparison.objects.filter(bank=bank).first()
+
+
+def result_of(comparison: ModelComparison) -> dict[str, Any]:
+    """The stored result."""
+    result: dict[str, Any] = msgspec.json.decode(comparison.result)
+    return result
+
+
+def comparison_file(result: dict[str, Any]) -> bytes:
+    """As CSV; text that a spreadsheet could take for a formula is neutralised."""
+    file = io.BytesIO()
+    write_table(
+        file, [Column(name, NUMBERS.get(name, Kind.TEXT), "") for name in FILE_COLUMNS], file_rows(result), Format.CSV
+    )
+    return file.getvalue()

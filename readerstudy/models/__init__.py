@@ -1,7 +1,6 @@
 """The tables of reader studies."""
 
-from readerstudy.models.analysis import Analysis, InputsMark
-from readerstudy.models.comparison import ModelComparison
+from readerstudy.models.analysis import Analysis, AnalysisReport, InputsMark, ModelComparison, ResultsLink
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, ShownImage, StudyCase, StudyRole, Voiding
 from readerstudy.models.enrolment import Enrolment, PresentationOrder, PresentedCase, StudyInvitation
 from readerstudy.models.predictions import ModelEntry, Prediction, PredictionRun, SubmissionCall
@@ -13,8 +12,6 @@ from readerstudy.models.reading import (
     Response,
     TimingEvent,
 )
-from readerstudy.models.reports import AnalysisReport
-from readerstudy.models.sharing import ResultsLink
 
 __all__ = [
     "Analysis",

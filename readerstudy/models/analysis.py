@@ -1,5 +1,8 @@
 from __future__ import annotations
 
+from datetime import datetime
+
+from django.conf import settings
 from django.conf import settings as site
 from django.db import models
 
@@ -48,3 +51,74 @@ class InputsMark(models.Model):
 
     def __str__(self) -> str:
         return f"mark of the inputs of study {self.study_id}"
+
+
+class ModelComparison(models.Model):
+    """The models on one bank, compared. Never changed: another input makes another row; the newest one is shown.
+
+    Whether it is stale: ``inputs_sha256`` is not what readerstudy.comparison.loading.inputs_now says.
+    """
+
+    public_id = PublicIdField()
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="+")
+    inputs_sha256 = models.CharField(max_length=64)  # of the named runs and the published imports of the bank
+    result = models.TextField()  # canonical JSON; the same inputs give the same bytes
+    result_sha256 = models.CharField(max_length=64)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-created_at", "-pk")
+        constraints = (models.UniqueConstraint(fields=["bank", "result_sha256"], name="comparison_once"),)
+
+    def __str__(self) -> str:
+        return f"comparison {self.public_id}"
+
+
+class AnalysisReport(models.Model):
+    """The report of one analysis as a ZIP file; see readerstudy.report. The file can be made again at any time.
+
+    The same analysis gives the same bytes and then no second row; another version of the program, or other words about
+    a model, may make another file.
+    """
+
+    public_id = PublicIdField()  # also names the file
+    analysis = models.ForeignKey(Analysis, on_delete=models.CASCADE, related_name="reports")
+    sha256 = models.CharField(max_length=64)
+    n_bytes = models.PositiveBigIntegerField()
+    contents = models.JSONField()  # [[name, bytes, SHA-256, what it is]], by name
+    made_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # null: on the command line
+    made_at = models.DateTimeField()
+
+    class Meta:
+        ordering = ("-made_at", "-pk")
+        constraints = (models.UniqueConstraint(fields=["analysis", "sha256"], name="report_once"),)
+
+    def __str__(self) -> str:
+        return f"report {self.public_id}"
+
+
+class ResultsLink(models.Model):
+    """A link by which anybody sees the results of one analysis until it expires. Only the hash of its token is kept."""
+
+    analysis = models.ForeignKey(Analysis, on_delete=models.PROTECT, related_name="links")
+    token_sha256 = models.CharField(max_length=64, unique=True)
+    note = models.CharField(max_length=200, blank=True)  # for whom it is; seen by coordinators only
+    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used_at = models.DateTimeField(null=True, blank=True)  # to the minute
+
+    class Meta:
+        ordering = ("-created_at", "-pk")
+
+    def __str__(self) -> str:
+        return f"link {self.pk} to results"
+
+    def is_open(self, at: datetime) -> bool:
+        return self.revoked_at is None and at < self.expires_at

@@ -16,7 +16,7 @@ from django.utils.formats import number_format
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
-from annotation.figures.kernels.words import short
+from annotation.figures.kernels.forms import short
 from annotation.templatetags.estimates import percent
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.results import wording

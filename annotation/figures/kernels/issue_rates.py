@@ -9,9 +9,8 @@ from textwrap import fill
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.forms import Width, printed_percent
 from annotation.figures.kernels.style import BLUE, QUIET, bare, mark_simulated, new_figure, rows_of_names, write_beside
-from annotation.figures.kernels.words import printed_percent
 from annotation.statistics.kernels.estimate import SMALL_N, Estimate
 
 DAGGER = "†"  # behind an n that is small

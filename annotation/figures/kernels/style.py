@@ -11,8 +11,7 @@ from matplotlib import font_manager
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import Width
-from annotation.figures.kernels.words import short
+from annotation.figures.kernels.forms import Width, short
 
 FONTS = Path(__file__).parent.parent / "fonts"  # of the widths of Arial and Helvetica: the same everywhere
 FAMILY = "Liberation Sans"

@@ -9,9 +9,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.forms import Width, printed_percent, short, title_with_n
 from annotation.figures.kernels.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
-from annotation.figures.kernels.words import printed_percent, short, title_with_n
 from readerstudy.figures.kernels.legends import DAGGER, is_small, printed_limits
 from readerstudy.figures.kernels.style import READER_COLOUR, mark_of, marks_of
 from readerstudy.results.kernels.stored import (

@@ -13,9 +13,8 @@ from matplotlib.colors import BoundaryNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.forms import LONGEST_NAME, Width, short
 from annotation.figures.kernels.style import INCHES, QUIET, mark_simulated, new_figure, titled
-from annotation.figures.kernels.words import LONGEST_NAME, short
 from readerstudy.figures.kernels.style import marks_of
 from readerstudy.results.kernels.heatmap import STATISTIC, Agree, gap_before, group_means
 from readerstudy.results.kernels.scale import COLOURS, HIGHEST, LOWEST, N_STEPS, STEP, colour_of, step_of, words_on

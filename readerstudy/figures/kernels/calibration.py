@@ -7,9 +7,8 @@ from math import ceil
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.forms import Width, short, title_with_n
 from annotation.figures.kernels.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
-from annotation.figures.kernels.words import short, title_with_n
 from annotation.statistics.kernels.results import POST_HOC
 from readerstudy.figures.kernels.style import mark_of
 from readerstudy.results.kernels.stored import Json, calibrations

@@ -10,9 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from annotation.figures.kernels.forms import Width
+from annotation.figures.kernels.forms import Width, printed_percent
 from annotation.figures.kernels.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, write_beside
-from annotation.figures.kernels.words import printed_percent
 from readerstudy.figures.kernels.legends import MADE_AFTER, printed_limits
 from readerstudy.figures.kernels.style import READER_COLOUR, marks_of
 from readerstudy.results.kernels.inferences import INFERENCES, Line, inference_words

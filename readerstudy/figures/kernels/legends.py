@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
-from annotation.figures.kernels.words import printed_percent
+from annotation.figures.kernels.forms import printed_percent
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
 from readerstudy.results.kernels.inferences import (
     CAUTIONS,

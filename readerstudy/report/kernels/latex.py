@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from annotation.figures.kernels.words import printed_percent
+from annotation.figures.kernels.forms import printed_percent
 from readerstudy.results.kernels.stored import Json
 
 PACKAGES = ("booktabs", "longtable")

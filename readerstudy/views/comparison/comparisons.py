@@ -18,8 +18,14 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.comparison.banks import banks_compared, comparison_file, newest_comparison, result_of
-from readerstudy.comparison.comparison_job import ask_for_comparison, job_under_way
+from readerstudy.comparison.comparison_job import (
+    ask_for_comparison,
+    banks_compared,
+    comparison_file,
+    job_under_way,
+    newest_comparison,
+    result_of,
+)
 from readerstudy.comparison.kernels.comparison_tables import band_rows, category_table, model_rows
 from readerstudy.comparison.loading import inputs_now
 from readerstudy.predictions.eligibility import knows_scores

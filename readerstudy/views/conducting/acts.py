@@ -24,8 +24,7 @@ from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import unfinished
 from readerstudy.study.locking import StudyRefused
 from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.confirmation import Question, ask
-from readerstudy.views.study.flashing import run_and_flash
+from readerstudy.views.study.confirmation import Question, ask, run_and_flash
 
 
 def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str) -> HttpResponse:

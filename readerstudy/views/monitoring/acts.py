@@ -24,8 +24,7 @@ from readerstudy.views.enrolment.inviting import show_once
 from readerstudy.views.monitoring.more_time import about_all, about_reader
 from readerstudy.views.monitoring.readers import reader_of
 from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.confirmation import ask
-from readerstudy.views.study.flashing import is_valid_or_flash, run_and_flash
+from readerstudy.views.study.confirmation import ask, is_valid_or_flash, run_and_flash
 
 
 @person_required

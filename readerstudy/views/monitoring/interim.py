@@ -24,8 +24,7 @@ from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import looks_before_closing, view_interim_results
 from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.confirmation import Question, ask
-from readerstudy.views.study.flashing import is_valid_or_flash, run_and_flash
+from readerstudy.views.study.confirmation import Question, ask, is_valid_or_flash, run_and_flash
 
 
 @person_required

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.forms.sharing import ShareForm
+from readerstudy.forms.studies import ShareForm
 from readerstudy.sharing.linking import links_of, restore_link, revoke_link, share_results
 from readerstudy.views.results.access import seen_result
 from readerstudy.views.study.access import coordinated_study

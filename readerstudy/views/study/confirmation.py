@@ -1,16 +1,19 @@
-"""Asking back before an act that cannot be undone: what follows from it, and the button that does it."""
+"""Confirmation before an act that cannot be undone, and the message on the next page of what came of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from django import forms
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
 from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 
 
 @dataclass(frozen=True)
@@ -31,3 +34,21 @@ def ask(request: AuthenticatedRequest, study: ReaderStudy, question: Question) -
     context = {"study": study, "question": question, "address": request.path, "back": back}
     context |= {"is_danger": question.is_danger}
     return render(request, "readerstudy/design/confirm.html", context, status=409)
+
+
+def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:
+    """Whether the form can be used; if not, its errors are said, or the sentence in their place."""
+    if form.is_valid():
+        return True
+    messages.error(request, otherwise or " ".join(str(word) for words in form.errors.values() for word in words))
+    return False
+
+
+def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
+    """Do it and say the sentence that it returns; a refusal is said as well. False for a refusal."""
+    try:
+        messages.success(request, act())
+    except StudyRefused as refusal:
+        messages.error(request, str(refusal))
+        return False
+    return True

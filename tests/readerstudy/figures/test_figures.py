@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.figures.kernels.forms import FigureForm, Width, printed_percent
 from annotation.figures.kernels.saving import in_style, rendered
-from annotation.figures.kernels.words import printed_percent
 from readerstudy.analysis.kernels.computing import compute
 from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.kernels.agreement import agreement_figure

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.figures.kernels.words import LONGEST_NAME, short
+from annotation.figures.kernels.forms import LONGEST_NAME, short
 
 
 def test_a_long_name_loses_its_middle_so_that_versions_stay_apart() -> None:
