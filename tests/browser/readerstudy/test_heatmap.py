@@ -106,7 +106,8 @@ def test_the_heatmaps_of_a_paper_stand_whole_beside_each_other(
     assert [name for name, _at in ticks] == ["−0.2", "0", "0.2", "0.4", "0.6", "0.8", "1"]
     assert all(abs(float(name.replace("−", "-")) - float(at)) < 0.01 for name, at in ticks), ticks
     assert page.evaluate("() => parseFloat(getComputedStyle(document.querySelector('.heatmap td a')).fontSize)") >= 12
-    cut = "() => [...document.querySelectorAll('.heatmap th')].some((one) => one.scrollWidth > one.clientWidth)"
+    cut = """() => [...document.querySelectorAll('.heatmap th, .heatmap th span')].some(
+      (one) => one.scrollWidth > one.clientWidth || one.scrollHeight > one.clientHeight)"""
     assert not page.evaluate(cut)  # by the style sheet, at their ends, in which names of one family differ
     fits = "() => [...document.querySelectorAll('html, .maps')].every((one) => one.scrollWidth <= one.clientWidth)"
     assert page.evaluate(fits)
