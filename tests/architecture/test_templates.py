@@ -11,6 +11,7 @@ from tests.architecture.source import ROOT, TEMPLATES, where
 
 ALL = sorted(TEMPLATES.rglob("*.html"))
 COMMENT = re.compile(r"{% comment %}.*?{% endcomment %}|{#.*?#}|<!--.*?-->", re.DOTALL)
+BROKEN = re.compile(r"{{(?!.*}})|{%(?!.*%})")
 TAG = re.compile(r"<[a-zA-Z][^>]*>", re.DOTALL)
 
 
@@ -28,6 +29,16 @@ def test_no_line_is_too_long_to_be_read_beside_another_file() -> None:
         return [number for number, line in enumerate(lines, start=1) if len(line) > 160]
 
     assert where(ALL, long_lines) == {}
+
+
+def test_no_tag_is_broken_over_two_lines() -> None:
+    """Django shows such a tag to the person as text."""
+
+    def broken(path: Path) -> list[int]:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        return [number for number, line in enumerate(lines, start=1) if BROKEN.search(line)]
+
+    assert where(ALL, broken) == {}
 
 
 def test_every_template_parses() -> None:
