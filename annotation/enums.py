@@ -180,7 +180,7 @@ class Disagreement(Word):
     NONE = "", ""
     KEY_WRONG = "key_wrong", _("key wrong")
     OWN_ERROR = "own_error", _("I was wrong")
-    BOTH = "both", _("both defensible")
+    BOTH = "both", _("both acceptable")
 
 
 class Degree(Word):
@@ -206,7 +206,7 @@ class Flag(Word):
     NOT_VISIBLE = "not_visible", _("not visible on these images")
     OTHER_EXAM = "other_exam", _("images of another exam or side")
     UNSOUND = "unsound", _("ambiguous or clinically unsound")
-    GIVES_AWAY = "gives_away", _("wording gives the answer away")
+    GIVES_AWAY = "gives_away", _("cue in the wording")
     IDENTIFIES = "identifies", _("identifying text visible")
     OTHER = "other", _("other")
 

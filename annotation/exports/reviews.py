@@ -100,7 +100,10 @@ COLUMNS: tuple[Column, ...] = (
     Column("least_window", TEXT, "Smallest browser window of the round, width x height in CSS pixels; empty: none."),
     Column("opened_at", TIME, "When the reviewer first opened the question."),
     Column(
-        "blind_best", TEXT, "Best option before the key was shown; empty: none is defensible, or not asked.", LETTERS
+        "blind_best",
+        TEXT,
+        "Best option before the key was shown; empty: no option is acceptable, or not asked.",
+        LETTERS,
     ),
     Column("blind_defensible", TEXT, "All options held defensible before the key was shown, joined by |.", LETTERS),
     Column("blind_difficulty", TEXT, "Difficulty judged before the key was shown.", "easy, medium, hard"),

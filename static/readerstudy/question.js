@@ -80,7 +80,7 @@ export class Question {
   textOf(information) {
     if (!information) return "";
     const { age, sex, indication } = information;
-    const known = [age && this.words.age.replace("{age}", age), sex, indication];
+    const known = [age && this.words.age.replace("{age}", age), this.words[`sex${sex}`] ?? sex, indication];
     return known.filter(Boolean).join(" · ");
   }
 

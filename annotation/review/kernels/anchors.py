@@ -65,16 +65,16 @@ RELEVANT_ANCHORS: Mapping[Degree, str] = {
 }
 
 DISAGREEMENT_ANCHORS: Mapping[Disagreement, str] = {
-    Disagreement.KEY_WRONG: _("the key is not defensible"),
-    Disagreement.OWN_ERROR: _("my answer is not defensible"),
+    Disagreement.KEY_WRONG: _("the key is not acceptable"),
+    Disagreement.OWN_ERROR: _("my answer is not acceptable"),
     Disagreement.BOTH: _("more than one is valid"),
 }
 
 # Of ten second-year residents, how many are right.
 DIFFICULTY_ANCHORS: Mapping[str, str] = {
-    "easy": _("9 or 10 of ten second-year residents right"),
-    "medium": _("6 to 8 of ten second-year residents right"),
-    "hard": _("5 or fewer of ten second-year residents right"),
+    "easy": _("9 or 10 of 10 second-year residents would get it right"),
+    "medium": _("6 to 8 of 10 second-year residents would get it right"),
+    "hard": _("5 or fewer of 10 second-year residents would get it right"),
 }
 
 

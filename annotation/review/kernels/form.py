@@ -82,9 +82,9 @@ def check_blind(blind: Blind) -> list[FormProblem]:
     if (blind.best and blind.best not in letters) or not letters.issuperset(blind.defensible):
         problems.append(FormProblem("best", "unknown_option", _("Choose among the options A to D.")))
     elif not blind.best and blind.defensible:
-        problems.append(FormProblem("best", "no_best", _("Choose the best of the defensible options.")))
+        problems.append(FormProblem("best", "no_best", _("Choose the best of the acceptable options.")))
     if blind.difficulty not in {Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD}:
-        problems.append(FormProblem("difficulty", "missing", _("Say how difficult it is: easy, medium or hard.")))
+        problems.append(FormProblem("difficulty", "missing", _("Choose a difficulty: easy, medium or hard.")))
     return problems
 
 
@@ -98,7 +98,7 @@ def parse_blind(sent: Mapping[str, Sequence[str]]) -> tuple[Blind, list[FormProb
     blind = make_blind("" if said_none else best, sent.get("defensible", ()), _one(sent, "difficulty"))
     problems = check_blind(blind)
     if not best and not any(problem.field == "best" for problem in problems):
-        problems.insert(0, FormProblem("best", "missing", _("Choose the best option, or say that none is defensible.")))
+        problems.insert(0, FormProblem("best", "missing", _("Choose the best option, or say that none is acceptable.")))
     return blind, problems
 
 
@@ -193,13 +193,13 @@ def check_judgement(judgement: Judgement, ground: Ground) -> list[FormProblem]:
 
 def _check_disagreement(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     if not differs(ground.blind, ground.key):
-        sentence = _("Your blind answer is the key: there is nothing to explain.")
+        sentence = _("Your blind answer equals the key: there is nothing to explain.")
         return [FormProblem("disagreement", "does_not_follow", sentence)] if judgement.disagreement else []
     none = ground.blind is not None and not ground.blind.defensible
     possible = set(Disagreement.values()) - {""} - ({Disagreement.BOTH} if none else set())
     if judgement.disagreement in possible:
         return []
-    sentence = _("Your blind answer is not the key: say if it is wrong, you were, or both are defensible.")
+    sentence = _("Your blind answer is not the key: say if the key is wrong, you were wrong, or both are acceptable.")
     return [FormProblem("disagreement", "unknown_choice" if judgement.disagreement else "missing", sentence)]
 
 
@@ -208,18 +208,16 @@ def _check_grades(judgement: Judgement) -> list[FormProblem]:
     for name in GradeName:
         grade = judgement.grades.get(name.value)
         if grade is None:
-            problems.append(
-                FormProblem(name.value, "missing", _("Give a grade from 1 to 5, or say that you cannot judge."))
-            )
+            problems.append(FormProblem(name.value, "missing", _("Choose a grade from 1 to 5, or cannot judge.")))
         elif not (grade == CANNOT_JUDGE or (type(grade) is int and 1 <= grade <= 5)):
             problems.append(FormProblem(name.value, "unknown_grade", _("A grade is 1, 2, 3, 4, 5 or “cannot judge”.")))
     if set(judgement.grades) - set(GradeName.values()):
-        problems.append(FormProblem("grades", "unknown_grade", _("This form does not know that grade.")))
+        problems.append(FormProblem("grades", "unknown_grade", _("This grade does not exist.")))
     return problems
 
 
 def _check_degrees(judgement: Judgement) -> list[FormProblem]:
-    sentence = _("Choose yes, partly or no, or say that you cannot judge.")
+    sentence = _("Choose yes, partly, no or cannot judge.")
     sent = {"needs_image": judgement.needs_image, "relevant": judgement.relevant}
     return [
         FormProblem(name, "unknown_choice" if value else "missing", sentence)
@@ -233,19 +231,17 @@ def _check_flags(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     may_choose = set(CHOSEN) if ground.blind is not None else set(Flag)
     follow = set() if judgement.disagreement else set(following_flags(ground.blind, ground.key))
     if set(judgement.flags) - set(Flag.values()):
-        problems.append(FormProblem("flags", "unknown_flag", _("This form does not know that flag.")))
+        problems.append(FormProblem("flags", "unknown_flag", _("This flag does not exist.")))
     elif set(judgement.flags) - may_choose:
         problems.append(
             FormProblem("flags", "follows", _("That flag follows from your blind answer; it cannot be set by hand."))
         )
     if Flag.HALLUCINATED in judgement.flags and not ground.report_opened:
-        problems.append(
-            FormProblem("flags", "report_first", _("Open the report (O) before you say that something is not in it."))
-        )
+        problems.append(FormProblem("flags", "report_first", _("Open the report (O) first.")))
     if set(judgement.withdrawn_flags) - follow:
         problems.append(FormProblem("flags", "does_not_follow", _("Only a flag that follows can be withdrawn.")))
     elif judgement.withdrawn_flags and not judgement.comment:
-        problems.append(FormProblem("comment", "withdrawn", _("Say in the comment why you withdraw the flag.")))
+        problems.append(FormProblem("comment", "withdrawn", _("Explain in the comment why you withdraw the flag.")))
     return problems
 
 
@@ -257,7 +253,7 @@ def _check_verdict(judgement: Judgement, ground: Ground) -> list[FormProblem]:
         sentence = _("A question with a wrong key cannot be accepted: choose revise or reject.")
         return [FormProblem("verdict", "key_wrong", sentence)]
     if judgement.verdict == Verdict.CANNOT_JUDGE and not judgement.verdict_reason:
-        return [FormProblem("verdict_reason", "missing", _("Say why you cannot judge this question."))]
+        return [FormProblem("verdict_reason", "missing", _("Explain why you cannot judge this question."))]
     return []
 
 
@@ -278,7 +274,7 @@ def _check_texts(judgement: Judgement, ground: Ground) -> list[FormProblem]:
         "comment": judgement.comment,
     }
     problems += [
-        FormProblem(name, "too_long", _("This text is too long: 5,000 characters are the most."))
+        FormProblem(name, "too_long", _("This text is too long: at most 5,000 characters."))
         for name, text in texts.items()
         if len(text) > TEXT_LIMIT
     ]

@@ -67,23 +67,23 @@ def answers_refusals(view: Act) -> Act:
         except RoundNotOpen:
             return ended(request, public_id, _("The round is closed. What you had submitted stays as it is."))
         except NotTheReviewer:
-            return ended(request, public_id, _("This question was taken off your list in the meantime."))
+            return ended(request, public_id, _("This question has been removed from your list in the meantime."))
         except BlindAnswerIsFinal:
-            return conflict(request, public_id, _("Your blind answer is stored already; it is final."))
+            return conflict(request, public_id, _("Your blind answer is already stored and final."))
         except (BlindAnswerMissing, KeyNotShownYet):
             return conflict(request, public_id, _("Answer the question blind first."))
         except KeyKnown:
             return conflict(request, public_id, _("You have seen the key of this question: hand it back."))
         except (TransitionRefused, StepNotAsked):
-            return conflict(request, public_id, _("This question has moved on. Load the page again."))
+            return conflict(request, public_id, _("This question has changed. Reload the page."))
         except NotSeen as unseen:
             return conflict(request, public_id, unseen_sentence(len(unseen.images)))
         except NoImages:
             return conflict(request, public_id, _("No image can be shown, so nothing can be answered. Skip it (K)."))
         except NoSuchImage:
-            return conflict(request, public_id, _("There is no such image in this case."), status=422)
+            return conflict(request, public_id, _("This case has no such image."), status=422)
         except TooManyEvents:
-            sentence = _("The clock of this case has told too much; nothing more is stored.")
+            sentence = _("Too many timing events were sent for this case; further ones are not stored.")
             return conflict(request, public_id, sentence, status=422)
         except TraceRefused as refusal:
             return conflict(request, public_id, _(str(refusal)), status=422)
@@ -143,11 +143,11 @@ def review_draft(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
             trace=trace_of(request),
         )
     except DraftRefused:
-        return JsonResponse({"message": _("This draft could not be read; it was not saved.")}, status=400)
+        return JsonResponse({"message": _("The draft could not be read and was not saved.")}, status=400)
     except DraftOvertaken as newer:
         return JsonResponse({"sequence": newer.sequence}, status=409)
     except DraftOutdated:
-        return JsonResponse({"message": _("This step is stored already.")}, status=409)
+        return JsonResponse({"message": _("This step is already stored.")}, status=409)
     return HttpResponse(status=204)
 
 
@@ -208,7 +208,7 @@ def review_return(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     try:
         following = return_and_next(assignment, reason, actor=request.user, at=timezone.now(), trace=trace_of(request))
     except NothingToHandBack:
-        return conflict(request, public_id, _("Say why you hand the question back."), status=422)
+        return conflict(request, public_id, _("Give a reason for handing the question back."), status=422)
     return turn(request, assignment, following)
 
 
@@ -221,7 +221,7 @@ def review_identifies(request: AuthenticatedRequest, public_id: str) -> HttpResp
     assignment = named_or_404(request, public_id)
     named = request.POST.getlist("images")
     if not named:
-        return JsonResponse({"message": _("Say which image shows the text.")}, status=400)
+        return JsonResponse({"message": _("Choose the image that shows the text.")}, status=400)
     hide_identifying_images(assignment, named, actor=request.user, at=timezone.now())
     if not asks_for_part(request):
         return redirect("review-case", public_id=public_id)
@@ -260,8 +260,8 @@ def trace_of(request: HttpRequest) -> Trace:
 
 def unseen_sentence(n: int) -> str:
     return ngettext(
-        "An image of this case has not been on screen yet. Wait for it, try it again, or say that it cannot be read.",
-        "Images of this case have not been on screen yet. Wait for them, try again, or say that they cannot be read.",
+        "An image of this case has not been on screen yet. Wait for it, try it again, or mark it as unreadable.",
+        "Images of this case have not been on screen yet. Wait for them, try again, or mark them as unreadable.",
         n,
     )
 

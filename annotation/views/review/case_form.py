@@ -30,18 +30,18 @@ SHORT_FLAGS = {
     Flag.NEEDS_PRIOR: _lazy("needs prior"),
     Flag.HALLUCINATED: _lazy("not in report"),
     Flag.NOT_VISIBLE: _lazy("not visible"),
-    Flag.OTHER_EXAM: _lazy("other exam"),
-    Flag.UNSOUND: _lazy("unsound"),
-    Flag.GIVES_AWAY: _lazy("gives away"),
-    Flag.IDENTIFIES: _lazy("identifies"),
+    Flag.OTHER_EXAM: _lazy("wrong exam/side"),
+    Flag.UNSOUND: _lazy("clinically unsound"),
+    Flag.GIVES_AWAY: _lazy("cue in wording"),
+    Flag.IDENTIFIES: _lazy("patient identifiable"),
     Flag.OTHER: _lazy("other"),
 }
 PARTS = "annotation/review/"
 GRADES = ("1", "2", "3", "4", "5", CANNOT_JUDGE)
 GIVEN_DEGREES = tuple(degree for degree in Degree if degree != Degree.CANNOT_JUDGE)
 DEGREES = {
-    "needs_image": (_lazy("Needs the image"), NEEDS_IMAGE_ANCHORS),
-    "relevant": (_lazy("Relevant"), RELEVANT_ANCHORS),
+    "needs_image": (_lazy("Image needed"), NEEDS_IMAGE_ANCHORS),
+    "relevant": (_lazy("Clinically relevant"), RELEVANT_ANCHORS),
 }
 FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OPTION: "N"}
 

@@ -87,7 +87,7 @@ def answers_refusals(view: View) -> View:
         except (RemarkRefused, NoSuchOption, NoSuchImage, KeyMissing):
             return refusal("malformed", _("What was sent does not fit this case."), status=422)
         except TooManyEvents:
-            sentence = _("The clock of this case has told too much; nothing more is stored.")
+            sentence = _("Too many timing events were sent for this case; further ones are not stored.")
             return refusal("too_many_events", sentence, status=422)
         except TraceRefused as refused_trace:
             return refusal("malformed", _(str(refused_trace)), status=422)

@@ -199,13 +199,13 @@ def test_a_page_left_open_is_told_what_became_of_the_round(
     clock = {"page": "b3b4b2f0-6b1e-4d55-9f2a-0d9f3f1f0a01", "events": "[]"}
     response = browser_of_rita.post(to(act, answered), as_post(good_judgement()) | clock, **HX)
     assert response.status_code == 409
-    assert "No review of yours was submitted." in response.json()["ended"]
+    assert "You submitted no reviews." in response.json()["ended"]
 
 
 @pytest.mark.parametrize(
     ("state", "sentence"),
     [
-        (AssignmentState.WITHDRAWN, "The coordinators gave it to another reviewer."),
+        (AssignmentState.WITHDRAWN, "The coordinators reassigned it to another reviewer."),
         (AssignmentState.RETURNED, "You handed it back."),
     ],
 )
@@ -221,7 +221,7 @@ def test_a_page_left_open_is_told_that_the_question_is_gone(
     assert response.status_code == 409
     assert sentence in response.json()["ended"]
     plain = browser_of_rita.post(to(act, answered), whole)
-    assert (plain.status_code, "taken off your list" in plain.content.decode()) == (409, True)
+    assert (plain.status_code, "removed from your list" in plain.content.decode()) == (409, True)
 
 
 def test_query_counts_of_answering_and_submitting(

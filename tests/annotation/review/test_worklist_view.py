@@ -86,7 +86,7 @@ def test_a_round_without_own_questions_is_not_there(
 def test_a_draft_round_is_not_there_yet(browser_of_rita: Client, review_round: ReviewRound) -> None:
     ReviewRound.objects.update(state=RoundState.DRAFT)
     assert browser_of_rita.get(worklist(review_round)).status_code == 404
-    assert b"No questions wait for you" in browser_of_rita.get(reverse("review-rounds")).content
+    assert b"No questions assigned to you" in browser_of_rita.get(reverse("review-rounds")).content
 
 
 def test_rounds_are_listed_with_progress(browser_of_rita: Client, review_round: ReviewRound) -> None:

@@ -37,7 +37,7 @@ def test_a_page_left_open_says_that_its_round_closed(page: Page, review_round: R
     expect(ended).to_be_focused()
     expect(ended.get_by_role("heading")).to_have_text("The round is closed")
     expect(ended).to_contain_text("“Pilot” was closed on")
-    expect(ended).to_contain_text("No review of yours was submitted. 3 questions were not submitted")
+    expect(ended).to_contain_text("You submitted no reviews. 3 questions were not submitted")
     expect(page.locator(BLIND)).to_have_count(0)
     expect(page.get_by_role("button", name="Skip")).to_have_count(0)
     asked: list[str] = []
@@ -48,7 +48,7 @@ def test_a_page_left_open_says_that_its_round_closed(page: Page, review_round: R
     page.clock.run_for(60_000)
     assert asked == []  # the clock stands still, and no key enters anything
     assert page.evaluate("sessionStorage.getItem('case-clock')") is None
-    ended.get_by_role("link", name="To the start page").click()
+    ended.get_by_role("link", name="Home page").click()
     expect(page).to_have_url("/")
 
 
@@ -88,8 +88,8 @@ def test_a_question_given_to_somebody_else_says_so(
     let_the_heartbeat_go(page)
     ended = page.locator("#case-ended")
     expect(ended.get_by_role("heading")).to_have_text("This question is no longer on your list")
-    expect(ended).to_contain_text("The coordinators gave it to another reviewer.")
-    expect(ended.get_by_role("link", name="To the start page")).to_be_visible()
+    expect(ended).to_contain_text("The coordinators reassigned it to another reviewer.")
+    expect(ended.get_by_role("link", name="Home page")).to_be_visible()
     ended.get_by_role("link", name="Continue with 2 questions").click()
     expect(page.locator(BLIND)).to_be_visible()
     assert Assignment.objects.filter(reviewer=rita, opened_at__isnull=False).count() == 2

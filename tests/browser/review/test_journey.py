@@ -199,7 +199,7 @@ def test_a_submission_waits_for_the_connection(page: Page, review_round: ReviewR
     page.context.set_offline(True)
     press(page, "5", "5", "5", "5", "1", "1", "a", "Enter")
     expect(page.locator("#case-saving")).to_have_text("not saved, trying again")
-    expect(page.locator("#case-banner")).to_contain_text("Nothing can be entered until then")
+    expect(page.locator("#case-banner")).to_contain_text("Input is disabled until then")
     expect(page.locator("#case-form")).to_have_css("opacity", "0.4")
     page.context.set_offline(False)
     expect(page.locator(".case-place")).to_have_text("2 / 3")

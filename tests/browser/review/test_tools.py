@@ -25,8 +25,8 @@ def test_hidden_tools_have_neither_button_nor_key_nor_line_in_the_help(page: Pag
     expect(page.locator(".viewer-pane:visible")).to_have_count(2)
     press(page, "?")
     keys = page.locator("#keys-dialog")
-    expect(keys.get_by_text("full screen; answer keys stay live")).to_be_visible()
-    for words in ("this view alone and back", "cardiothoracic ratio", "remove a line or width"):
+    expect(keys.get_by_text("full screen; answer keys keep working")).to_be_visible()
+    for words in ("show this view alone, and back", "cardiothoracic ratio", "remove a measurement"):
         expect(keys.get_by_text(words)).to_be_hidden()
 
 
@@ -37,7 +37,7 @@ def test_the_toolbar_has_room_beside_the_question_and_nothing_in_it_moves(
     start(page, review_round)
     layout, drag = page.locator(".viewer-button-layout"), page.locator(".viewer-button-drag")
     places = []
-    for view_words, drag_words in (("All views", "Drag: pan"), ("1 of 2", "Drag: window")):
+    for view_words, drag_words in (("All views", "Left drag: pan"), ("1 of 2", "Left drag: window")):
         expect(layout).to_have_text(view_words)
         expect(drag).to_have_text(drag_words)
         buttons = page.locator(".viewer-toolbar > .viewer-button:visible")
@@ -77,7 +77,7 @@ def test_nothing_shows_in_a_window_that_is_too_small(page: Page, review_round: R
     page.set_viewport_size({"width": 1000, "height": 700})
     page.goto(f"/review/rounds/{review_round.slug}/continue/")
     small = page.locator("#case-small")
-    expect(small).to_contain_text("at least 1280 × 700 pixels. This one has 1000 × 700.")
+    expect(small).to_contain_text("at least 1280 × 700 pixels. Yours has 1000 × 700.")
     expect(page.locator("#stem")).to_be_hidden()
     expect(page.locator(".viewer-canvas").first).to_be_hidden()
     press(page, "2", "e", "Enter", "?")

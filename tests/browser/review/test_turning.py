@@ -258,7 +258,7 @@ def test_nothing_is_submitted_before_every_image_is_on_screen(page: Page, review
     held = hold(page, first_image(page))
     page.reload()
     press(page, "2", "e", "Enter")
-    expect(page.locator("#case-message")).to_have_text("Full depth is on its way.")
+    expect(page.locator("#case-message")).to_have_text("Loading full-resolution image")
     expect(page.locator("#case-go")).to_have_attribute("aria-disabled", "true")
     waiting(page, held).continue_()
     expect(page.locator("#case-message")).to_be_hidden()

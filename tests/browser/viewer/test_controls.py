@@ -165,7 +165,7 @@ class TestPointer:
         assert look.state()[0]["zoom"] is None
 
     def test_toolbar_swaps_what_the_left_button_drags(self, look: Looker) -> None:
-        look.page.get_by_role("button", name="Drag: pan").click()
+        look.page.get_by_role("button", name="Left drag: pan").click()
         self.drag(look, 60, 0)
         assert look.state()[0]["window"]["width"] > 3000
         self.drag(look, 60, 0, "right")

@@ -166,7 +166,7 @@ class TestRemembered:
         look.mount_painted(*pair)
         frontal, lateral = look.boxes()
         assert lateral["x"] < frontal["x"]
-        assert look.page.get_by_role("button", name="Drag: window").is_visible()
+        assert look.page.get_by_role("button", name="Left drag: window").is_visible()
         look.settle()
         assert [one["window"]["source"] for one in look.state()] == ["lungs", "lungs"]
         look.press("r")
@@ -176,5 +176,5 @@ class TestRemembered:
         for kept in ('{"drag": "swing", "lateral": 7}', "[", "null"):
             look.page.evaluate("(kept) => localStorage.setItem('viewer-preferences', kept)", kept)
             look.mount_painted(*pair)
-            assert look.page.get_by_role("button", name="Drag: pan").is_visible()
+            assert look.page.get_by_role("button", name="Left drag: pan").is_visible()
         look.page.evaluate("() => localStorage.clear()")

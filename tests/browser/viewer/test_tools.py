@@ -270,8 +270,8 @@ class TestHiddenTools:
         ("tool", "buttons"),
         [
             ("presets", {"Scanner", "Full", "Lungs", "Mediastinum", "Contrast"}),
-            ("zoom", {"Fit", "1:1", "Drag: pan"}),
-            ("window", {"Drag: pan"}),
+            ("zoom", {"Fit", "1:1", "Left drag: pan"}),
+            ("window", {"Left drag: pan"}),
             ("layout", {"‹", "›", "All views"}),
             ("ratio", {"CTR"}),
             ("link", {"Link"}),
