@@ -52,15 +52,15 @@ class RemarkKind(Word):
 
     GUESS = "guess", _("best guess after “cannot tell”")
     CONFIDENCE = "confidence", _("chance of being right, %")
-    SLIP = "slip", _("slip: another option was meant")
-    FAULT = "fault", _("the case is faulty")
+    SLIP = "slip", _("input error: another option was meant")
+    FAULT = "fault", _("problem with the case")
 
 
 class Refusal(Word):
     """Why an answer that arrived is not the answer of its reading."""
 
     OTHER_ANSWER = "other_answer", _("another answer is stored already")
-    NOT_THE_WRITER = "not_the_writer", _("reading goes on on another device")
+    NOT_THE_WRITER = "not_the_writer", _("reading continues on another device")
     STUDY_CLOSED = "study_closed", _("the study is closed")
     DEADLINE_PASSED = "deadline_passed", _("the time for reading has passed")
     WITHDRAWN = "withdrawn", _("the reader has left the study")
@@ -71,7 +71,7 @@ class SessionEnd(Word):
     FINISHED = "finished", _("finished")
     LEFT = "left", _("left")
     TAKEN_OVER = "taken_over", _("taken over by another page")
-    LAPSED = "lapsed", _("not heard of any more")
+    LAPSED = "lapsed", _("connection lost")
 
 
 class EntryState(Word):

@@ -61,8 +61,8 @@ class LoginForm(AuthenticationForm):
     """An address and a password. The address is one word for the lock after wrong tries, however it is written."""
 
     error_messages = {
-        "invalid_login": _("This e-mail address and password do not belong together. Capitals matter in the password."),
-        "inactive": _("This account may not log in. Ask an administrator."),
+        "invalid_login": _("E-mail or password is wrong. Passwords are case-sensitive."),
+        "inactive": _("This account cannot log in. Ask an administrator."),
     }
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
@@ -87,7 +87,7 @@ class NewPasswordMixin(forms.Form):
         help_text=_("At least 10 characters, not only digits, not a common one, not like your name or address."),
     )
     password_again = forms.CharField(
-        label=_("Password, again"),
+        label=_("Repeat password"),
         strip=False,
         max_length=500,
         widget=forms.PasswordInput(attrs={"autocomplete": "new-password"}),
@@ -101,7 +101,7 @@ class NewPasswordMixin(forms.Form):
         data = super().clean() or self.cleaned_data
         password = data.get("password")
         if password and "password_again" in data and password != data["password_again"]:
-            self.add_error("password_again", _("The two passwords are not the same. Type both again."))
+            self.add_error("password_again", _("The two passwords differ. Type both again."))
         elif password:
             try:
                 password_validation.validate_password(password, self.person())
@@ -127,7 +127,7 @@ class PasswordChangeForm(NewPasswordForm):
     """A new password, with the present one as proof."""
 
     present = forms.CharField(
-        label=_("Present password"),
+        label=_("Current password"),
         strip=False,
         max_length=500,
         widget=forms.PasswordInput(attrs={"autocomplete": "current-password", "autofocus": True}),
@@ -137,12 +137,12 @@ class PasswordChangeForm(NewPasswordForm):
     def __init__(self, user: User, *args: Any, **kwargs: Any) -> None:
         super().__init__(user, *args, **kwargs)
         self.fields["password"].label = _("New password")
-        self.fields["password_again"].label = _("New password, again")
+        self.fields["password_again"].label = _("Repeat new password")
 
     def clean_present(self) -> str:
         present = str(self.cleaned_data["present"])
         if not self.user.check_password(present):
-            raise ValidationError(_("This is not your present password."))
+            raise ValidationError(_("This is not your current password."))
         return present
 
 

@@ -65,9 +65,7 @@ def enrol_reader(
     check_may_join(reader, study, case_set)
     order = free_orders(case_set).select_for_update().first()
     if order is None:
-        raise StudyRefused(
-            _("Every place of this study is taken. Tell the person who invited you: they can ask for another study.")
-        )
+        raise StudyRefused(_("All reader places of this study are taken. Tell the person who invited you."))
     enrolment = _returning(study, reader) or Enrolment(study=study, reader=reader, pseudonym=_pseudonym(study))
     enrolment.case_set = case_set
     enrolment.invitation = invitation
@@ -84,7 +82,7 @@ def enrol_reader(
 def check_may_join(reader: User, study: ReaderStudy, case_set: CaseSet) -> None:
     """Raises StudyRefused with the reason."""
     if Enrolment.objects.filter(study=study, reader=reader).exists() and _returning(study, reader) is None:
-        raise StudyRefused(_("You are in this study already."))
+        raise StudyRefused(_("You have already joined this study."))
     against = noted_reasons(reader, study, case_set)
     if against:
         raise StudyRefused(" ".join(against))

@@ -139,11 +139,12 @@ def _item(standing: ReaderStatus) -> WorkItem:
 def _step(standing: ReaderStatus) -> NextStep:
     name = standing.enrolment.study.name
     if standing.step is Step.MAIN:
-        sentence = ngettext(
-            "%(n)d case waits for you in “%(study)s”.", "%(n)d cases wait for you in “%(study)s”.", standing.n_left
-        ) % {"n": standing.n_left, "study": name}
+        sentence = ngettext("%(n)d case left in “%(study)s”.", "%(n)d cases left in “%(study)s”.", standing.n_left) % {
+            "n": standing.n_left,
+            "study": name,
+        }
     else:
-        sentence = _("The next step in “%(study)s”: %(step)s.") % {"study": name, "step": _(standing.step.label)}
+        sentence = _("Next step in “%(study)s”: %(step)s") % {"study": name, "step": _(standing.step.label)}
     label = _("Continue") if standing.facts.consented else _("Start")
     return NextStep(label, sentence, _url(standing))
 

@@ -24,7 +24,7 @@ class Key:
 def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -> list[str]:
     """Everything that a reader has to know of the rules of this study, in the order in which it matters."""
     said = [
-        ngettext("You read %(n)s case.", "You read %(n)s cases, in an order of your own.", n) % {"n": n},
+        ngettext("You read %(n)s case.", "You read %(n)s cases, in an order drawn for you.", n) % {"n": n},
         *_practice(rules, n_practice),
         _source(information),
         _("Submit it; a submitted answer cannot be changed."),
@@ -39,20 +39,20 @@ def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -
 
 def keys_of(rules: Rules) -> list[Key]:
     keys = [
-        Key(("1", "2", "3", "4"), _("choose an option; A to D do the same")),
-        Key(("Enter",), _("submit the choice; the next case follows at once")),
+        Key(("1", "2", "3", "4"), _("choose an option (A to D work as well)")),
+        Key(("Enter",), _("submit the answer; the next case follows at once")),
     ]
     if rules.cannot_tell:
         keys.insert(1, Key(("0",), _("you cannot tell")))
-        keys.append(Key(("1", "2", "3", "4"), _("after “cannot tell”: your best guess; A to D do the same")))
+        keys.append(Key(("1", "2", "3", "4"), _("after “cannot tell”: your best guess (A to D work as well)")))
     if rules.confidence:
-        keys.append(Key(tuple(str(n) for n in range(1, len(CHANCES) + 1)), _("after it: how likely you are right")))
+        keys.append(Key(tuple(str(n) for n in range(1, len(CHANCES) + 1)), _("then: how likely you are to be right")))
     if rules.slips:
-        keys.append(Key(("M",), _("a slip: in the last case you meant another option")))
-    keys.append(Key(("G",), _("report the case as faulty")))
+        keys.append(Key(("M",), _("input error: you meant another option in the last case")))
+    keys.append(Key(("G",), _("report a problem with the case")))
     if rules.may_pause:
         keys.append(Key(("T",), _("pause, after the case or at once")))
-    keys.append(Key(("?",), _("all keys, those of the image tools included")))
+    keys.append(Key(("?",), _("all keys, including those of the image tools")))
     return keys
 
 
@@ -60,15 +60,15 @@ def _practice(rules: Rules, n_practice: int) -> list[str]:
     if not n_practice:
         return []
     said = ngettext(
-        "Before that there is %(n)s practice case. It shows the right answer afterwards and never counts.",
-        "Before that there are %(n)s practice cases. They show the right answer afterwards and never count.",
+        "Before that there is %(n)s practice case. It shows the correct answer afterwards and never counts.",
+        "Before that there are %(n)s practice cases. They show the correct answer afterwards and never count.",
         n_practice,
     ) % {"n": n_practice}
     if rules.practice_pass is None:
         return [said]
     passed = ngettext(
-        "%(n)s of them must be right before you go on.",
-        "%(n)s of them must be right before you go on.",
+        "You need %(n)s correct answer among them to continue.",
+        "You need %(n)s correct answers among them to continue.",
         rules.practice_pass,
     )
     return [said, passed % {"n": rules.practice_pass}]
@@ -84,12 +84,10 @@ def _source(information: str) -> str:
 
 def _time(rules: Rules) -> str:
     if rules.time_limit_s is None:
-        return _(
-            "There is no time limit. The time that you take is measured from the moment in which everything shows."
-        )
+        return _("There is no time limit. Your time is measured from the moment the whole case is on screen.")
     return ngettext(
-        "You have %(n)s second for each case, from the moment in which everything shows. A clock counts down.",
-        "You have %(n)s seconds for each case, from the moment in which everything shows. A clock counts down.",
+        "You have %(n)s second for each case, from the moment the whole case is on screen. A clock counts down.",
+        "You have %(n)s seconds for each case, from the moment the whole case is on screen. A clock counts down.",
         rules.time_limit_s,
     ) % {"n": rules.time_limit_s}
 
@@ -99,18 +97,22 @@ def _extras(rules: Rules) -> list[str]:
     if rules.cannot_tell:
         said.append(
             _(
-                "You may say that you cannot tell. It counts as not right; then you are asked for your best guess, and "
-                "the results are shown both ways."
+                "You may choose “cannot tell”. It counts as incorrect; you are then asked for your best "
+                "guess, and the results are shown both ways."
             )
         )
     if rules.confidence:
         chances = ", ".join(str(one) for one in CHANCES)
         said.append(
-            _("After each answer you say how likely you are right: %(chances)s\N{NO-BREAK SPACE}%%.")
+            _("After each answer you rate how likely you are to be right: %(chances)s\N{NO-BREAK SPACE}%%.")
             % {"chances": chances}
         )
     if rules.slips:
-        said.append(_("If your finger slipped, say so before the next answer: it is noted beside your answer."))
+        said.append(
+            _(
+                "If you pressed the wrong key, report it before the next answer: it is noted, and your answer itself stays unchanged."
+            )
+        )
     return said
 
 
@@ -119,16 +121,16 @@ def _breaks(rules: Rules) -> list[str]:
     if rules.break_every:
         said.append(
             ngettext(
-                "After every %(n)s case a break is offered.",
-                "After every %(n)s cases a break is offered.",
+                "A break is offered after every case.",
+                "A break is offered after every %(n)s cases.",
                 rules.break_every,
             )
             % {"n": rules.break_every}
         )
     if rules.may_pause:
-        said.append(_("You may pause and come back later, on another device as well: you go on at the same case."))
+        said.append(_("You may pause and come back later, also on another device: you continue with the same case."))
     else:
-        said.append(_("There is no pause within a case. Between sittings you may leave and come back."))
+        said.append(_("There is no pause. You may leave and come back between sessions."))
     return said
 
 

@@ -87,11 +87,11 @@ class FactsForm(forms.Form):
 
     training = forms.ChoiceField(label=_("Training"), widget=forms.RadioSelect)
     years = forms.IntegerField(
-        label=_("Years in which you have read chest radiographs"), min_value=0, max_value=MOST_YEARS
+        label=_("Years of experience reading chest radiographs"), min_value=0, max_value=MOST_YEARS
     )
     chest_fellowship = forms.ChoiceField(label=_("Fellowship in chest imaging"), widget=forms.RadioSelect)
     films_per_week = forms.IntegerField(
-        label=_("Chest radiographs that you read in a usual week"), min_value=0, max_value=MOST_FILMS
+        label=_("Chest radiographs that you read in a typical week"), min_value=0, max_value=MOST_FILMS
     )
     display = forms.ChoiceField(label=_("Display on which you will read"), widget=forms.RadioSelect)
     exposure = forms.ChoiceField(

@@ -43,7 +43,7 @@ export class Pauses {
     if (!(break_before || begins) || opened || id === this.offeredBefore) return;
     this.offeredBefore = id;
     sitting.screen.wait("");
-    const done = sitting.words.done.replace("{n}", position - 1);
+    const done = sitting.words.done.replace("{n}", position - 1).replace("{all}", sitting.state.n);
     const chosen = await (begins ? sitting.covers.show("begin") : sitting.covers.show("break", { done }));
     if (chosen === "pause") await this.begin();
   }

@@ -69,7 +69,9 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
         request,
         404,
         _("Nothing here"),
-        _("The address is wrong, the thing is gone, or it is not yours to see. Start again from your home page."),
+        _(
+            "The address is wrong, the page no longer exists, or you do not have access. Start again from your home page."
+        ),
     )
 
 

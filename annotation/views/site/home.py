@@ -54,9 +54,7 @@ def _steps_of(sections: list[WorkSection]) -> list[NextStep]:
 
 
 def _review_step(work: RoundWork) -> NextStep | None:
-    sentence = ngettext(
-        "%(n)d question waits for you in “%(round)s”.", "%(n)d questions wait for you in “%(round)s”.", work.n_left
-    )
+    sentence = ngettext("%(n)d question left in “%(round)s”.", "%(n)d questions left in “%(round)s”.", work.n_left)
     label = _("Continue") if work.n_done else _("Start")
     return _step(label, sentence % {"n": work.n_left, "round": work.name}, "review-continue", work.slug)
 

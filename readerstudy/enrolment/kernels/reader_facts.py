@@ -18,7 +18,7 @@ def _(label: str) -> str:
 class Training(Word):
     RADIOLOGIST = "radiologist", _("radiologist, training completed")
     RESIDENT = "resident", _("radiologist in training")
-    PHYSICIAN = "physician", _("physician of another specialty")
+    PHYSICIAN = "physician", _("physician in another specialty")
     RADIOGRAPHER = "radiographer", _("radiographer")
     STUDENT = "student", _("medical student")
     OTHER = "other", _("other")
@@ -33,7 +33,7 @@ class DisplayUsed(Word):
 
 
 class Exposure(Word):
-    NONE = "none", _("no, as far as I know")
+    NONE = "none", _("no, not that I know of")
     SOME = "some", _("I may have seen some of them")
     KNOWN = "known", _("I have worked with them")
 

@@ -67,9 +67,9 @@ def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
                 return redirect("reading", slug)
             problem = _("Tick the box to agree, or decline.")
         except TextChanged:
-            problem = _("The text is not the one that you had before you. Read it again.")
+            problem = _("The text has changed since you opened the page. Please read it again.")
         except HasRead:
-            problem = _("You have agreed already. To stop, withdraw from the study.")
+            problem = _("You have already agreed. To stop, withdraw from the study.")
         except HasLeft:
             return redirect("reading", slug)
     return reader_page(

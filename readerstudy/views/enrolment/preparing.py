@@ -102,8 +102,8 @@ def _checked(standing: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str
     """Store the check; what is wrong with it as a sentence, empty when it is passed."""
     if not form.is_valid():
         if form.is_measured():
-            return _("Say where each of the two patches is.")
-        return _("The size of the window could not be measured. Allow this page its script, and load it again.")
+            return _("Choose the position of both patches.")
+        return _("The size of the window could not be measured. Allow JavaScript on this page and reload it.")
     try:
         with suppress(HasLeft):
             preparing.check_display(standing.enrolment, form.screen(), form.said(), at=timezone.now(), goes_on=goes_on)
@@ -139,7 +139,7 @@ def reading_done(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             with suppress(HasLeft):
                 preparing.declare(standing.enrolment, at=timezone.now())
             return redirect("reading-done", slug)
-        problem = _("Tick the box to declare it. If another source was used, write to the contact below instead.")
+        problem = _("Tick the box to declare this. If you used another source, write to the contact below instead.")
     results = None
     if standing.step is Step.DONE and may_see_results(standing.enrolment):
         results = see_own_results(standing.enrolment, at=timezone.now())

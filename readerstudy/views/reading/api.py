@@ -63,7 +63,7 @@ def answers_refusals(view: View) -> View:
         except (NotPrefetched, NotTheReader):
             raise Http404 from None
         except OtherAnswer as other:
-            sentence = _("An answer to this case is stored already; it is final.")
+            sentence = _("The answer to this case is already stored and final.")
             return refusal(other.reason, sentence, stored=stored_json(place["place"], other.stored))
         except ReadingRefused as refused:
             return refusal(refused.reason, _(refused.reason.label))
@@ -72,20 +72,20 @@ def answers_refusals(view: View) -> View:
         except NotOpened:
             return refusal("not_opened", _("This case was not opened."))
         except ReadingPaused:
-            return refusal("paused", _("You take a break. End it to go on."))
+            return refusal("paused", _("You are on a break. End it to continue."))
         except GuessMissing:
-            return refusal("guess_missing", _("Say first which option of the last case is your best guess."))
+            return refusal("guess_missing", _("First choose your best guess for the last case."))
         except ConfidenceMissing:
-            return refusal("confidence_missing", _("Say first how sure you were of the last answer."))
+            return refusal("confidence_missing", _("First rate how likely your last answer is to be correct."))
         except NotSeen as unseen:
             sentence = _("Not every image of this case has been on screen yet.")
             return refusal("not_seen", sentence, images=list(unseen.images))
         except NoPauseHere:
-            return refusal("no_pause", _("This study is read without breaks."))
+            return refusal("no_pause", _("This study has no breaks."))
         except RemarkTooLate:
-            return refusal("too_late", _("You have gone on to the next case."))
+            return refusal("too_late", _("You have already moved on to the next case."))
         except (RemarkRefused, NoSuchOption, NoSuchImage, KeyMissing):
-            return refusal("malformed", _("What was sent does not fit this case."), status=422)
+            return refusal("malformed", _("The data sent do not match this case."), status=422)
         except TooManyEvents:
             sentence = _("Too many timing events were sent for this case; further ones are not stored.")
             return refusal("too_many_events", sentence, status=422)

@@ -36,7 +36,7 @@ def test_a_reviewer_sees_what_is_left_and_one_button(
     assign(open_round, rita, SUBMITTED, WAITING, SKIPPED, WITHDRAWN)
     assign(open_round, remo, WAITING)
     page = home(client, rita)
-    assert "2 questions wait for you in “Spring”" in page
+    assert "2 questions left in “Spring”" in page
     assert 'href="/review/rounds/spring/continue/"' in page
     assert page.count("button primary") == 1
     assert "1 of 3" in page
@@ -116,7 +116,7 @@ def test_own_reviews_come_before_everything_else() -> None:
         )
     )
     assert step is not None
-    assert (step.label, step.sentence) == ("Start", "1 question waits for you in “Spring”.")
+    assert (step.label, step.sentence) == ("Start", "1 question left in “Spring”.")
 
 
 @pytest.mark.parametrize("n_rounds", [1, 6])

@@ -149,7 +149,7 @@ def test_what_is_due_first_comes_first(
     assert page_of(client, rita, "/").index("Round") < page_of(client, rita, "/").index("Later")
     ReviewRound.objects.filter(pk=other.pk).update(due_at=datetime(2999, 1, 1, tzinfo=UTC))
     page = page_of(client, rita, "/")
-    assert "wait for you in “Later”" in page
+    assert "left in “Later”" in page
 
 
 # --- who is behind ---
@@ -191,7 +191,7 @@ def test_letters_go_to_who_is_not_done_once_a_day(
     [letter] = delivered()
     assert letter.to == [remo.email]
     assert letter.subject == "Reminder: “Round”"
-    assert "6 questions of the review round “Round” wait for you." in str(letter.body)
+    assert "You have 6 questions left in the review round “Round”." in str(letter.body)
     assert "due by 30 Nov 2026, 13:00 (Europe/Berlin)" in str(letter.body)
     assert "/review/rounds/round/" in str(letter.body)
     for later in (timedelta(), DAY - timedelta(seconds=1)):

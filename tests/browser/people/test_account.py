@@ -59,7 +59,7 @@ def test_a_new_account_starts_in_the_zone_of_the_browser(page: Page, live_server
     page.goto(f"{live_server.url}/invitation/{issued.token}/")
     expect(page.get_by_label("Time zone")).to_have_value("Europe/Berlin")
     page.get_by_label("Password", exact=True).fill("another staple 77")
-    page.get_by_label("Password, again").fill("another staple 77")
-    page.get_by_role("button", name="Make the account").click()
+    page.get_by_label("Repeat password").fill("another staple 77")
+    page.get_by_role("button", name="Create account").click()
     page.wait_for_url(f"{live_server.url}/")
     assert User.objects.get(email="nina@example.org").time_zone == "Europe/Berlin"

@@ -66,7 +66,7 @@ def test_timer_ends_without_submit(device: Device, reads: MakeStudy) -> None:
     device.page.clock.run_for(61_000)
     device.is_covered("over")
     expect(device.page.locator("[data-cover=over]")).to_contain_text(
-        "B was marked but not submitted. It is recorded as unconfirmed and counts as your answer."
+        "B was marked but not submitted; it is recorded as unconfirmed and counts as your answer."
     )
     let_time_pass(Reading.objects.get())
     device.press("Enter")
@@ -90,7 +90,7 @@ def test_timer_ends_over_an_unfinished_report(device: Device, reads: MakeStudy) 
     device.page.keyboard.type("The side mark is mirr")
     device.page.clock.run_for(61_000)
     device.is_covered("over")
-    expect(device.page.locator("[data-cover=over]")).to_contain_text("sent as far as you had written it")
+    expect(device.page.locator("[data-cover=over]")).to_contain_text("Your unfinished report of this case was sent.")
     device.says("saved")
     remark = Remark.objects.get()
     assert (remark.kind, remark.text) == ("fault", "The side mark is mirr")
@@ -109,14 +109,14 @@ def test_timer_ends_without_submit_and_without_a_connection(device: Device, read
     device.page.clock.run_for(61_000)
     device.is_covered("over")
     counts = device.page.locator("[data-cover=over] [data-word=counts]")
-    expect(counts).to_contain_text("It is kept on this device and counts as your answer, unconfirmed, when it reaches")
+    expect(counts).to_contain_text("it is kept on this device and counts as your answer, unconfirmed, if it reaches")
     expect(counts).to_contain_text("Otherwise the case counts as not answered.")
     let_time_pass(Reading.objects.get())
     assert close_reading(Reading.objects.get().pk, at=timezone.now())
     device.mend()
     device.page.clock.resume()
     expect(counts).to_have_text(
-        "B was marked but not submitted. It is recorded as unconfirmed and counts as your answer."
+        "B was marked but not submitted; it is recorded as unconfirmed and counts as your answer."
     )
     device.press("Enter")
     device.sees(2)

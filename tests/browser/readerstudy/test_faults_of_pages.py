@@ -201,7 +201,7 @@ def test_replay_with_another_answer(device: Device, reads: MakeStudy) -> None:
     device.enter(enrolment)
     device.sees(1)
     device.answers("2", then=2)
-    device.is_told("Another answer was stored before: C. It stands.")
+    device.is_told("An earlier answer, C, is already stored and remains.")
     device.says("saved")
     assert answers_of(enrolment) == ["C"]
     refused = RefusedAnswer.objects.get()

@@ -68,7 +68,7 @@ def test_what_the_device_holds_is_sent_when_the_study_has_closed(device: Device,
     close_study(enrolment.study, actor=cora, at=timezone.now(), confirmed_open=1)
     device.page.unroute("**/commit/")
     device.enter(enrolment)
-    expect(device.page.get_by_role("status")).to_contain_text("Answers that only this device had: 1.")
+    expect(device.page.get_by_role("status")).to_contain_text("Answers that were only on this device: 1.")
     late = RefusedAnswer.objects.get()
     assert (late.option, late.reason) == ("B", Refusal.STUDY_CLOSED)
     assert answers_of(enrolment) == []

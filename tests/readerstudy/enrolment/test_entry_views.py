@@ -105,7 +105,7 @@ def test_agreeing_needs_the_tick_and_the_text(reader: Client, new: Enrolment) ->
     right = consent_sha256(new.study)
     for given, words in (
         ({"answer": "agree", "sha256": right}, "Tick the box"),
-        ({"answer": "agree", "agreed": "yes", "sha256": "0" * 64}, "not the one that you had before you"),
+        ({"answer": "agree", "agreed": "yes", "sha256": "0" * 64}, "The text has changed since you opened the page"),
         ({}, "Tick the box"),
     ):
         answer = reader.post("/read/trial/consent/", given)
@@ -170,11 +170,11 @@ def test_facts_that_were_told_are_in_the_form(reader: Client, new: Enrolment) ->
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        ({}, "Say where each of the two patches is"),
+        ({}, "Choose the position of both patches"),
         ({"width": ""}, "could not be measured"),
         ({"pixel_ratio": "0"}, "could not be measured"),
         ({"dark": "nowhere", "light": "nowhere"}, "the patches have moved"),
-        ({"dark": "behind you", "light": "nowhere"}, "Say where each"),
+        ({"dark": "behind you", "light": "nowhere"}, "Choose the position of both patches"),
         ({"dark": "nowhere", "light": "nowhere", "width": "900"}, "this study needs at least 1000 × 700"),
     ],
 )
@@ -224,7 +224,7 @@ def test_every_page_has_contact_deadline_and_protocol(reader: Client, rita: User
         ({}, StudyState.FROZEN, "The study is not open yet"),
         ({}, StudyState.CLOSED, "The study is closed. Thank you"),
         ({"withdrawn_at": timezone.now()}, StudyState.OPEN, "You have left the study"),
-        ({"replaced_at": timezone.now()}, StudyState.OPEN, "Somebody else reads in your place"),
+        ({"replaced_at": timezone.now()}, StudyState.OPEN, "Another reader has replaced you"),
         ({"deadline_at": timezone.now() - timedelta(days=1)}, StudyState.OPEN, "Your deadline has passed"),
     ],
 )
@@ -247,8 +247,8 @@ def test_the_own_result_says_what_cannot_tell_counted_as(reader: Client, rita: U
     read(places_of(enrolment)[0], {"option": "B"})
     Enrolment.objects.update(finished_at=timezone.now(), declared_at=timezone.now())
     page = reader.get("/read/trial/done/").content.decode()
-    assert "1 of 1 right" in page
-    assert ("counts as not right here, whatever the guess" in page) is cannot_tell
+    assert "1 of 1 correct" in page
+    assert ("counts as incorrect here, whatever the guess" in page) is cannot_tell
 
 
 def test_the_declaration_needs_the_tick(reader: Client, new: Enrolment) -> None:
@@ -272,7 +272,7 @@ def test_withdrawing_asks_first(reader: Client, new: Enrolment) -> None:
 
 
 def test_the_list_of_studies(reader: Client, rita: User, stan: User) -> None:
-    assert "You read in no study" in reader.get("/read/").content.decode()
+    assert "You are not a reader in any study" in reader.get("/read/").content.decode()
     enrol(make_study("First"), rita)
     enrol(make_study("Second"), rita)
     enrol(make_study("Other"), stan)
@@ -286,11 +286,11 @@ def test_the_list_of_studies(reader: Client, rita: User, stan: User) -> None:
 
 def test_what_waits_on_the_home_page(reader: Client, new: Enrolment) -> None:
     page = reader.get("/").content.decode()
-    assert "The next step in “Trial”: Consent." in page
+    assert "Next step in “Trial”: Consent" in page
     ready()
     set_all(practised_at=timezone.now())
     page = reader.get("/").content.decode()
-    assert "3 cases wait for you in “Trial”." in page
+    assert "3 cases left in “Trial”." in page
     assert 'href="/read/trial/"' in page
     assert "0 of 3" in page
 

@@ -147,7 +147,7 @@ def test_the_page_takes_few_queries(
 def test_somebody_new_becomes_a_reader(client: Client, study: ReaderStudy, cora: User) -> None:
     link = link_for(study, cora)
     page = client.get(link)
-    assert "Cora</bdi> invites you as <strong>reader</strong>" in page.content.decode()
+    assert "Cora</bdi> invites you to read" in page.content.decode()
     assert "no-store" in page["Cache-Control"]
     assert client.post(link, NEW_PERSON)["Location"] == "/read/trial/"
     enrolment = Enrolment.objects.get()
@@ -186,7 +186,7 @@ def test_who_must_not_read_is_told_why(client: Client, study: ReaderStudy, cora:
     assert "so can look up the answers" in answer.content.decode()
     enrol(study, rita)
     client.force_login(rita)
-    assert "You are in this study already" in client.get(link).content.decode()
+    assert "You have already joined this study" in client.get(link).content.decode()
     client.force_login(User.objects.create_user("x@example.org", name="X"))
     ReaderStudy.objects.update(state=StudyState.CLOSED)
     answer = client.get(link)
@@ -201,10 +201,10 @@ def test_no_order_is_left(client: Client, study: ReaderStudy, cora: User, rita: 
     client.force_login(stan)
     answer = client.post(link)
     assert answer.status_code == 409
-    assert "Every place of this study is taken" in answer.content.decode()
+    assert "All reader places of this study are taken" in answer.content.decode()
     answer = Client().post(link, NEW_PERSON)
     assert answer.status_code == 422
-    assert "Every place of this study is taken" in answer.content.decode()
+    assert "All reader places of this study are taken" in answer.content.decode()
     assert not User.objects.filter(email="nina@example.org").exists()
 
 

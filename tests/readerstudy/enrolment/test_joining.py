@@ -60,7 +60,7 @@ def test_no_order_left(study: ReaderStudy, cora: User, rita: User, remo: User, s
     case_set = study.sets.get()
     for person in (rita, remo):
         enrol_reader(study, person, case_set, actor=cora, at=noon)
-    with pytest.raises(StudyRefused, match="Every place of this study is taken"):
+    with pytest.raises(StudyRefused, match="All reader places of this study are taken"):
         enrol_reader(study, stan, case_set, actor=cora, at=noon)
     assert not Enrolment.objects.filter(reader=stan).exists()
 
@@ -128,6 +128,6 @@ def test_who_declined_can_come_back_and_who_withdrew_cannot(
     assert (back.pk, back.withdrawn_at, order_of(back)) == (first.pk, None, 2)
     Enrolment.objects.filter(pk=back.pk).update(consented_at=noon)
     withdraw(back, actor=rita, at=noon)
-    with pytest.raises(StudyRefused, match="in this study already"):
+    with pytest.raises(StudyRefused, match="already joined this study"):
         enrol_reader(study, rita, case_set, actor=cora, at=noon)
     assert order_of(back) == 2

@@ -18,12 +18,12 @@ def said(rules: Rules, n_practice: int = 0, information: str = "none") -> str:
         (Rules(), "You read 200 cases"),
         (Rules(), "There is no time limit"),
         (Rules(time_limit_s=90), "You have 90 seconds for each case"),
-        (Rules(slips=True), "If your finger slipped"),
-        (Rules(cannot_tell=True), "you cannot tell. It counts as not right; then you are asked for your best guess"),
+        (Rules(slips=True), "If you pressed the wrong key, report it"),
+        (Rules(cannot_tell=True), "“cannot tell”. It counts as incorrect; you are then asked for your best guess"),
         (Rules(confidence=True), "25, 40, 60, 80, 95\N{NO-BREAK SPACE}%."),
-        (Rules(break_every=50), "After every 50 cases"),
+        (Rules(break_every=50), "A break is offered after every 50 cases"),
         (Rules(), "You may pause and come back"),
-        (Rules(may_pause=False), "There is no pause within a case"),
+        (Rules(may_pause=False), "There is no pause."),
         (Rules(reader_names=True), "Your name is shown in the results"),
     ],
 )
@@ -46,15 +46,15 @@ def test_readers_are_told_from_what_they_choose(information: str, words: str) ->
 def test_practice_is_said_with_what_it_takes_to_pass() -> None:
     assert "practice" not in said(Rules())
     assert "5 practice cases" in said(Rules(), n_practice=5)
-    assert "must be right" not in said(Rules(), n_practice=5)
-    assert "4 of them must be right" in said(Rules(practice_pass=4), n_practice=5)
+    assert "correct answer among" not in said(Rules(), n_practice=5)
+    assert "You need 4 correct answers among them" in said(Rules(practice_pass=4), n_practice=5)
 
 
 def test_what_a_study_does_not_ask_is_not_said() -> None:
     plain = said(Rules(slips=False))
-    assert not [words for words in ("cannot tell", "likely", "slipped", "break is", "name") if words in plain]
+    assert not [words for words in ("cannot tell", "likely", "wrong key", "break is", "name") if words in plain]
     assert len(keys_of(Rules(confidence=True))) == len(keys_of(Rules())) + 1
     assert [key.meaning for key in keys_of(Rules(cannot_tell=True)) if key not in keys_of(Rules())] == [
         "you cannot tell",
-        "after “cannot tell”: your best guess; A to D do the same",
+        "after “cannot tell”: your best guess (A to D work as well)",
     ]

@@ -125,7 +125,7 @@ def test_the_sweep_sends_each_letter_once(study: ReaderStudy, rita: User, remo: 
     moments = [8, 7, 6.9, 3, 1, 0.9, 0.1, -1]
     assert [sweep_reminders(DEADLINE - days * DAY) for days in moments] == [0, 1, 0, 0, 1, 0, 0, 0]
     assert [letter.to for letter in delivered()] == [["rita@example.org"]] * 2
-    assert "3 cases of the study “Trial” wait for you" in str(delivered()[0].body)
+    assert "You have 3 cases left in the study “Trial”" in str(delivered()[0].body)
     assert "21 Dec 2026, 12:00 (UTC)" in str(delivered()[0].body)
     assert "/read/trial/" in str(delivered()[0].body)
     assert AuditEvent.objects.filter(act="reader.reminded", actor=None).count() == 2

@@ -77,7 +77,7 @@ def test_who_did_not_pass_the_practice_is_told_so(rita: User) -> None:
     assert (state["finished"], state["next"], state["cases"]) == (True, "/read/second/room/", [])
     text = page.client.get(state["next"]).content.decode()
     assert "cora@example.org" in text
-    assert "let you go on" in text
+    assert "let you continue" in text
     assert 'href="/read/"' in text
     assert 'href="/read/second/room/"' in text
 
@@ -104,7 +104,7 @@ def test_no_case_opens_for_who_could_look_the_answers_up(page: ReadingPage, rita
     )
     answer = page.client.get(ROOM)
     assert answer.status_code == 403
-    assert "no case opens until one of the two is given up" in answer.content.decode()
+    assert "no case opens until you give up one of the two" in answer.content.decode()
     refused = page.post("session")
     assert (refused.status_code, refused.json()["reason"]) == (409, "keys_at_hand")
     assert not Reading.objects.exists()
