@@ -52,7 +52,7 @@ class Choice:
 
 
 def preview_choice(study: ReaderStudy, wanted: Wanted) -> Choice:
-    """What would be stored. Raises StudyRefused."""
+    """Preview of the cases. Raises StudyRefused."""
     if wanted.names:
         return _listed(study, wanted)
     drawing = preview_draw(study.bank, wanted.request, seed=wanted.seed, accepted_because=wanted.accepted_because)
@@ -115,7 +115,7 @@ def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User |
     else:
         draw_cases(study, wanted.request, actor=actor, at=at, seed=wanted.seed, accepted_because=because)
     if stored_choice(study) != seen:
-        raise StudyRefused(_("Other cases come out now than those you looked at: look at the new ones, then store."))
+        raise StudyRefused(_("The draw now gives other cases than the preview: check the new ones, then save."))
 
 
 def stored_choice(study: ReaderStudy) -> str:

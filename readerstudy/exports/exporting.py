@@ -26,7 +26,7 @@ from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, is_over,
 class Table(Word):
     RESPONSES = "responses", _("responses")
     EVENTS = "events", _("events of the clock")
-    SESSIONS = "sessions", _("sittings")
+    SESSIONS = "sessions", _("sessions")
     READERS = "readers", _("readers")
     ORDERS = "orders", _("orders")
     VOIDINGS = "voidings", _("voided cases")

@@ -36,7 +36,7 @@ class ArmForm(DraftForm):
     aid = forms.ChoiceField(
         label=_("Aid"),
         widget=AidChoice,
-        help_text=_("A model's answer needs a second arm to compare with: it comes with studies of several arms."),
+        help_text=_("Not available yet: AI-aided reading needs a second arm."),
     )
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:

@@ -46,8 +46,8 @@ class DraftForm(forms.Form):
         if not names:
             return False
         sentence = _(
-            "Somebody stored something here since you opened this page. Nothing of yours is stored yet; it differs in: "
-            "%(names)s. Look at the page in another tab. Storing again replaces what stands there."
+            "Somebody else saved this page since you opened it. Your changes are not saved yet; they differ in: "
+            "%(names)s. Open the page in another tab to compare. Saving again overwrites the stored version."
         )
         self.add_error(None, sentence % {"names": names})
         return True

@@ -98,14 +98,14 @@ class RulesForm(DraftForm):
     )
     cannot_tell = _switch(
         _("Allow “cannot tell”"),
-        _("A reader may decline a case; it counts as not right. Then a best guess is asked; results show both."),
+        _("A reader may decline a case; it counts as incorrect. Then a best guess is asked; results show both."),
     )
     confidence = _switch(
         _("Ask how sure the reader is"), _("After each answer: the chance of being right, 25, 40, 60, 80 or 95 %.")
     )
     slips = _switch(
-        _("Slips can be reported"),
-        _("Until the next answer a reader can say that another option was meant; only a sensitivity line uses it."),
+        _("Input errors can be reported"),
+        _("Until the next answer a reader can report that another option was meant; only a sensitivity line uses it."),
     )
     n_ready = forms.IntegerField(
         label=_("Cases held ready"),
@@ -119,7 +119,7 @@ class RulesForm(DraftForm):
         _("After the case, or at once, which hides and marks it. It does not count as reading time; a limit goes on."),
     )
     practice_pass = _whole(
-        _("Right answers needed in the practice block"),
+        _("Correct answers needed in the practice block"),
         _("Empty: the practice block need not be passed, only worked through."),
         1,
         100,
@@ -213,7 +213,7 @@ class RulesForm(DraftForm):
         (_("Pace"), ("n_ready", "break_every", "may_pause", "practice_pass", "show_results")),
         (_("Image tools and window"), ("hidden_tools", "least_width", "least_height")),
         (
-            _("What readers are told"),
+            _("Information for readers"),
             ("consent", "reader_names", "instructions", "contact", "deadline", "time_zone"),
         ),
         (
@@ -286,7 +286,7 @@ class RulesForm(DraftForm):
     def _check_own_words(self, asked: dict[str, Any]) -> None:
         for part in MADE:
             if asked.get(part) == OWN_WORDS and not asked.get(f"{part}_words"):
-                self.add_error(f"{part}_words", gettext("Say it in your own words, or choose one of the list."))
+                self.add_error(f"{part}_words", gettext("Write it in your own words, or choose from the list."))
 
     def _check_deadline(self) -> None:
         try:
@@ -312,7 +312,7 @@ class RulesForm(DraftForm):
         return {name: self.cleaned_data.get(name, value) for name, value in before.items()}
 
     def texts(self) -> dict[str, str | datetime | None]:
-        """What readers are told; the deadline as the moment that it means in its zone."""
+        """Information for readers; the deadline as the moment that it means in its zone."""
         plain, zone = self.cleaned_data["deadline"], self.cleaned_data["time_zone"]
         names = ("consent", "instructions", "contact", "time_zone")
         deadline_at = moment_in(zone, plain) if plain else None

@@ -109,7 +109,7 @@ def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     if not is_confirmed(request):
-        sentences = [_("It leaves the lists; everything in it stays, and it can be brought back.")]
+        sentences = [_("It is removed from the lists; all data are kept, and it can be restored.")]
         return ask(request, study, Question(_("Archive the study"), sentences, _("Archive the study")))
     return _done(
         request,

@@ -74,7 +74,7 @@ def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Question
         _("Nobody has seen a result: the case is left out of everything.")
         if study.unblinded_at is None
         else _("Results were seen: the case is left out of a labelled sensitivity line only."),
-        _("Readers do not notice it. A voiding is never taken back."),
+        _("Readers do not notice it. Voiding cannot be undone."),
     ]
     label = _("Void case %(number)s") % names
     sent: dict[str, int | str] = {"case": case.number, "reason": reason}

@@ -107,7 +107,7 @@ def model_edit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         return entry
 
     if _kept(form, edit) is not None:
-        messages.success(request, _("Kept. What stood there before is in the history."))
+        messages.success(request, _("Saved. The earlier version is in the history."))
         return redirect("model", public_id)
     context = {"form": form, "entry": known_entry(request.user, public_id)}
     return render(request, "readerstudy/models/edit.html", context, status=422 if form.errors else 200)
@@ -121,7 +121,7 @@ def model_replace(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
     made = _kept(form, lambda: replace_model(entry, form.cleaned_data, actor=request.user, at=timezone.now()))
     if made is not None:
-        messages.success(request, _("This entry stands in the place of the old one. Send its predictions next."))
+        messages.success(request, _("This entry replaces the old one. Send its predictions next."))
         return redirect("model", made.public_id)
     context = {"form": form, "entry": known_entry(request.user, public_id), "replacing": True}
     context["leaves_figures"] = has_named_runs(entry)

@@ -61,7 +61,7 @@ def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Ask for an analysis; one that waits or runs already is enough."""
     study = coordinated_study(request.user, slug)
     if not may_see_results(study):
-        messages.error(request, _("Results come after closing: the study is analysed then by itself."))
+        messages.error(request, _("Results are available after closing; the analysis runs automatically then."))
     elif job_under_way(study) is None:
         ask_for_analysis(study, actor=request.user, at=timezone.now())
         messages.success(request, _("The analysis is under way. It appears here when it is done."))

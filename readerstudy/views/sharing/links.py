@@ -54,7 +54,7 @@ def study_share_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> Htt
         label = _("Revoke the link")
         sentences = [
             _("Whoever has this link (%(note)s) sees nothing any more.")
-            % {"note": link.note or _("not said for whom")},
+            % {"note": link.note or _("recipient not given")},
             _("Until the day on which it ends it can be restored from the list of links."),
         ]
         asked = Confirmation(title=label, sentences=sentences, label=label, back=back, about=study.name)

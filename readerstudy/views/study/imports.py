@@ -61,7 +61,7 @@ def _taken(request: AuthenticatedRequest, study: ReaderStudy, form: ReadingsForm
     stores = request.POST.get("do") == STORE
     was_seen = form.cleaned_data["seen"] == hash_of(content, declared)
     if stores and not was_seen:
-        form.add_error(None, _("This file is not the one that was checked: look at what it would do, then store it."))
+        form.add_error(None, _("This file is not the one that was checked: check the preview again, then save it."))
     return import_responses(
         study,
         name=file.name,

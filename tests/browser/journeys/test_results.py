@@ -103,7 +103,7 @@ def send_predictions(page: Page, name: str, content: bytes) -> None:
     page.get_by_role("button", name="Check the file").click()
     expect(page.get_by_text("Nothing is stored yet")).to_be_visible()
     work()
-    expect(page.get_by_text("This is what would happen")).to_be_visible()
+    expect(page.get_by_text("Preview: nothing has been saved.")).to_be_visible()
     if name == "Poor":
         expect(page.get_by_role("heading", name="Answers without an option")).to_be_visible()
         expect(page.get_by_text("I cannot tell.")).to_be_visible()
@@ -129,7 +129,7 @@ def look(page: Page) -> None:
     """The first look says what it does, and unblinds."""
     page.goto("/studies/journey/")
     page.get_by_role("link", name="Results", exact=True).click()
-    expect(page.get_by_role("heading", name="Nobody has seen a result yet")).to_be_visible()
+    expect(page.get_by_role("heading", name="No results have been viewed yet")).to_be_visible()
     page.get_by_role("button", name="Show the results").click()
     expect(page.get_by_role("heading", name="Plan made after the readings")).to_be_visible()
     expect(page.get_by_text("Up to date")).to_be_visible()
@@ -194,7 +194,9 @@ def void(page: Page) -> None:
 
 def analyse_again(page: Page) -> None:
     page.goto("/studies/journey/results/")
-    expect(page.get_by_text("Stale: an answer, a voiding, a prediction or a rater has changed")).to_be_visible()
+    expect(
+        page.get_by_text("Out of date: answers, voidings, predictions, raters or the rules of the program have changed")
+    ).to_be_visible()
     page.get_by_role("link", name="Analyse again").click()
     page.get_by_role("button", name="Analyse", exact=True).click()
     work()

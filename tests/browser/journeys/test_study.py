@@ -83,7 +83,7 @@ def design(page: Page) -> None:
     page.get_by_role("link", name="New study").click()
     page.fill("[name=name]", "Journey")
     page.select_option("[name=bank]", label="Bank of Pilot")
-    page.get_by_role("button", name="Make the draft").click()
+    page.get_by_role("button", name="Create draft").click()
     page.goto("/studies/journey/cases/")
     page.fill("[name=n]", str(N_CASES))
     page.fill("[name=n_practice]", "1")

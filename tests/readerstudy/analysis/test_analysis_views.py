@@ -47,7 +47,7 @@ def test_the_list_says_which_one_is_stale(coordinator: Client, study: ReaderStud
     assert "up to date" in coordinator.get(PAGE).content.decode()
     void(study.cases.get(block="main", number=1))
     page = coordinator.get(PAGE).content.decode()
-    assert "stale: an input or the rule has changed" in page
+    assert "out of date: an input or the rule has changed" in page
     assert "up to date" not in page
 
 
@@ -69,7 +69,7 @@ def test_while_readers_read_there_is_nothing(coordinator: Client, rita: User, re
     study = read_study(rita, remo)
     analysis = analyse_study(study, actor=None, at=noon, settings=QUICK)
     page = coordinator.get(PAGE).content.decode()
-    assert "analysed by itself when it closes" in page
+    assert "The analysis runs automatically when the study closes" in page
     assert analysis.public_id not in page
     assert coordinator.post(reverse("study-analysis", args=["trial", analysis.public_id])).status_code == 403
     coordinator.post(reverse("study-analyse", args=["trial"]))

@@ -140,7 +140,7 @@ def test_other_cases_than_those_seen_are_not_stored(coordinator: Client, draft: 
     seen = coordinator.post(ADDRESS, asked()).context["choice"].sha256
     answer = coordinator.post(ADDRESS, asked(seed="8", do="store", seen=seen))
     assert answer.status_code == 422
-    assert "look at the new ones" in answer.content.decode()
+    assert "check the new ones" in answer.content.decode()
     assert answer.context["choice"].sha256 != seen
     assert "drawn by rule" not in answer.content.decode()  # of the cases that stand
     draft.refresh_from_db()
@@ -316,8 +316,8 @@ def test_two_coordinators_do_not_replace_each_others_cases(
     answer = look_and_store(coordinator, **second, before=before)
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert f"it differs in: {differs}." in page.partition('id="cases-form"')[0]  # at the top, where the page opens
-    assert page.count("it differs in") == 1
+    assert f"they differ in: {differs}." in page.partition('id="cases-form"')[0]  # at the top, where the page opens
+    assert page.count("they differ in") == 1
     assert answer.context["choice"].main
     assert list(draft.cases.order_by("number").values_list("revision_id", "accepted_because")) == stored
     assert look_and_store(coordinator, **second, before=mark_on(page)).status_code == 302

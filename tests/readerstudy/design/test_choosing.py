@@ -74,7 +74,7 @@ def test_what_nobody_saw_is_not_stored(draft: ReaderStudy, cora: User) -> None:
     wanted = Wanted(seed=4, request=DrawRequest(n=6, several_per_patient=True), accepted_because=REASON)
     n_events = AuditEvent.objects.count()
     for seen in ("", "0" * 64):
-        with pytest.raises(StudyRefused, match="look at the new ones"):
+        with pytest.raises(StudyRefused, match="check the new ones"):
             store_choice(draft, wanted, seen=seen, actor=cora, at=NOON)
     draft.refresh_from_db()
     assert (draft.cases.count(), draft.draw, draft.rules["several_per_patient"]) == (0, {}, False)

@@ -277,7 +277,7 @@ def test_two_coordinators_do_not_overwrite_what_the_other_stored(coordinator: Cl
     answer = coordinator.post(address, rules_sent(consent="One.\r\nTwo.", contact="", n_ready="5", seen=seen))
     page = answer.content.decode()
     assert answer.status_code == 422
-    assert "it differs in: Cases held ready, Contact." in page
+    assert "they differ in: Cases held ready, Contact." in page
     assert answer.context["form"]["n_ready"].value() == "5"
     draft.refresh_from_db()
     assert (draft.contact, draft.consent.splitlines()) == ("Cora", ["One.", "Two."])
@@ -308,7 +308,7 @@ def test_the_short_steps_hold_it_alike(
     assert coordinator.post(address, {**first, "seen": seen}).status_code == 302  # a double click
     answer = coordinator.post(address, {**second, "seen": seen})
     assert answer.status_code == 422
-    assert f"it differs in: {differs}" in answer.content.decode()
+    assert f"they differ in: {differs}" in answer.content.decode()
 
 
 def test_a_deadline_in_an_hour_that_the_clocks_skip_is_refused(coordinator: Client, draft: ReaderStudy) -> None:

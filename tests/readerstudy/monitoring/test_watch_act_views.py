@@ -140,7 +140,7 @@ def test_a_reader_who_did_not_pass_the_practice_waits_for_a_decision(coordinator
     assert "R1 has practice cases left." in said(coordinator, page)
     read(second, {"option": "A"})
     assert "practice not passed" in said(coordinator)
-    assert "1 of 2 practice cases are right; the study asks for 2." in said(coordinator, page)
+    assert "1 of 2 practice cases are correct; the study requires 2." in said(coordinator, page)
     coordinator.post(f"{page}pass/", {"pass-reason": ""})
     assert "Say why the reader may go on" in said(coordinator, page)
     coordinator.post(f"{page}pass/", {"pass-reason": "a slip of the key"})
@@ -196,7 +196,7 @@ def test_a_voiding_is_asked_back_with_the_case_that_was_meant(coordinator: Clien
         assert answer.status_code == 409
         assert f"Case 2 is question {question.number}: “" in page
         assert "Nobody has seen a result" in page
-        assert "A voiding is never taken back." in page
+        assert "Voiding cannot be undone." in page
         assert 'name="reason" value="cut &lt;off&gt;"' in page
         assert f'href="{WATCH}"' in page
     assert Voiding.objects.count() == 0

@@ -61,7 +61,7 @@ def every_page(analysis: Analysis) -> list[str]:
 
 
 def test_the_first_look_is_a_button_that_unblinds(coordinator: Client, analysis: Analysis) -> None:
-    assert "Nobody has seen a result yet" in coordinator.get(START).content.decode()
+    assert "No results have been viewed yet" in coordinator.get(START).content.decode()
     assert {coordinator.get(page).status_code for page in every_page(analysis)} == {403}
     assert ReaderStudy.objects.get().unblinded_at is None
     assert coordinator.post(START)["Location"] == address("study-analysed", analysis)
@@ -72,7 +72,7 @@ def test_the_first_look_is_a_button_that_unblinds(coordinator: Client, analysis:
 
 def test_while_readers_read_there_is_nothing_even_after_a_broken_glass(coordinator: Client, db: None) -> None:
     analysis = analysed_study(state=StudyState.OPEN, unblinded_at=NOON)
-    assert "Results come after closing" in coordinator.get(START).content.decode()
+    assert "Results are available after closing" in coordinator.get(START).content.decode()
     assert coordinator.post(START).status_code == 403
     assert {coordinator.get(page).status_code for page in every_page(analysis)} == {403}
 
@@ -327,7 +327,7 @@ def test_what_the_analysis_does_not_hold_is_not_found(coordinator: Client, seen:
 
 def test_how_each_case_behaves(coordinator: Client, seen: Analysis) -> None:
     page = coordinator.get(address("study-items", seen) + "?show=behaviour&which=beaten").content.decode()
-    assert "A chosen more often than the key" in page
+    assert "modal answer A" in page
     assert "25.00" in page
     assert "1 of 3" in page
     assert "show=behaviour" in page  # what is shown stays when the task changes
@@ -358,7 +358,7 @@ def test_a_figure_is_a_file_that_keeps_to_itself(coordinator: Client, seen: Anal
 
 
 def test_an_analysis_whose_inputs_changed_is_called_stale(coordinator: Client, seen: Analysis) -> None:
-    assert "Stale" in coordinator.get(address("study-analysed-stands", seen)).content.decode()
+    assert "Out of date" in coordinator.get(address("study-analysed-stands", seen)).content.decode()
 
 
 def test_the_experts_ceiling_stands_beside_the_accuracies(coordinator: Client, seen: Analysis) -> None:
@@ -368,9 +368,7 @@ def test_the_experts_ceiling_stands_beside_the_accuracies(coordinator: Client, s
         address("study-analysed", stored(seen.study, small_result(experts=experts)))
     ).content.decode()
     line = page[page.index("Blind reviewers equal the key in") :].partition("</p>")[0]
-    places = [
-        line.index(word) for word in ("75.00", "n = 4 answers", "Presence", "n = 4 answers", "95 % interval by Wilson")
-    ]
+    places = [line.index(word) for word in ("75.00", "n = 4 answers", "Presence", "n = 4 answers", "95% CI by Wilson")]
     assert places[0] < places[1] < places[2] < places[4]
     assert "Location" not in line
 

@@ -171,7 +171,7 @@ def test_the_page_of_a_closed_study_begins_with_its_results(
     analysis = analysed_study()
     address = f"/studies/{analysis.study.slug}/"
     page = coordinator.get(address).content.decode()
-    assert page.index("Nobody has seen a result yet") < page.index(">Design</h2>")
+    assert page.index("No results have been viewed yet") < page.index(">Design</h2>")
     assert "Mean of the readers" not in page
     coordinator.post(f"{address}results/")
     with django_assert_max_num_queries(19):
