@@ -161,14 +161,14 @@ class RoundForm(RoundTextForm, ViewingForm):
         queryset=User.objects.none(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
-        help_text=_("Leave all of them out to invite people to the draft first, and choose then."),
+        help_text=_("Leave empty to invite reviewers first and assign later."),
     )
     per_question = forms.IntegerField(
         label=_("Reviews of each question"),
         min_value=1,
         max_value=MOST_PER_QUESTION,
         initial=2,
-        help_text=_("So many different reviewers get each question."),
+        help_text=_("Number of reviewers per question."),
     )
     seed = forms.IntegerField(
         label=_("Seed"),

@@ -23,9 +23,9 @@ class DrawForm(forms.Form):
         to_field_name="slug",
         empty_label=None,
     )
-    by = forms.ChoiceField(label=_("Strata by"))
+    by = forms.ChoiceField(label=_("Stratify by"))
     per_thousand = forms.IntegerField(
-        label=_("Questions per thousand"),
+        label=_("Sampling fraction (‰)"),
         min_value=1,
         max_value=1000,
         initial=DEFAULT_PER_THOUSAND,
@@ -44,7 +44,7 @@ class DrawForm(forms.Form):
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         choices = [(by.value, gettext(by.label)) for by in StratifyBy]
-        self.fields["by"] = forms.ChoiceField(label=_("Strata by"), choices=choices, initial=StratifyBy.DIFFICULTY)
+        self.fields["by"] = forms.ChoiceField(label=_("Stratify by"), choices=choices, initial=StratifyBy.DIFFICULTY)
 
     def clean_by(self) -> StratifyBy:
         return stratify_by(self.cleaned_data["by"])

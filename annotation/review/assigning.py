@@ -104,7 +104,7 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
     """Write what was planned in place of what a draft had; who is left out leaves the round."""
     lock_round(review_round)
     if review_round.state != RoundState.DRAFT:
-        raise RoundRefused(_("The round has opened: add, remove or reassign instead of assigning anew."))
+        raise RoundRefused(_("The round is open: add, remove or reassign reviewers instead."))
     before = Assignment.objects.filter(round=review_round)
     left_out = User.objects.filter(pk__in=before.values("reviewer")).exclude(pk__in=[one.pk for one in planned.people])
     Membership.objects.filter(round=review_round, role=Role.REVIEWER, user__in=left_out).delete()

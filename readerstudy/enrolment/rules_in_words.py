@@ -110,7 +110,8 @@ def _extras(rules: Rules) -> list[str]:
     if rules.slips:
         said.append(
             _(
-                "If you pressed the wrong key, report it before the next answer: it is noted, and your answer itself stays unchanged."
+                "If you pressed the wrong key, report it before the next answer: it is noted, "
+                "and your answer itself stays unchanged."
             )
         )
     return said

@@ -40,7 +40,7 @@ def accuracy_tex(result: Json) -> TexTable:
     table = accuracy_table(result)
     guessed = [("With best guesses", table.n)] if table.has_guesses else []
     heads = [("Over questions", table.n), *guessed, *((task_label(task), n) for task, n in table.tasks)]
-    heads += [("Mean of tasks", table.n), *([("Mix of the bank", table.n)] if table.has_bank_mix else [])]
+    heads += [("Mean of tasks", table.n), *([("Weighted to the bank", table.n)] if table.has_bank_mix else [])]
     shares = [_shares_of(row, table) for row in table.rows]
     names = [rater_head(result, row.name) for row in table.rows]
     parts = list(_blocks(names, heads, shares, MOST_AT_ONCE))

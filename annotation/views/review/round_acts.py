@@ -126,7 +126,7 @@ def round_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         messages.error(request, str(refusal))
         return redirect("round", slug)
     n = len(reminded.sent)
-    sentences = [ngettext("%(n)s letter is being sent.", "%(n)s letters are being sent.", n) % {"n": n}]
+    sentences = [ngettext("%(n)s e-mail is being sent.", "%(n)s e-mails are being sent.", n) % {"n": n}]
     if reminded.too_soon:
         names = ", ".join(person.name for person in reminded.too_soon)
         sentences.append(_("Reminded within a day already, and not again: %(names)s.") % {"names": names})
@@ -248,7 +248,7 @@ def round_reassign(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
     chosen = request.POST.getlist("assignment")
     is_all = "all" in request.POST
     if not (chosen or is_all) or not form.is_valid():
-        messages.error(request, _("Tick at least one question, and choose the person who takes it."))
+        messages.error(request, _("Select at least one question, and choose the reviewer who takes it over."))
         return redirect("round-reviewer", slug, pk)
     to = form.cleaned_data["person"]
     try:

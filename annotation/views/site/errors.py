@@ -70,7 +70,8 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
         404,
         _("Nothing here"),
         _(
-            "The address is wrong, the page no longer exists, or you do not have access. Start again from your home page."
+            "The address is wrong, the page no longer exists, or you do not have access. "
+            "Start again from your home page."
         ),
     )
 

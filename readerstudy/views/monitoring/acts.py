@@ -58,7 +58,7 @@ def study_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _sent(n: int) -> str:
-    return ngettext("%(n)s letter was sent.", "%(n)s letters were sent.", n) % {"n": n}
+    return ngettext("%(n)s e-mail was sent.", "%(n)s e-mails were sent.", n) % {"n": n}
 
 
 @person_required

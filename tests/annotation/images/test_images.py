@@ -26,7 +26,7 @@ def test_the_list_filters_and_says_what_is_missing(
     assert "missing" in page
     pending = client.get(reverse("images"), {"state": "pending", "bank": "bank"}).content.decode()
     assert "Institute X" not in pending
-    assert "their files have not come in" in pending
+    assert "their files are missing" in pending
     fragment = client.get(reverse("images"), headers={"HX-Request": "true"}).content.decode()
     assert fragment.lstrip().startswith('<div id="image-list">')
     assert client.get(reverse("images"), {"state": "nonsense"}).status_code == 200

@@ -139,7 +139,7 @@ def test_a_draft_waits_for_its_people(plan: SamplingPlan, cora: User, rita: User
     assert not Membership.objects.filter(round=made, user=rita).exists()
     open_round(made, actor=cora, at=noon)
     assert (made.state, made.opened_at) == (RoundState.OPEN, noon)
-    with pytest.raises(RoundRefused, match="has opened"):
+    with pytest.raises(RoundRefused, match="The round is open: add, remove or reassign"):
         assign_round(made, [rita], actor=cora, at=noon)
 
 

@@ -226,9 +226,9 @@ def test_the_button_sends_and_says_so(
 ) -> None:
     client.force_login(cora)
     assert "Remind reviewers who are not done" in client.get("/rounds/round/").content.decode()
-    assert "2 letters are being sent." in client.post("/rounds/round/remind/", follow=True).content.decode()
+    assert "2 e-mails are being sent." in client.post("/rounds/round/remind/", follow=True).content.decode()
     page = client.post("/rounds/round/remind/", follow=True).content.decode()
-    assert "0 letters are being sent. Reminded within a day already, and not again: Remo, Rita." in page
+    assert "0 e-mails are being sent. Reminded within a day already, and not again: Remo, Rita." in page
     assert len(delivered()) == 2
 
 

@@ -54,7 +54,7 @@ def test_what_enters_the_median_and_what_does_not(
 def test_pages_show_the_rule_beside_each_time(timed: ReviewRound, client: Client, cora: User, rita: User) -> None:
     client.force_login(cora)
     page = markup(client.get("/rounds/round/")).replace("\N{NO-BREAK SPACE}", " ")
-    assert "1 min 3 s (95 % interval 1 min 0 s to 1 min 6 s), n = 7 of 10 reviews" in page
+    assert "1 min 3 s (95% CI 1 min 0 s to 1 min 6 s), n = 7 of 10 reviews" in page
     assert f"Rule active-1, {RULE}" in page
     assert "2 without a time; 1 taken up again in another sitting" in page
     assert "in 1 review" in page

@@ -74,7 +74,7 @@ def test_from_the_button_to_the_tables(coordinator: Client, bank: QuestionBank) 
     page = coordinator.get(PAGE, {"bank": "bank"}).content.decode()
     for words in ("&lt;i&gt;Good", "100.00", "Rank bands", "1 to 2", "Accuracy by category", "A bank is one split"):
         assert words in page
-    assert "Stale" not in page
+    assert "Out of date" not in page
     assert AuditEvent.objects.filter(act="bank.models_compared").count() == 1
 
 
@@ -94,7 +94,7 @@ def test_the_same_again_is_the_row_that_is_there_and_another_input_makes_it_stal
     run = send(bank, "Good", Q1="B", Q2="B")
     send(bank, "Poor", Q1="A")
     assert compare(bank) == compare(bank)
-    assert "Stale" not in coordinator.get(PAGE).content.decode()
+    assert "Out of date" not in coordinator.get(PAGE).content.decode()
     withdraw_run(run, "wrong file", actor=cora, at=NOON)
     assert "Compare again" in coordinator.get(PAGE).content.decode()
     again = compare(bank)

@@ -115,7 +115,7 @@ def test_reminding(coordinator: Client, rita_reads: Enrolment, settings: Setting
     settings.EMAIL_HOST = "smtp.example.org"
     coordinator.post(f"{page}remind/")
     coordinator.post(f"{WATCH}remind/")
-    assert "1 letter was sent." in said(coordinator)
+    assert "1 e-mail was sent." in said(coordinator)
     assert [letter.to for letter in delivered()] == [["rita@example.org"]] * 2
 
 

@@ -82,7 +82,7 @@ def test_check_look_store(coordinator: Client) -> None:
     content = answers(Q1="B", Q2="<b>I cannot tell</b>", Q9="A")
     address = send(coordinator, entry, content, "bank:bank")
     page = coordinator.get(address).content.decode()
-    assert "Nothing is stored yet" in page
+    assert "Preview: nothing has been saved" in page
     assert "&lt;b&gt;I cannot tell" in page
     assert "Q9" in page
     assert not PredictionRun.objects.exists()

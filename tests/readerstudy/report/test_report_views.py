@@ -114,7 +114,7 @@ def test_a_stale_analysis_gives_a_sentence_instead_of_a_report(coordinator: Clie
     page = coordinator.get(address("study-report", analysis)).content.decode()
     assert "The last try ended without a report: The analysis is stale" in " ".join(page.split())
     assert address("study-report-file", analysis, report.public_id) in page  # the old one can still be taken
-    assert "Stale" in coordinator.get(address("study-analysed-stands", analysis)).content.decode()
+    assert "Out of date" in coordinator.get(address("study-analysed-stands", analysis)).content.decode()
 
 
 def test_before_the_first_look_there_is_no_page(coordinator: Client, analysis: Analysis) -> None:
