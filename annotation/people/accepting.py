@@ -36,7 +36,7 @@ def accept_as_new_person(
 ) -> User:
     """Make an account with the roles of the link.
 
-    Raises InvitationClosed, OtherPersonInvited, AddressTaken, RoleBarred; then there is no account.
+    Raises InvitationClosed, OtherPersonInvited, AddressTaken, RoleConflict; then there is no account.
 
     The address of an invitation that has one cannot be changed: it is how the person was meant.
     """
@@ -51,7 +51,7 @@ def accept_as_new_person(
 
 @transaction.atomic
 def accept_as(person: User, invitation: Invitation, *, at: datetime) -> None:
-    """Add the roles to an account. Raises InvitationClosed, OtherPersonInvited, OwnInvitation, RoleBarred."""
+    """Add the roles to an account. Raises InvitationClosed, OtherPersonInvited, OwnInvitation, RoleConflict."""
     held = _held_open(invitation, at)
     refusal = refusal_for(person, held)
     if refusal is not None:

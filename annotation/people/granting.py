@@ -44,7 +44,7 @@ class LastAdministrator(Exception):
 def grant(
     person: User, role: Role, *, actor: User, at: datetime, review_round: ReviewRound | None = None
 ) -> Membership:
-    """Give a role. Giving it twice changes nothing. Raises OwnRoles, RoleNotThere, RoleBarred."""
+    """Give a role. Giving it twice changes nothing. Raises OwnRoles, RoleNotThere, RoleConflict."""
     check_scope(role, review_round)
     _check_is_not_self(person, actor)
     return add_role(person, role, review_round, granted_by=actor, actor=actor, at=at)
@@ -71,7 +71,7 @@ def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_roun
 def add_role(
     person: User, role: Role, review_round: ReviewRound | None, *, granted_by: User | None, actor: User, at: datetime
 ) -> Membership:
-    """Write one membership in the transaction of the act that decided on it. Raises RoleBarred."""
+    """Write one membership in the transaction of the act that decided on it. Raises RoleConflict."""
     membership, is_new = Membership.objects.get_or_create(
         user=person, role=role, round=review_round, defaults={"granted_by": granted_by, "granted_at": at}
     )

@@ -98,7 +98,7 @@ def invite(
 def check_can_invite(*grants: Grant, email: str, name: str, at: datetime, agreed: Agreed | None = None) -> None:
     """Whether these roles can be given by one link; stores nothing.
 
-    Raises RoleNotThere, RoundIsOver, HasRoleAlready, PersonIsDeactivated, and RoleBarred for roles that the person
+    Raises RoleNotThere, RoundIsOver, HasRoleAlready, PersonIsDeactivated, and RoleConflict for roles that the person
     must not hold, or not both, nor beside those of another open link for the address. ``agreed``: see Agreed.
     """
     for grant in grants:
@@ -227,7 +227,7 @@ def _check_is_useful(person: User, grants: Sequence[Grant]) -> None:
 
 
 def _check_go_together(person: User | None, grants: Sequence[Grant], waiting: Sequence[Grant], called: str) -> None:
-    """Raises RoleBarred. The rules look at what a person holds: these roles and those that wait in other links are
+    """Raises RoleConflict. The rules look at what a person holds: these roles and those that wait in other links are
     given in a savepoint, asked about, and taken back, for somebody new as well.
     """
     if person is None and len({*grants, *waiting}) < 2:

@@ -24,7 +24,7 @@ def reasons_against(person: User, role: Role, review_round: ReviewRound | None) 
 
 
 def check_no_role_conflict(person: User, role: Role, review_round: ReviewRound | None) -> None:
-    """Raises RoleBarred with all reasons."""
+    """Raises RoleConflict with all reasons."""
     if reasons := reasons_against(person, role, review_round):
         raise RoleConflict(" ".join(reasons))
 

@@ -234,7 +234,7 @@ def test_study_edited_while_open(device: Device, reads: MakeStudy, cora: User) -
 def test_coordinator_peeks(
     browser: Browser, live_server: LiveServer, device: Device, reads: MakeStudy, cora: User
 ) -> None:
-    """Before closing no page and no file has a result; breaking the glass needs a reason, is logged and stays."""
+    """Before closing no page and no file has a result; looking before needs a reason, is logged and stays."""
     device.enter(reads())
     device.sees(1)
     device.answers("2", then=2)  # right: the key is B
@@ -248,7 +248,7 @@ def test_coordinator_peeks(
             assert post(page, f"/studies/trial/export/{table}/csv/")[0] == status
         for reason, n_looks in (("curious", 0), ("The sponsor asked for a look.", 1)):
             page.goto("/studies/trial/watch/")
-            page.get_by_text("Break the glass").click()
+            page.get_by_text("Break-glass access").click()
             glass = page.locator("form[action$='/interim/']")
             glass.locator("[name=reason]").evaluate("(field, text) => { field.value = text }", reason)
             glass.evaluate("(form) => { form.noValidate = true; form.requestSubmit() }")

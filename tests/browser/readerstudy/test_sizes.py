@@ -148,5 +148,5 @@ def test_a_reading_from_a_small_window_to_a_large_screen(device: Device, reads: 
     expect(page.locator("#room-confidence")).to_be_visible()
     assert look_at_all(page) == {}
     page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.locator("#case-small")).to_contain_text("open this page on a computer")
+    expect(page.locator("#case-small")).to_contain_text("Please use a computer")
     expect(page.locator("#viewer")).to_be_hidden()

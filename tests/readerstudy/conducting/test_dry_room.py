@@ -88,7 +88,7 @@ def test_practice_comes_first_and_only_it_tells_the_key(ask: Ask) -> None:
     assert "EXPLANATION-WORDS" in told[0]["feedback"]["explanation"]
 
 
-def test_what_is_armed_is_what_a_reader_would_have(ask: Ask, study: ReaderStudy) -> None:
+def test_what_is_prefetched_is_what_a_reader_would_have(ask: Ask, study: ReaderStudy) -> None:
     state = ask("session/")["state"]
     assert [case["id"] for case in state["cases"]] == ["dry-1", "dry-2"]
     assert (state["n"], state["done"], state["writer"], state["rules"]["confidence"]) == (2, 0, True, True)

@@ -14,7 +14,15 @@ from readerstudy.enums import StudyState
 NEW = Facts()
 READY = Facts(consented=True, has_given_facts=True, instructed=True, display_checked=True)
 DONE = replace(READY, practised=True, finished=True, declared=True)
-FLAGS = ("has_left", "has_practice", "is_past_deadline", "consented", "told_facts", "instructed", "display_checked")
+FLAGS = (
+    "has_left",
+    "has_practice",
+    "is_past_deadline",
+    "consented",
+    "has_given_facts",
+    "instructed",
+    "display_checked",
+)
 
 
 @pytest.mark.parametrize(
@@ -22,9 +30,12 @@ FLAGS = ("has_left", "has_practice", "is_past_deadline", "consented", "told_fact
     [
         ({}, Step.CONSENT),
         ({"consented": True}, Step.FACTS),
-        ({"consented": True, "told_facts": True}, Step.INSTRUCTIONS),
-        ({"consented": True, "told_facts": True, "instructed": True}, Step.DISPLAY),
-        ({"display_checked": True, "instructed": True, "told_facts": True}, Step.CONSENT),  # the first that is missing
+        ({"consented": True, "has_given_facts": True}, Step.INSTRUCTIONS),
+        ({"consented": True, "has_given_facts": True, "instructed": True}, Step.DISPLAY),
+        (
+            {"display_checked": True, "instructed": True, "has_given_facts": True},
+            Step.CONSENT,
+        ),  # the first
         ({"state": StudyState.FROZEN}, Step.CONSENT),  # before the study opens
         ({"state": StudyState.CLOSED}, Step.OVER),
         ({"is_past_deadline": True}, Step.OVER),

@@ -70,7 +70,7 @@ def test_the_next_case_shows_as_soon_as_the_grace_is_over_and_opening_it_closes_
     assert (Response.objects.get().state, reading_at(timed.places[0]).closed_at) == ("timed_out", later(33))
 
 
-def test_no_more_is_armed_than_the_rules_allow_while_a_case_that_ran_out_is_not_closed(timed: Desk) -> None:
+def test_no_more_is_prefetched_than_the_rules_allow_while_a_case_that_ran_out_is_not_closed(timed: Desk) -> None:
     assert [place.id for place in timed.state(33).cases] == [place.public_id for place in timed.places[1:3]]
 
 
