@@ -29,13 +29,14 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.design.overview import studies_under_way
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
-        from readerstudy.enrolment.reader_status import parts_in_studies, waiting_studies
+        from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.predictions.uploads import CHECK, STORE
         from readerstudy.reading.images import open_studies_with, shows_images, shows_to_coordinators
         from readerstudy.report.report_job import KIND as REPORT
+        from readerstudy.study.permissions import parts_in_studies
 
         diagram.register("study", study_states)
         diagram.register("place", place_states)

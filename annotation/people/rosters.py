@@ -16,7 +16,7 @@ from annotation.site.hooks import Hooks
 
 
 @dataclass(frozen=True, slots=True)
-class StudyPart:
+class PartElsewhere:
     """What somebody is without a role of the site or of a round: another app knows it."""
 
     person_id: int
@@ -25,12 +25,12 @@ class StudyPart:
     url: str
 
 
-parts: Hooks[Callable[[Collection[int]], Iterable[StudyPart]]] = Hooks()  # of ids of people: what they are elsewhere
+parts: Hooks[Callable[[Collection[int]], Iterable[PartElsewhere]]] = Hooks()  # of ids of people
 
 
-def parts_of(people: Collection[int]) -> dict[int, list[StudyPart]]:
+def parts_of(people: Collection[int]) -> dict[int, list[PartElsewhere]]:
     """What these people are besides their roles, by their ids."""
-    found: dict[int, list[StudyPart]] = defaultdict(list)
+    found: dict[int, list[PartElsewhere]] = defaultdict(list)
     for tell in parts:
         for part in tell(people):
             found[part.person_id].append(part)

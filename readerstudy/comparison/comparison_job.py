@@ -21,6 +21,10 @@ from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun
 
 KIND = "compare_models"
+NUMBERS = {  # columns of the file that hold no text
+    **dict.fromkeys(("n", "run", "failed", "missing", "best_rank", "worst_rank"), Kind.WHOLE),
+    **dict.fromkeys(("accuracy", "low", "high"), Kind.REAL),
+}
 REPEATABILITY = "repeatability"  # see readerstudy.comparison.repeating, which loads scipy
 
 
@@ -48,11 +52,6 @@ def run_comparison(progress: Progress, params: Params) -> Result:
 def job_under_way(bank: QuestionBank) -> Job | None:
     unfinished = Job.objects.filter(kind=KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
     return unfinished.filter(params__bank=bank.pk).first()
-
-
-NUMBERS = {"n": Kind.WHOLE, "run": Kind.WHOLE, "failed": Kind.WHOLE, "missing": Kind.WHOLE}
-NUMBERS |= {"accuracy": Kind.REAL, "low": Kind.REAL, "high": Kind.REAL}
-NUMBERS |= {"best_rank": Kind.WHOLE, "worst_rank": Kind.WHOLE}
 
 
 def banks_compared() -> QuerySet[QuestionBank]:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, Q
 from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.models import User
-from annotation.people.rosters import StudyPart
 from annotation.people.waiting import NextStep, WorkItem, WorkSection
 from readerstudy.enrolment.kernels.steps import Facts, Step, next_step
 from readerstudy.enums import Block
-from readerstudy.models import Enrolment, PresentedCase, Reading, StudyRole
+from readerstudy.models import Enrolment, PresentedCase, Reading
 from readerstudy.study.deadlines import deadline_text, is_past
+
+QUIET = {Step.DONE, Step.LEFT, Step.OVER}
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,6 @@ def facts_of(enrolment: Enrolment, at: datetime, *, has_practice: bool) -> Facts
     )
 
 
-QUIET = {Step.DONE, Step.LEFT, Step.OVER}
-
-
 def waiting_studies(person: User, at: datetime) -> WorkSection | None:
     """A person's own studies; None for somebody who reads in none."""
     found = [one for one in studies_of(person, at) if one.step is not Step.LEFT]
@@ -151,16 +148,3 @@ def _step(standing: ReaderStatus) -> NextStep:
 
 def _url(standing: ReaderStatus) -> str:
     return reverse("reading", args=[standing.enrolment.study.slug])
-
-
-def parts_in_studies(people: Collection[int]) -> Iterator[StudyPart]:
-    """The studies that these people read or coordinate, without those that they left; two queries."""
-    reading = Enrolment.objects.filter(reader__in=people, withdrawn_at__isnull=True, replaced_at__isnull=True)
-    yield from _parts(_("reader"), reading, "reader")
-    yield from _parts(_("coordinator of a study"), StudyRole.objects.filter(user__in=people), "user")
-
-
-def _parts(label: str, rows: QuerySet[Enrolment] | QuerySet[StudyRole], who: str) -> Iterator[StudyPart]:
-    kept = rows.filter(study__deleted_at__isnull=True).order_by("study__name", "study_id")
-    for person, name, slug in kept.values_list(who, "study__name", "study__slug"):
-        yield StudyPart(person, label, name, reverse("study", args=[slug]))

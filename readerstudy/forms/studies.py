@@ -13,6 +13,8 @@ from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
 from readerstudy.sharing.linking import DAYS
 
+WORDS = {1: _("1 day"), 7: _("7 days"), 30: _("30 days")}
+
 
 class StudyForm(DraftForm):
     name = forms.CharField(
@@ -33,9 +35,6 @@ class CopyForm(DraftForm):
     @classmethod
     def of(cls, study: ReaderStudy) -> CopyForm:
         return cls(initial={"name": next_free_name(study.name)})
-
-
-WORDS = {1: _("1 day"), 7: _("7 days"), 30: _("30 days")}
 
 
 class ShareForm(forms.Form):

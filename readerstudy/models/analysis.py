@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from django.conf import settings
 from django.conf import settings as site
 from django.db import models
 
@@ -13,7 +12,7 @@ from readerstudy.models.design import ReaderStudy
 class Analysis(models.Model):
     """One computed analysis of a study. Never changed: another input or another setting makes another row.
 
-    Whether it is stale is asked of readerstudy.analysis.storing, which compares ``inputs_sha256`` with what stands
+    Whether it is stale is asked of readerstudy.analysis.staleness, which compares ``inputs_sha256`` with what stands
     in the tables now.
     """
 
@@ -65,7 +64,7 @@ class ModelComparison(models.Model):
     result = models.TextField()  # canonical JSON; the same inputs give the same bytes
     result_sha256 = models.CharField(max_length=64)
     created_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+        site.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     created_at = models.DateTimeField()
 
@@ -90,7 +89,7 @@ class AnalysisReport(models.Model):
     n_bytes = models.PositiveBigIntegerField()
     contents = models.JSONField()  # [[name, bytes, SHA-256, what it is]], by name
     made_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+        site.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # null: on the command line
     made_at = models.DateTimeField()
 
@@ -108,7 +107,7 @@ class ResultsLink(models.Model):
     analysis = models.ForeignKey(Analysis, on_delete=models.PROTECT, related_name="links")
     token_sha256 = models.CharField(max_length=64, unique=True)
     note = models.CharField(max_length=200, blank=True)  # for whom it is; seen by coordinators only
-    created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    created_by = models.ForeignKey(site.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
     created_at = models.DateTimeField()
     expires_at = models.DateTimeField()
     revoked_at = models.DateTimeField(null=True, blank=True)

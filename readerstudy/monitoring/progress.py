@@ -28,6 +28,7 @@ from readerstudy.models import (
     Voiding,
 )
 
+MOST_ROWS = 200  # of one reader, that a page shows
 TOO_FAST_MS = 3_000  # active time in which nobody reads a question and looks at its images
 LEAST_FAST = 3  # such answers, before they are an alert
 LEAST_RUN = 10  # answers in a row at one place on screen, before they are an alert
@@ -204,18 +205,15 @@ def _breaks(names: Collection[str]) -> Counter[str]:
     return Counter(rows.values_list("subject_id", flat=True))
 
 
-MOST = 200
-
-
 def sittings(enrolment: Enrolment) -> list[ReadingSession]:
     """Newest first."""
-    return list(ReadingSession.objects.filter(enrolment=enrolment).order_by("-started_at", "-pk")[:MOST])
+    return list(ReadingSession.objects.filter(enrolment=enrolment).order_by("-started_at", "-pk")[:MOST_ROWS])
 
 
 def refused_answers(enrolment: Enrolment) -> list[RefusedAnswer]:
     """When and why, newest first; the option stays out of the query."""
     rows = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment).only("reason", "at")
-    return list(rows.order_by("-at", "-pk")[:MOST])
+    return list(rows.order_by("-at", "-pk")[:MOST_ROWS])
 
 
 @dataclass(frozen=True)

@@ -24,13 +24,13 @@ from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession
 from readerstudy.reading.case_opening import open_answered
 from readerstudy.reading.expiring import close_run_out
 from readerstudy.reading.kernels.limits import judge, taken_ms
-from readerstudy.reading.kernels.transitions import check_key
 from readerstudy.reading.practice import settle_block
 from readerstudy.reading.prefetched import named_place, place_of, reading_of
 from readerstudy.reading.selecting import NoSuchOption, check_option
 from readerstudy.reading.timing_events import add_trace, set_painted, time_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,
+    check_key,
     check_may_read,
     check_still_open,
     check_write_lease,

@@ -13,11 +13,10 @@ from annotation.models import User
 from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.enums import RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
-from readerstudy.reading.kernels.transitions import check_key
 from readerstudy.reading.prefetched import last_answered_place, last_place, named_place
 from readerstudy.reading.selecting import NoSuchOption, check_option
 from readerstudy.reading.timing_events import opened_reading
-from readerstudy.reading.write_checks import check_may_read, check_write_lease, lock_enrolment, rules_of
+from readerstudy.reading.write_checks import check_key, check_may_read, check_write_lease, lock_enrolment, rules_of
 
 MOST_TEXT = 2_000
 

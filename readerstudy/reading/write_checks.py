@@ -5,6 +5,7 @@ Whatever one reader does happens one after the other: the row of the enrolment i
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 
 from annotation.audit.recording import lock_log
@@ -30,13 +31,16 @@ _OWN = KeptQuery(lambda user, slug: ENROLMENTS.filter(reader=user, study__slug=s
 _HELD = KeptQuery(lambda pk: ENROLMENTS.filter(pk=pk).select_for_update(of=("self",)), int)
 _STATE: KeptQuery[tuple[str]] = KeptQuery(lambda pk: ReaderStudy.objects.filter(pk=pk).values_list("state"), int)
 _LIVE = KeptQuery(lambda pk: ReadingSession.objects.filter(enrolment=pk, ended_at__isnull=True), int)
-
-
 SEEN_EVERY = timedelta(seconds=5)  # so fine is noted when a page was heard of
+_KEY = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
 class NotTheReader(Exception):
     """The person is not the reader of this enrolment."""
+
+
+class KeyMissing(Exception):
+    """What a page sends once has no key: a UUID in small letters."""
 
 
 class NotPrefetched(Exception):
@@ -101,6 +105,12 @@ def is_prepared(enrolment: Enrolment) -> bool:
 
 def may_read(enrolment: Enrolment, at: datetime) -> bool:
     return why_not(enrolment, at) is None and is_prepared(enrolment)
+
+
+def check_key(key: str) -> None:
+    """Raises KeyMissing."""
+    if not _KEY.fullmatch(key):
+        raise KeyMissing("no key")
 
 
 def check_still_open(enrolment: Enrolment) -> None:

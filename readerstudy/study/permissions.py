@@ -1,9 +1,16 @@
-"""Who may, in reader studies."""
+"""Who may, and who is what, in reader studies."""
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
+
+from django.db.models import QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
 from annotation.enums import Role
 from annotation.models import User
+from annotation.people.rosters import PartElsewhere
 from annotation.site.permissions import Person, is_administrator, is_coordinator, site_roles
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 
@@ -36,3 +43,16 @@ def may_enter_models(person: Person) -> bool:
 def may_change_model(person: Person, entry: ModelEntry) -> bool:
     """Coordinators of the site change every entry, others those that they entered themselves."""
     return is_coordinator(person) or (entry.submitter == person and may_enter_models(person))
+
+
+def parts_in_studies(people: Collection[int]) -> Iterator[PartElsewhere]:
+    """The studies that these people read or coordinate, without those that they left; two queries."""
+    reading = Enrolment.objects.filter(reader__in=people, withdrawn_at__isnull=True, replaced_at__isnull=True)
+    yield from _parts(_("reader"), reading, "reader")
+    yield from _parts(_("coordinator of a study"), StudyRole.objects.filter(user__in=people), "user")
+
+
+def _parts(label: str, rows: QuerySet[Enrolment] | QuerySet[StudyRole], who: str) -> Iterator[PartElsewhere]:
+    kept = rows.filter(study__deleted_at__isnull=True).order_by("study__name", "study_id")
+    for person, name, slug in kept.values_list(who, "study__name", "study__slug"):
+        yield PartElsewhere(person, label, name, reverse("study", args=[slug]))

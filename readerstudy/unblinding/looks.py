@@ -16,6 +16,7 @@ from readerstudy.predictions.study_runs import mark_planned
 from readerstudy.study.locking import StudyRefused, lock_study
 from readerstudy.study.tallies import ReaderTally, tallies
 
+SHORTEST_REASON = 20  # characters
 GLASS_BROKEN = "study.glass_broken"
 UNBLINDED = "study.unblinded"
 
@@ -67,9 +68,6 @@ def is_read_elsewhere(study: ReaderStudy) -> bool:
     if study.state != StudyState.FROZEN:
         return False
     return study.enrolments.exists() and not study.enrolments.filter(reader__isnull=False).exists()
-
-
-SHORTEST_REASON = 20  # characters
 
 
 @transaction.atomic

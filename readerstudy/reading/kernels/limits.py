@@ -15,6 +15,7 @@ from annotation.enums import EventKind
 from readerstudy.design.kernels.rules import GRACE_MS
 from readerstudy.enums import ResponseState
 
+TRAVEL_MS = 2_000.0  # by so much a request may be slower than another; no smaller difference says anything
 GRACE = timedelta(milliseconds=GRACE_MS)
 ON_THE_WAY = timedelta(seconds=30)  # how long an answer that was made in time may travel before the case is closed
 
@@ -92,9 +93,6 @@ def is_in_time(client_ms: float, time_limit_s: int | None) -> bool:
 def state_without_answer(choice: str) -> ResponseState:
     """How a case ends whose time ran out: with the last saved choice, not confirmed, or with none."""
     return ResponseState.UNCONFIRMED if choice else ResponseState.TIMED_OUT
-
-
-TRAVEL_MS = 2_000.0  # by so much a request may be slower than another; no smaller difference says anything
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,6 @@ The acts do not ask the table; the test of the invariants holds them to it, and 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from enum import StrEnum
 
@@ -58,16 +57,3 @@ TRANSITIONS: Mapping[tuple[PlaceState, PlaceAct], PlaceState] = {
     (_S.ANSWERED, _A.COMMIT): _S.ANSWERED,  # the same answer again; another one is refused and kept
     (_S.ANSWERED, _A.EXPIRE): _S.ANSWERED,
 }
-
-
-_KEY = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-
-
-class KeyMissing(Exception):
-    """What a page sends once has no key: a UUID in small letters."""
-
-
-def check_key(key: str) -> None:
-    """Raises KeyMissing."""
-    if not _KEY.fullmatch(key):
-        raise KeyMissing("no key")

@@ -23,7 +23,6 @@ from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused, open_place
 from readerstudy.reading.committing import CommittedAnswer, OtherAnswer, commit_answer
 from readerstudy.reading.kernels.limits import seconds_left
-from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate, SentRemark, make_remark
 from readerstudy.reading.selecting import NoSuchOption, save_choice
@@ -31,6 +30,7 @@ from readerstudy.reading.sessions import MOST_DEVICE, NoPauseHere, pause, resume
 from readerstudy.reading.showing import show_state
 from readerstudy.reading.timing_events import TooManyEvents, record_events
 from readerstudy.reading.write_checks import (
+    KeyMissing,
     NotOpened,
     NotPrefetched,
     NotTheReader,

@@ -14,9 +14,8 @@ from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
 from readerstudy.reading.committing import OtherAnswer
 from readerstudy.reading.kernels.limits import Judged, judge
-from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.selecting import NoSuchOption
-from readerstudy.reading.write_checks import NotPrefetched, NotYet, ReadingRefused
+from readerstudy.reading.write_checks import KeyMissing, NotPrefetched, NotYet, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at
 from tests.readerstudy.studies import later

@@ -9,10 +9,9 @@ import pytest
 from annotation.models import User
 from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.models import ReaderStudy, Remark, Response, Voiding
-from readerstudy.reading.kernels.transitions import KeyMissing
 from readerstudy.reading.remarks import MOST_TEXT, RemarkRefused, RemarkTooLate
 from readerstudy.reading.selecting import NoSuchOption
-from readerstudy.reading.write_checks import NotOpened, NotPrefetched, ReadingRefused
+from readerstudy.reading.write_checks import KeyMissing, NotOpened, NotPrefetched, ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later
