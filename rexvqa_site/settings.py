@@ -76,7 +76,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
-    "annotation.views.site.middleware.OutageMiddleware",
+    "annotation.views.site.middleware.ProblemMiddleware",
 ]
 ROOT_URLCONF = "rexvqa_site.urls"
 WSGI_APPLICATION = "rexvqa_site.wsgi.application"

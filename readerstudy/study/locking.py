@@ -8,12 +8,13 @@ from contextlib import contextmanager
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.refusals import Refused
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.kernels.states import may_become
 
 
-class StudyRefused(ValueError):
+class StudyRefused(Refused):
     """Something cannot be done with a study; the text says why and what to do. Nothing was stored."""
 
 

@@ -10,7 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 TEMPLATES = ROOT / "templates"
 
-GROUND = ("annotation/enums.py", "annotation/digests.py", "readerstudy/enums.py")  # what models and kernels share
+GROUND = (  # what models and kernels share
+    *("annotation/enums.py", "annotation/digests.py", "annotation/refusals.py"),
+    "readerstudy/enums.py",
+)
 EDGES = ("views", "templatetags", "forms", "management", "migrations", "models", "api")  # not rooms
 
 

@@ -65,6 +65,7 @@ def test_error_pages_are_open() -> None:
         errors.not_found,
         errors.server_error,
         errors.outage_answer,
+        errors.refusal_answer,
         errors.csrf_failure,
     )
     assert {getattr(view, "policy", "") for view in views} == {"anyone"}

@@ -1,13 +1,17 @@
-"""Asking for a confirmation before an act that takes something away: what follows from it, and the button for it."""
+"""Acts of a page: asking before one that cannot be undone, running it, and the message on the next page."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
+from django import forms
+from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import render
 
+from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest
 
 
@@ -18,8 +22,9 @@ class Confirmation:
     title: str
     sentences: list[str]
     label: str
-    back: str  # the address to which "no" leads
+    back: str  # the address to which "Cancel" leads
     about: str = ""  # the name of what it is about, shown above the title
+    is_danger: bool = True
     sent: Mapping[str, int | str | Sequence[int]] = field(default_factory=dict)  # goes back with the answer
 
     @property
@@ -33,6 +38,26 @@ def is_confirmed(request: AuthenticatedRequest) -> bool:
     return request.POST.get("confirmed") == "yes"
 
 
-def confirm(request: AuthenticatedRequest, asked: Confirmation) -> HttpResponse:
-    context = {"question": asked, "address": request.path, "back": asked.back, "is_danger": True}
-    return render(request, "annotation/confirm.html", context, status=409)
+def confirm(
+    request: AuthenticatedRequest, asked: Confirmation, template: str = "annotation/confirm.html", **more: Any
+) -> HttpResponse:
+    """Ask. ``more``: what the template needs beside the question."""
+    return render(request, template, {"question": asked, "address": request.path, **more}, status=409)
+
+
+def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:
+    """Whether the form can be used; if not, its errors are shown, or the sentence in their place."""
+    if form.is_valid():
+        return True
+    messages.error(request, otherwise or " ".join(str(word) for words in form.errors.values() for word in words))
+    return False
+
+
+def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
+    """Run an act and show the sentence that it returns, or that of its refusal. False for a refusal."""
+    try:
+        messages.success(request, act())
+    except Refused as refusal:
+        messages.error(request, str(refusal))
+        return False
+    return True

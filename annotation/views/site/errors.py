@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -10,6 +11,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
+from annotation.refusals import Refused
 from annotation.site.outages import Outage, outage_of
 from annotation.views.site.decorators import anyone, is_from_script
 
@@ -122,8 +124,26 @@ def outage_answer(request: HttpRequest, outage: Outage) -> HttpResponse:
     return response
 
 
+@anyone
+def refusal_answer(request: HttpRequest, refused: Refused) -> HttpResponse:
+    """The sentence of a refusal that no view has shown in a place of its own."""
+    if refused.status == 404:
+        return not_found(request)
+    if is_from_script(request):
+        return JsonResponse(problem(refused), status=refused.status)
+    title = _("Not allowed") if refused.status == 403 else _("This was not done")
+    return _page(request, refused.status, title, refused.sentence)
+
+
+def problem(refused: Refused) -> dict[str, Any]:
+    """The one shape in which a script is told of a refusal: its word, its sentence, and what else it needs."""
+    return {"reason": refused.code, "message": refused.sentence, **refused.facts}
+
+
 def answer_to(request: HttpRequest, error: BaseException | None) -> HttpResponse | None:
     """What to say of an error that is no fault of the program; None for one that is."""
+    if isinstance(error, Refused):
+        return refusal_answer(request, error)
     if isinstance(error, ValueError) and "NUL (0x00)" in str(error):  # of a form; PostgreSQL takes none
         return bad_request(request)
     outage = outage_of(error)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
+from annotation.refusals import Refused
 from annotation.site.zones import zone_of
 from annotation.views.site.errors import answer_to, bad_request, too_large
 
@@ -113,10 +114,11 @@ class BodyLimitMiddleware:
         return self.get_response(request)
 
 
-class OutageMiddleware:
-    """A full disk or a database that is away is said to be one: the page that sent the request keeps what it has.
+class ProblemMiddleware:
+    """What a view could not do, and why: an act that was refused, a full disk, a database that is away.
 
-    In one line of the log. What other middleware meets comes to the page of error 500, which says the same.
+    The page that sent the request keeps what it has. An outage is one line of the log. What other middleware meets
+    comes to the page of error 500, which says the same.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -127,6 +129,6 @@ class OutageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         answer = answer_to(request, exception)
-        if answer is not None:
+        if answer is not None and not isinstance(exception, Refused):
             log.error("%s %s: %s for %s", request.method, request.path, answer.status_code, type(exception).__name__)
         return answer

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.confirming import Confirmation, is_confirmed, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
@@ -23,8 +24,7 @@ from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import unfinished
 from readerstudy.study.locking import StudyRefused
-from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.confirmation import Question, ask, run_and_flash
+from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
 
 def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str) -> HttpResponse:
@@ -47,7 +47,7 @@ def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             _("From then on everybody who was invited can read; answers are final as they come in."),
             _("Nobody sees results before the study is closed."),
         ]
-        return ask(request, study, Question(_("Open the study"), sentences, _("Open the study")))
+        return confirm_in_study(request, study, _about(study, _("Open the study"), sentences))
     return _done(
         request,
         study,
@@ -62,13 +62,13 @@ def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Close, after having said how many readers are not done."""
     study = coordinated_study(request.user, slug)
     if not is_confirmed(request):
-        return ask(request, study, _about_closing(unfinished(study).count()))
+        return confirm_in_study(request, study, _about_closing(study, unfinished(study).count()))
     agreed = request.POST.get("confirmed_open", "0")
     confirmed = int(agreed) if agreed.isascii() and agreed.isdigit() and len(agreed) < 10 else 0
     try:
         close_study(study, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
     except StudyNotComplete as incomplete:
-        return ask(request, study, _about_closing(incomplete.n_open))
+        return confirm_in_study(request, study, _about_closing(study, incomplete.n_open))
     except StudyRefused as refusal:
         messages.error(request, str(refusal))
     else:
@@ -76,14 +76,25 @@ def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return redirect("study", slug)
 
 
-def _about_closing(n_open: int) -> Question:
+def _about(study: ReaderStudy, title: str, sentences: list[str]) -> Confirmation:
+    back = reverse("study", args=[study.slug])
+    return Confirmation(title=title, sentences=sentences, label=title, back=back, is_danger=False)
+
+
+def _about_closing(study: ReaderStudy, n_open: int) -> Confirmation:
     sentences = [_("After closing nobody can answer any more, and a closed study does not open again.")]
     label = _("Close the study")
     if n_open:
         told = ngettext("%(n)d reader is not done yet.", "%(n)d readers are not done yet.", n_open)
         sentences.insert(0, told % {"n": n_open})
         label = ngettext("Close without %(n)d reader", "Close without %(n)d readers", n_open) % {"n": n_open}
-    return Question(_("Close the study"), sentences, label, is_danger=True, sent={"confirmed_open": n_open})
+    return Confirmation(
+        title=_("Close the study"),
+        sentences=sentences,
+        label=label,
+        back=reverse("study", args=[study.slug]),
+        sent={"confirmed_open": n_open},
+    )
 
 
 @person_required
@@ -110,7 +121,7 @@ def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     if not is_confirmed(request):
         sentences = [_("It is removed from the lists; all data are kept, and it can be restored.")]
-        return ask(request, study, Question(_("Archive the study"), sentences, _("Archive the study")))
+        return confirm_in_study(request, study, _about(study, _("Archive the study"), sentences))
     return _done(
         request,
         study,

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from annotation.people.mailing import try_to_send
 from annotation.people.rosters import has_account
 from annotation.views.people.invitation_files import FilePage, file_page
-from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.confirming import Confirmation, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting_many import check_for_readers, roles_meaning
@@ -23,8 +23,7 @@ from readerstudy.enrolment.mailing import send_study_invitation, study_link
 from readerstudy.forms.enrolment import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
-from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.confirmation import Question, ask
+from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
 
 @person_required
@@ -91,7 +90,9 @@ def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -
             _("The link for %(whom)s stops working at once.") % {"whom": whom},
             _("Until the day on which it ends it can be restored from the list of revoked links."),
         ]
-        return ask(request, study, Question(label, sentences, label, is_danger=True, back="study-invite"))
+        back = reverse("study-invite", args=[slug])
+        asked = Confirmation(title=label, sentences=sentences, label=label, back=back)
+        return confirm_in_study(request, study, asked)
     inviting.revoke_invitation(invitation, actor=request.user, at=timezone.now())
     messages.success(request, _("The link does not work any more. It can be restored below."))
     return redirect("study-invite", slug)

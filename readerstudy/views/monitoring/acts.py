@@ -12,7 +12,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from annotation.site.zones import time_text
-from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.confirming import is_confirmed, is_valid_or_flash, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolment.leaving import replace_reader, withdraw
 from readerstudy.forms.monitoring import DeadlineForm, ReasonForm, ReplaceForm
@@ -23,8 +23,7 @@ from readerstudy.study.locking import StudyRefused
 from readerstudy.views.enrolment.inviting import show_once
 from readerstudy.views.monitoring.more_time import about_all, about_reader
 from readerstudy.views.monitoring.readers import reader_of
-from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.confirmation import ask, is_valid_or_flash, run_and_flash
+from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
 
 @person_required
@@ -43,7 +42,7 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         deadline = form.cleaned_data["deadline"]
         why = refusal_for_all(study, deadline, timezone.now())
         if not why and not is_confirmed(request):
-            return ask(request, study, about_all(study, deadline, str(form["deadline"].value())))
+            return confirm_in_study(request, study, about_all(study, deadline, str(form["deadline"].value())))
         run_and_flash(request, extend)
     return redirect("study-watch", slug)
 
@@ -79,7 +78,7 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
         deadline = form.cleaned_data["deadline"]
         why = refusal_for_reader(enrolment, deadline, timezone.now())
         if not why and not is_confirmed(request):
-            return ask(request, study, about_reader(enrolment, deadline, str(form["deadline"].value())))
+            return confirm_in_study(request, study, about_reader(enrolment, deadline, str(form["deadline"].value())))
         run_and_flash(request, extend)
     return redirect("study-reader", slug, public_id)
 

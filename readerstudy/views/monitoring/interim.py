@@ -7,6 +7,7 @@ from typing import Any
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
@@ -14,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import User
 from annotation.site.permissions import is_coordinator
-from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.confirming import Confirmation, is_confirmed, is_valid_or_flash, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.voiding import refusal_of, void_case
 from readerstudy.enums import Block
@@ -23,8 +24,7 @@ from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import looks_before_closing, view_interim_results
-from readerstudy.views.study.access import coordinated_study
-from readerstudy.views.study.confirmation import Question, ask, is_valid_or_flash, run_and_flash
+from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
 
 @person_required
@@ -60,13 +60,13 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         if why:
             messages.error(request, why)
         elif case and not is_confirmed(request):
-            return ask(request, study, _about_voiding(study, case, reason))
+            return confirm_in_study(request, study, _about_voiding(study, case, reason))
         elif case:
             run_and_flash(request, lambda: _leave_out(case, reason, request.user))
     return redirect("study-watch", slug)
 
 
-def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Question:
+def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Confirmation:
     names = {"number": case.number, "question": case.revision.question.number, "stem": case.revision.stem}
     sentences = [
         _("Case %(number)s is question %(question)s: “%(stem)s”") % names,
@@ -78,7 +78,8 @@ def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Question
     ]
     label = _("Void case %(number)s") % names
     sent: dict[str, int | str] = {"case": case.number, "reason": reason}
-    return Question(label, sentences, label, is_danger=True, sent=sent, back="study-watch")
+    back = reverse("study-watch", args=[study.slug])
+    return Confirmation(title=label, sentences=sentences, label=label, sent=sent, back=back)
 
 
 def _leave_out(case: StudyCase, reason: str, actor: User) -> str:

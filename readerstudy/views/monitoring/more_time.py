@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.site.zones import time_text
+from annotation.views.site.confirming import Confirmation
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.deadlines import deadline_text, study_deadline_text, unfinished
-from readerstudy.views.study.confirmation import Question
 
 
-def about_all(study: ReaderStudy, deadline: datetime, typed: str) -> Question:
+def about_all(study: ReaderStudy, deadline: datetime, typed: str) -> Confirmation:
     """``typed`` goes back with the answer."""
     readers = list(unfinished(study).select_related("study"))
     kept = [one for one in readers if one.deadline_at is not None and one.deadline_at > deadline]
@@ -23,20 +24,31 @@ def about_all(study: ReaderStudy, deadline: datetime, typed: str) -> Question:
         facts = {"reader": one.pseudonym, "when": deadline_text(one)}
         sentences.append(_("%(reader)s keeps a later deadline: %(when)s.") % facts)
     title = _("Extend the deadline for everybody")
-    sent = {"deadline": typed}
-    return Question(title, [*sentences, _never_back()], _("Extend the deadline"), sent=sent, back="study-watch")
+    return Confirmation(
+        title=title,
+        sentences=[*sentences, _never_back()],
+        label=_("Extend the deadline"),
+        back=reverse("study-watch", args=[study.slug]),
+        is_danger=False,
+        sent={"deadline": typed},
+    )
 
 
-def about_reader(enrolment: Enrolment, deadline: datetime, typed: str) -> Question:
+def about_reader(enrolment: Enrolment, deadline: datetime, typed: str) -> Confirmation:
     title = _("More time for %(reader)s") % {"reader": enrolment.pseudonym}
     sentences = [
         _moved(deadline_text(enrolment), deadline, enrolment.study),
         _("It is for %(reader)s alone.") % {"reader": enrolment.pseudonym},
         _never_back(),
     ]
-    sent = {"deadline": typed}
-    label = _("Give more time")
-    return Question(title, sentences, label, sent=sent, back="study-reader", reader=enrolment.public_id)
+    return Confirmation(
+        title=title,
+        sentences=sentences,
+        label=_("Give more time"),
+        back=reverse("study-reader", args=[enrolment.study.slug, enrolment.public_id]),
+        is_danger=False,
+        sent={"deadline": typed},
+    )
 
 
 def _moved(before: str, deadline: datetime, study: ReaderStudy) -> str:

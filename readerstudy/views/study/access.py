@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotation.models import User
+from annotation.views.site.confirming import Confirmation, confirm
+from annotation.views.site.decorators import AuthenticatedRequest
 from readerstudy.models import ReaderStudy
 from readerstudy.study.permissions import knows_study, may_coordinate_study
 
@@ -28,6 +30,11 @@ def overseen_study(person: User, slug: str) -> ReaderStudy:
     if knows_study(person, study):
         return study
     raise Http404
+
+
+def confirm_in_study(request: AuthenticatedRequest, study: ReaderStudy, asked: Confirmation) -> HttpResponse:
+    """Ask, under the name of the study."""
+    return confirm(request, asked, "readerstudy/design/confirm.html", study=study)
 
 
 def _study(slug: str) -> ReaderStudy:

@@ -1,0 +1,76 @@
+"""A refusal that no view shows in a place of its own: a page for people, JSON for scripts, one line for commands."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.core.management.base import CommandError
+from django.http import HttpRequest, HttpResponse
+from django.test import Client, override_settings
+from django.urls import path
+
+from annotation.management.base import ActCommand
+from annotation.models import User
+from annotation.refusals import Refused
+from rexvqa_site.urls import urlpatterns as site_urls
+
+FULL = Refused("full", "The round is full. Choose another one.", left=0)
+
+
+def refuse(request: HttpRequest, status: int) -> HttpResponse:
+    raise Refused("full", "The round is full. Choose another one.", status=status, left=0)
+
+
+urlpatterns = [path("refuse/<int:status>/", refuse), *site_urls]
+
+
+@pytest.mark.parametrize(
+    ("status", "title"), [(409, "This was not done"), (422, "This was not done"), (403, "Not allowed")]
+)
+@override_settings(ROOT_URLCONF=__name__)
+def test_a_person_reads_the_sentence_on_a_page(client: Client, rita: User, status: int, title: str) -> None:
+    client.force_login(rita)
+    answer = client.get(f"/refuse/{status}/")
+    assert answer.status_code == status
+    assert title in answer.text
+    assert "The round is full. Choose another one." in answer.text
+
+
+@override_settings(ROOT_URLCONF=__name__)
+def test_a_script_gets_the_word_the_sentence_and_the_facts(client: Client, rita: User) -> None:
+    client.force_login(rita)
+    for headers in ({"HX-Request": "true"}, {"Accept": "application/json"}):
+        answer = client.get("/refuse/409/", headers=headers)
+        assert answer.status_code == 409
+        assert answer.json() == {"reason": "full", "message": "The round is full. Choose another one.", "left": 0}
+
+
+@override_settings(ROOT_URLCONF=__name__)
+def test_what_nobody_may_know_of_is_not_found(client: Client, rita: User) -> None:
+    client.force_login(rita)
+    answer = client.get("/refuse/404/")
+    assert answer.status_code == 404
+    assert "full" not in answer.text
+
+
+class RefusedCommand(ActCommand):
+    unchanged = "Nothing was written."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        raise options["error"]
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (FULL, "The round is full. Choose another one. Nothing was written."),
+        (FileNotFoundError(2, "No such file or directory", "a.csv"), "a.csv: No such file or directory. Nothing was"),
+        (OSError("the pipe broke"), "the pipe broke. Nothing was written."),
+    ],
+)
+def test_a_command_says_it_in_one_line(error: Exception, said: str) -> None:
+    options = {"force_color": False, "no_color": True, "skip_checks": True, "stdout": None, "stderr": None}
+    with pytest.raises(CommandError, match=said) as caught:
+        RefusedCommand().execute(error=error, **options)
+    assert caught.value.returncode == 2
