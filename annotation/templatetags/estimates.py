@@ -30,9 +30,9 @@ def percent(share: Estimate | float | None) -> str:
 @register.filter
 def interval(estimate: Estimate) -> str:
     """76.1 to 88.3 %, or nothing."""
-    if estimate.interval is None:
+    if estimate.ci95 is None:
         return _("n/a")
-    low, high = estimate.interval
+    low, high = estimate.ci95
     return _("%(low)s to %(high)s") % {"low": _hundredths(low), "high": _hundredths(high)} + "\N{NO-BREAK SPACE}%"
 
 

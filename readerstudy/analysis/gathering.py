@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from django.db.models import Exists, OuterRef, Value
 
-from annotation.statistics.kernels.results import POST_HOC
-from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, StudyArrays, Times
+from annotation.statistics.kernels.estimate import POST_HOC
+from readerstudy.analysis.kernels.arrays import Rater, StudyArrays, Times
+from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.main_block import cases_of, experts_of
 from readerstudy.analysis.sheet import AnswerSheet, assign, fill_predictions, fill_remarks, fill_responses
 from readerstudy.design.kernels.drawn import cells_of

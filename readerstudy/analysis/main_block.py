@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from annotation.models import AnswerKey, Assignment
 from annotation.review.outcomes import blind_answers
-from readerstudy.analysis.kernels.arrays import DECLARED, LETTERS, TASKS, Experts, Questions, Voided
+from readerstudy.analysis.kernels.arrays import TASKS, Experts, Questions, Voided
+from readerstudy.analysis.kernels.result import DECLARED, LETTERS
 from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from annotation.case.kernels.durations import is_counted
 from annotation.case.kernels.time_flags import TimeFlag
-from readerstudy.analysis.kernels.arrays import LETTERS, STATE_OF, Repeats, State
+from readerstudy.analysis.kernels.arrays import STATE_OF, Repeats, State
+from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.main_block import Cases, array_of
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Block, PredictionState, RemarkKind

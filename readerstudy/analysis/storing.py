@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import platform
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 import numpy as np
 import scipy
@@ -41,7 +41,7 @@ def analyse_study(
     arrays, inputs = gathered(study)
     check_readings(arrays)
     software = software_versions()
-    text = as_text(compute(arrays, chosen) | {"inputs_sha256": inputs, "software": software})
+    text = as_text({**compute(arrays, chosen), "inputs_sha256": inputs, "software": software})
     return _store(study, text, chosen, software, inputs, actor=actor, at=at)
 
 
@@ -102,6 +102,6 @@ def software_versions() -> dict[str, str]:
     }
 
 
-def as_text(result: dict[str, Any]) -> str:
+def as_text(result: Mapping[str, object]) -> str:
     """JSON without spaces, its names in the order in which they were computed."""
     return json.dumps(result, separators=(",", ":"), ensure_ascii=False, allow_nan=False)

@@ -2,20 +2,136 @@
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
+import numpy as np
 from django.db import transaction
+from django.db.models import QuerySet
 from django.utils.translation import gettext as _
+from numpy.typing import NDArray
 
 from annotation.audit.recording import record
-from annotation.models import QuestionBank, User
+from annotation.enums import ImportState
+from annotation.models import AnswerKey, BankImport, QuestionBank, Revision, User
+from annotation.questionbank.patients import Patients, patients_of
+from readerstudy.analysis.kernels.arrays import TASKS
+from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.storing import as_text, software_versions
-from readerstudy.comparison.kernels.bank_comparison import RULE, compare
-from readerstudy.comparison.loading import gather, inputs_now
-from readerstudy.design.kernels.protocol import sha256_of
-from readerstudy.models import ModelComparison
+from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, RULE, BankArrays, Entrant, compare
+from readerstudy.design.kernels.protocol import canonical, sha256_of
+from readerstudy.design.shown import patients_shown
+from readerstudy.enums import Block, EntryState
+from readerstudy.models import ModelComparison, Prediction, PredictionRun, ReaderStudy, StudyCase
+
+_ABOUT = ("task", "category", "question__exam__pseudonym", "question__exam__patient_pseudonym")
 
 
+def named_runs(bank: QuestionBank) -> QuerySet[PredictionRun]:
+    """The run of each listed model that is named for this bank as a whole."""
+    runs = PredictionRun.objects.filter(bank=bank, study__isnull=True, is_named=True, entry__state=EntryState.LISTED)
+    return runs.select_related("entry").order_by("entry__name", "entry__version", "pk")
+
+
+def inputs_now(bank: QuestionBank) -> str:
+    """The hash of what a comparison would read now: two queries, since neither runs nor revisions ever change.
+
+    A run that is imported, named or withdrawn changes it, a model under another name, and a published import of
+    questions.
+    """
+    runs = [[run.public_id, run.entry.public_id, str(run.entry)] for run in named_runs(bank)]
+    read = {"rule": RULE, "bank": bank.name, "runs": runs, "imports": published_imports(bank)}
+    return hashlib.sha256(canonical(read).encode()).hexdigest()
+
+
+def published_imports(bank: QuestionBank) -> list[str]:
+    """What says which questions, wordings and keys a bank has now."""
+    imports = BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).order_by("pk")
+    return list(imports.values_list("public_id", flat=True))
+
+
+def gather(bank: QuestionBank) -> BankArrays:
+    """The named runs: four queries, and one for each model."""
+    return gather_runs(bank, list(named_runs(bank)))
+
+
+def gather_runs(bank: QuestionBank, runs: Sequence[PredictionRun]) -> BankArrays:
+    """An answer to a wording that no longer stands is missing, and so wrong."""
+    current = Revision.objects.in_bank(bank).current()
+    rows = list(current.order_by("question__number").values_list("pk", *_ABOUT))
+    return _arrays(bank, rows, current.values("pk"), runs, patients_of(bank.pk))
+
+
+def gather_study_runs(study: ReaderStudy, runs: Sequence[PredictionRun]) -> BankArrays:
+    """The main block of a study in its own wording, without what was voided before anybody saw a result."""
+    cases = StudyCase.objects.filter(study=study, block=Block.MAIN).exclude(voiding__before_unblinding=True)
+    columns = [f"revision__{name}" for name in _ABOUT]
+    rows = list(cases.order_by("number").values_list("revision_id", *columns))
+    arrays = _arrays(study.bank, rows, cases.values("revision"), runs, patients_shown(study))
+    return replace(arrays, missing_is_wrong=False)
+
+
+def _arrays(
+    bank: QuestionBank,
+    rows: Sequence[tuple[Any, ...]],
+    revisions: QuerySet[Any, Any],
+    runs: Sequence[PredictionRun],
+    patients: Patients,
+) -> BankArrays:
+    """``rows``: revision, task, category, pseudonyms of exam and patient. Those without a key are left out."""
+    keys = dict(AnswerKey.objects.filter(revision__in=revisions).values_list("revision_id", "key"))
+    kept = [row for row in rows if row[0] in keys]
+    clusters: dict[str, int] = {}
+    cluster = [clusters.setdefault(patients.name(patient, exam), len(clusters)) for *_about, exam, patient in kept]
+    known = {patients.is_known(row[4], row[3]) for row in kept}
+    column_of = {row[0]: column for column, row in enumerate(kept)}
+    option = np.full((len(runs), len(kept)), MISSING, dtype=np.int8)
+    entrants = [_entrant(run, _fill(option[row], run, column_of)) for row, run in enumerate(runs)]
+    return BankArrays(
+        bank=bank.name,
+        slug=bank.slug,
+        simulated=bank.simulated,
+        cluster_level="patient where known, else exam" if len(known) > 1 else "patient" if known == {True} else "exam",
+        n_without_key=len(rows) - len(kept),
+        entrants=tuple(entrants),
+        key=np.array([LETTERS.index(keys[row[0]]) for row in kept], dtype=np.int8),
+        task=np.array([TASKS.index(row[1]) for row in kept], dtype=np.int8),
+        category=tuple(row[2] for row in kept),
+        cluster=np.array(cluster, dtype=np.int32),
+        option=option,
+    )
+
+
+def _fill(option: NDArray[np.int8], run: PredictionRun, column_of: Mapping[int, int]) -> int:
+    """Fill one row in place; how many answers of the run are about another wording, or about a question without key."""
+    n_elsewhere = 0
+    found = Prediction.objects.filter(run=run).order_by().values_list("revision_id", "option")
+    for revision, letter in found.iterator(chunk_size=5000):
+        column = column_of.get(revision)
+        if column is None:
+            n_elsewhere += 1
+        else:
+            option[column] = LETTERS.index(letter) if letter else FAILED
+    return n_elsewhere
+
+
+def _entrant(run: PredictionRun, n_elsewhere: int) -> Entrant:
+    facts = {
+        "model": run.entry.public_id,
+        "version": run.entry.version,
+        "run": run.public_id,
+        "number": run.number,
+        "rule": run.rule,
+        "file_sha256": run.file_sha256,
+        "n_elsewhere": n_elsewhere,
+    }
+    return Entrant(str(run.entry), facts)
+
+
+# --- comparing ------------------------------------------------------------------------------------
 class NothingToCompare(ValueError):
     """The bank holds no question with a key, or no model has a named run on it; the text says which."""
 
@@ -29,7 +145,7 @@ def compare_models(bank: QuestionBank, *, actor: User | None, at: datetime) -> M
     if not len(arrays.key):
         raise NothingToCompare(_("No question of this bank has a key: nothing can be counted as right."))
     software = {**software_versions(), "rule": RULE}
-    text = as_text(compare(arrays) | {"inputs_sha256": inputs, "software": software})
+    text = as_text({**compare(arrays), "inputs_sha256": inputs, "software": software})
     return _store(bank, inputs, text, actor=actor, at=at)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from datetime import datetime
-from typing import Any
+from typing import cast
 
 import msgspec
 from django.db.models import QuerySet
@@ -16,7 +16,7 @@ from annotation.exports.tables import Column, Format, Kind, write_table
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
-from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, file_rows
+from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, StoredComparison, file_rows
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelComparison, PredictionRun
 
@@ -64,13 +64,11 @@ def newest_comparison(bank: QuestionBank) -> ModelComparison | None:
     return ModelComparison.objects.filter(bank=bank).first()
 
 
-def result_of(comparison: ModelComparison) -> dict[str, Any]:
-    """The stored result."""
-    result: dict[str, Any] = msgspec.json.decode(comparison.result)
-    return result
+def result_of(comparison: ModelComparison) -> StoredComparison:
+    return cast("StoredComparison", msgspec.json.decode(comparison.result))
 
 
-def comparison_file(result: dict[str, Any]) -> bytes:
+def comparison_file(result: StoredComparison) -> bytes:
     """As CSV; text that a spreadsheet could take for a formula is neutralised."""
     file = io.BytesIO()
     write_table(

@@ -14,9 +14,9 @@ from annotation.enums import JobState
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
+from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs, published_imports
 from readerstudy.comparison.comparison_job import REPEATABILITY
 from readerstudy.comparison.kernels.repeatability import repeatability, without_scores
-from readerstudy.comparison.loading import gather_runs, gather_study_runs, published_imports
 from readerstudy.design.kernels.protocol import canonical
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.eligibility import knows_scores
@@ -82,8 +82,8 @@ def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Repeti
         return Repetition()
     if job.result is None:
         return Repetition(error=job.error or job.get_state_display())
-    is_valid_or_flash = target.study is not None or knows_scores(person)
-    return Repetition(job.result if is_valid_or_flash else without_scores(job.result))
+    may_see_scores = target.study is not None or knows_scores(person)
+    return Repetition(job.result if may_see_scores else without_scores(job.result))
 
 
 def run_repeatability(progress: Progress, params: Params) -> Result:

@@ -23,7 +23,7 @@ from annotation.figures.kernels.forms import FigureForm, Width
 from readerstudy import figures
 from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.models import Analysis
-from readerstudy.results.kernels import scale, stored
+from readerstudy.results.kernels import heatmap, stored
 from readerstudy.results.looking import named_result, reader_names, stored_result
 
 SHOWN = (  # on pages; the others are links
@@ -120,6 +120,6 @@ def drawing_version() -> str:
     digest = sha256(version("matplotlib").encode())
     packages = [Path(one.__path__[0]) for one in (shared_figures, figures)]
     modules = [module for package in packages for module in sorted(package.rglob("*.py"))]
-    for module in [*modules, Path(stored.__file__), Path(scale.__file__)]:
+    for module in [*modules, Path(stored.__file__), Path(heatmap.__file__)]:
         digest.update(module.read_bytes())
     return digest.hexdigest()[:16]

@@ -3,18 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.report.sheets import KIND, PANEL, RATER, REAL, TEXT, VALUE, WHOLE, Sheet, value_cells, values_of
-from readerstudy.results.kernels.stored import (
-    ALL_TASKS,
-    Json,
-    asks_guesses,
-    calibrations,
-    kinds_of,
-    order_of,
-    raters_of,
-)
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, plain, values_of
+from readerstudy.report.sheets import KIND, PANEL, RATER, REAL, TEXT, VALUE, WHOLE, Sheet, value_cells
+from readerstudy.results.kernels.stored import asks_guesses, calibrations, kinds_of, order_of, raters_of
 
 COUNTS = (
     Column("n_correct", WHOLE, "Right answers."),
@@ -42,7 +36,7 @@ MEASURE = Column(
 )
 
 
-def accuracy_sheets(result: Json) -> list[Sheet]:
+def accuracy_sheets(result: StoredAnalysis) -> list[Sheet]:
     return [
         Sheet(
             "accuracy",
@@ -64,10 +58,9 @@ def accuracy_sheets(result: Json) -> list[Sheet]:
                 *VALUE,
             ),
             [
-                [name, statistic, *value_cells(panel[statistic])]
+                [name, statistic, *value_cells(one)]
                 for name, panel in result["panels"].items()
-                for statistic in ("expert_ceiling", "expert_ceiling_cluster")
-                if statistic in panel
+                for statistic, one in values_of(panel)
             ],
         ),
         _breakdown(result, "categories", "category"),
@@ -148,45 +141,46 @@ def accuracy_sheets(result: Json) -> list[Sheet]:
     ]
 
 
-def _run_rows(result: Json) -> Iterator[Sequence[Cell]]:
+def _run_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
     for name, entry in raters_of(result["panels"][ALL_TASKS]).items():
         runs = entry.get("runs")
         if runs:
             for one in runs["accuracy_of_runs"]:
                 yield [name, "accuracy_of_runs", one["number"], *value_cells(one)]
-            for statistic in ("accuracy_run_mean", "accuracy_run_sd"):
-                yield [name, statistic, None, *value_cells(runs[statistic])]
+            yield [name, "accuracy_run_mean", None, *value_cells(runs["accuracy_run_mean"])]
+            yield [name, "accuracy_run_sd", None, *value_cells(runs["accuracy_run_sd"])]
 
 
-def _calibration_rows(result: Json) -> Iterator[Sequence[Cell]]:
+def _calibration_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
     for one in calibrations(result):
         rater = [one["name"], one["kind"]]
-        for statistic, value in values_of(one).items():
+        for statistic, value in values_of(one):
             yield [*rater, statistic, None, *value_cells(value)]
-            if value.get("se") is not None:
-                yield [*rater, f"{statistic}_se", None, value["se"], None, None, *value_cells(value)[3:]]
+            if (error := plain(value).get("se")) is not None:
+                yield [*rater, f"{statistic}_se", None, error, None, None, *value_cells(value)[3:]]
         for part in one["reliability_bins"]:
             yield [*rater, "right", part["mean_stated"], *value_cells(part["right"])]
 
 
-def _counts(result: Json) -> tuple[Column, ...]:
+def _counts(result: StoredAnalysis) -> tuple[Column, ...]:
     return (*COUNTS, GUESSED) if asks_guesses(result) else COUNTS
 
 
-def _accuracy_rows(result: Json) -> Iterator[Sequence[Cell]]:
+def _accuracy_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
     """Raters in the order of the analysis; of each the panels, all tasks first."""
     kinds = kinds_of(result)
     panels = {name: raters_of(panel) for name, panel in result["panels"].items()}
     for rater in order_of(result):
         for panel, entries in panels.items():
             entry = entries[rater]
-            counts = [entry[column.name] for column in _counts(result)]
-            for measure, value in values_of(entry).items():
-                merged = "|".join(value.get("merged_tasks", ()))
+            counts = [plain(entry)[column.name] for column in _counts(result)]
+            for measure, value in values_of(entry):
+                is_mix = measure == "accuracy_bank_mix" and "accuracy_bank_mix" in entry
+                merged = "|".join(entry["accuracy_bank_mix"]["merged_tasks"]) if is_mix else ""
                 yield [rater, kinds[rater], panel, measure, *value_cells(value), merged, *counts]
 
 
-def _breakdown(result: Json, table: str, name: str) -> Sheet:
+def _breakdown(result: StoredAnalysis, table: Literal["categories", "difficulties"], name: str) -> Sheet:
     kinds = kinds_of(result)
     return Sheet(
         table,
@@ -199,18 +193,18 @@ def _breakdown(result: Json, table: str, name: str) -> Sheet:
             *VALUE,
         ),
         [
-            [one[name], one["n"], rater, kinds[rater], *value_cells(one["accuracy"][rater])]
+            [plain(one)[name], one["n"], rater, kinds[rater], *value_cells(one["accuracy"][rater])]
             for one in result["tables"][table]
             for rater in order_of(result)
         ],
     )
 
 
-def _variant_rows(result: Json) -> Iterator[Sequence[Cell]]:
-    kinds = kinds_of(result)
-    primary = {"label": "primary result", "n": result["panels"][ALL_TASKS]["n"], "panels": result["panels"]}
-    for variant, found in {"primary": primary, **result["variants"]}.items():
-        raters = raters_of(found["panels"][ALL_TASKS])
+def _variant_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
+    kinds, whole = kinds_of(result), result["panels"][ALL_TASKS]
+    every = [("primary", "primary result", whole["n"], whole)]
+    every += [(name, one["label"], one["n"], one["panels"][ALL_TASKS]) for name, one in result["variants"].items()]
+    for variant, label, n, panel in every:
+        raters = raters_of(panel)
         for rater in order_of(result):
-            value = value_cells(raters[rater]["accuracy"])
-            yield [variant, found["label"], found["n"], rater, kinds[rater], *value]
+            yield [variant, label, n, rater, kinds[rater], *value_cells(raters[rater]["accuracy"])]

@@ -2,9 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from annotation.exports.tables import Cell, Column
+from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.panel_result import ModelDifference, MultiReaderPanel, MultiReaderValue
+from readerstudy.analysis.kernels.result import (
+    ALL_TASKS,
+    BY_CLUSTER,
+    BY_QUESTION,
+    COMPLETE_ROWS,
+    INFERENCES,
+    MOVER,
+    Comparison,
+    StoredAnalysis,
+    n_in,
+    plain,
+    unit_in,
+    values_of,
+)
 from readerstudy.report.sheets import (
     PANEL,
     REAL,
@@ -18,26 +34,15 @@ from readerstudy.report.sheets import (
     Sheet,
     count_cells,
     value_cells,
-    values_of,
 )
-from readerstudy.results.kernels.inferences import (
-    BY_CLUSTER,
-    BY_QUESTION,
-    COMPLETE_ROWS,
-    COUNTS,
-    INFERENCES,
-    MOVER,
-    lines_of,
-)
-from readerstudy.results.kernels.stored import ALL_TASKS, Json
+from readerstudy.results.kernels.inferences import lines_of
 
 OF_READERS, ONE_READER = "mean of the readers", "one_reader"
 UNITS = {BY_QUESTION: "question", BY_CLUSTER: "cluster"}
-N_PAIRS = ("n_pairs_readers", "n_pairs_reader_model")
 TEST_NAMES = ("df", "p", "bootstrap_undefined_fraction")
 
 
-def agreement_sheets(result: Json) -> list[Sheet]:
+def agreement_sheets(result: StoredAnalysis) -> list[Sheet]:
     return [
         Sheet(
             "pairs",
@@ -79,26 +84,28 @@ def agreement_sheets(result: Json) -> list[Sheet]:
     ]
 
 
-def _pair_rows(result: Json) -> Iterator[Sequence[Cell]]:
+def _pair_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
     for panel, found in result["panels"].items():
         for pair in found["pairs"]:
             who: list[Cell] = [panel, pair["first"], pair["second"], *pair["kinds"]]
-            for name, one in values_of(pair).items():
-                yield [*who, name, *value_cells(one), *(one.get(test) for test in TEST_NAMES)]
-            n = sum(pair["table"].values())
-            for name, count in pair["table"].items():
-                yield [*who, f"table_{name}", *count_cells(count, n), None, None, None]
+            for name, one in values_of(pair):
+                yield [*who, name, *value_cells(one), *(plain(one).get(test) for test in TEST_NAMES)]
+            table = pair["table"]
+            n = n_in(table)
+            for name in ("both", "first_only", "second_only", "neither"):
+                yield [*who, f"table_{name}", *count_cells(plain(table)[name], n), None, None, None]
 
 
-def _group_rows(result: Json) -> Iterator[Sequence[Cell]]:
+def _group_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
     for panel, found in result["panels"].items():
-        for group, entry in found["groups"].items():
-            for name, one in values_of(entry).items():
-                tests = [one.get(test) for test in ("se", *TEST_NAMES)]
-                yield [panel, group, entry["n_raters"], name, *value_cells(one), *tests]
-            for name in N_PAIRS:
+        groups = found["groups"]
+        for group, entry in (("readers", groups["readers"]), ("models", groups["models"]), ("all", groups["all"])):
+            who: list[Cell] = [panel, group, entry["n_raters"]]
+            for name, one in values_of(entry):
+                yield [*who, name, *value_cells(one), *(plain(one).get(test) for test in ("se", *TEST_NAMES))]
+            for name in ("n_pairs_readers", "n_pairs_reader_model"):
                 if name in entry:
-                    yield [panel, group, entry["n_raters"], name, *count_cells(entry[name], found["n"]), *[None] * 4]
+                    yield [*who, name, *count_cells(plain(entry)[name], found["n"]), *[None] * 4]
 
 
 COMPARISON = (
@@ -160,11 +167,11 @@ COMPARISON = (
 )
 
 
-def _comparison_rows(result: Json) -> Iterator[Sequence[Cell]]:
+def _comparison_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
     """The mean of the readers in every panel, then every comparison, each by all of its lines; then the pairs."""
-    mrmc: Mapping[str, Json] = {ALL_TASKS: result["mrmc"], **result["mrmc"]["tasks"]}
-    for panel, found in mrmc.items():
-        yield from _lines(found["readers"], ["", None, panel, OF_READERS, ""], None)
+    mrmc: dict[str, MultiReaderPanel] = {ALL_TASKS: result["mrmc"], **result["mrmc"]["tasks"]}
+    for panel, of in mrmc.items():
+        yield from _lines(of["readers"], ["", None, panel, OF_READERS, ""], None)
     for one in result["comparisons"]:
         head: list[Cell] = [one["family"], one["planned"], one["panel"], one["first"], one["second"]]
         if "table" in one:
@@ -179,11 +186,11 @@ NO_COUNTS: list[Cell] = [None] * 7
 NO_VERDICTS: list[Cell] = [None] * 8
 
 
-def _of_pair(one: Json, head: list[Cell]) -> Iterator[Sequence[Cell]]:
+def _of_pair(one: Comparison, head: list[Cell]) -> Iterator[Sequence[Cell]]:
     """The exact test; and by cluster, where patients or exams share questions."""
     difference, none = one["difference"], [None] * 4
     flags = list(dict.fromkeys([*difference["flags"], *one["p"]["flags"]]))
-    tests: list[Cell] = [one["p"]["value"], _adjusted(one, "p"), *NO_VERDICTS[2:]]
+    tests: list[Cell] = [one["p"]["value"], _adjusted(one.get("p_holm")), *NO_VERDICTS[2:]]
     yield [*head, "", "question", "planned", *value_cells({**difference, "flags": flags}), *NO_COUNTS, *none, *tests]
     if "difference_cluster" in one:
         by = one["difference_cluster"]
@@ -192,12 +199,13 @@ def _of_pair(one: Json, head: list[Cell]) -> Iterator[Sequence[Cell]]:
         yield [*head, "", "cluster", "other", *value_cells(by), *NO_COUNTS, *errors, p, *NO_VERDICTS[1:]]
 
 
-def _lines(found: Json, head: list[Cell], one: Json | None) -> Iterator[Sequence[Cell]]:
+def _lines(found: MultiReaderValue, head: list[Cell], one: Comparison | None) -> Iterator[Sequence[Cell]]:
     for line in lines_of(found):
         value, is_planned = line.value, line.is_planned
         if one and is_planned:
             value = {**value, "flags": one["difference"]["flags"]}
-        parts = found[line.unit] if line.sensitivity != COMPLETE_ROWS else found[COMPLETE_ROWS][line.unit]
+        complete = found["complete_rows"] if line.sensitivity == COMPLETE_ROWS else None
+        parts = unit_in(complete or found, line.unit)
         low90, high90 = value["ci90"] or (None, None)
         yield [
             *head,
@@ -205,16 +213,16 @@ def _lines(found: Json, head: list[Cell], one: Json | None) -> Iterator[Sequence
             UNITS[line.unit],
             line.sensitivity or ("planned" if is_planned else "other"),
             *value_cells(value),
-            *(value[count] for count in COUNTS if count != "n_questions"),
-            *(parts[part] for part in ("reader_part", "case_part")),
-            *(value[name] for name in ("se", "df")),
+            *(value["n_readers"], value["n_readers_dropped"], value["n_questions_dropped"]),
+            *(value["n_cells"], value["n_missing"]),
+            *(parts["reader_part"], parts["case_part"], value["se"], value["df"]),
             low90,
             high90,
             *(_verdicts(one) if one and is_planned else NO_VERDICTS),
         ]
 
 
-def _own(found: Json, head: list[Cell]) -> Iterator[Sequence[Cell]]:
+def _own(found: ModelDifference, head: list[Cell]) -> Iterator[Sequence[Cell]]:
     """The model minus each reader alone."""
     unit = UNITS[found["unit"]]
     for own in found["difference_by_reader"]:
@@ -222,16 +230,15 @@ def _own(found: Json, head: list[Cell]) -> Iterator[Sequence[Cell]]:
         yield [*who, ONE_READER, unit, "other", *value_cells(own), *NO_COUNTS, None, None, None, None, *NO_VERDICTS]
 
 
-def _verdicts(one: Json) -> list[Cell]:
+def _verdicts(one: Comparison) -> list[Cell]:
     below = one.get("noninferiority_p")
     return [
-        *(one["p"]["value"], _adjusted(one, "p"), one["margin"], one.get("superior")),
-        *(below["value"] if below else None, _adjusted(one, "noninferiority_p")),
+        *(one["p"]["value"], _adjusted(one.get("p_holm")), one.get("margin"), one.get("superior")),
+        *(_adjusted(below), _adjusted(one.get("noninferiority_p_holm"))),
         *(one.get("non_inferior"), one.get("equivalent")),
     ]
 
 
-def _adjusted(one: Json, name: str) -> float | None:
+def _adjusted(test: Value | None) -> float | None:
     """Nothing of what is post hoc: it is in no family."""
-    adjusted = one.get(f"{name}_holm")
-    return adjusted["value"] if adjusted else None
+    return test["value"] if test else None

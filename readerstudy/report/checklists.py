@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from annotation.exports.tables import Cell, Column
+from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, READER, StoredAnalysis
 from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.kernels.guideline_items import ITEMS
 from readerstudy.report.methods import counted, paragraphs_of
 from readerstudy.report.sheets import TEXT, YES_NO
-from readerstudy.results.kernels.stored import ALL_TASKS, MODEL, READER, Json, panel_names, task_label
+from readerstudy.results.kernels.stored import panel_names, task_label
 
 NOT_KNOWN = "not known to the program"
 COLUMNS = (
@@ -24,14 +25,14 @@ COLUMNS = (
 )
 
 
-def checklist_rows(result: Json, facts: StudyFacts) -> list[list[Cell]]:
+def checklist_rows(result: StoredAnalysis, facts: StudyFacts) -> list[list[Cell]]:
     known = facts_for_items(result, facts)
     return [
         [item.guideline, item.number, item.topic, item.fact in known, known.get(item.fact, NOT_KNOWN)] for item in ITEMS
     ]
 
 
-def facts_for_items(result: Json, facts: StudyFacts) -> dict[str, str]:
+def facts_for_items(result: StoredAnalysis, facts: StudyFacts) -> dict[str, str]:
     """By the names that guideline_items uses; what is not known has no entry."""
     text, kinds = paragraphs_of(result, facts), [one["kind"] for one in result["raters"]]
     asked, raters = result["questions"], result["panels"][ALL_TASKS]["raters"]
@@ -93,6 +94,6 @@ def _attempts(facts: StudyFacts) -> str:
     )
 
 
-def _notes(result: Json) -> str:
+def _notes(result: StoredAnalysis) -> str:
     notes = result["plan"]["notes"].strip()
     return f" Notes of the plan: {notes}" if notes else ""

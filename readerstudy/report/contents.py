@@ -13,6 +13,7 @@ from annotation.exports.tables import Cell, Column, Format, write_codebook, writ
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.figures.kernels.saving import rendered
 from readerstudy.analysis.kernels.arrays import StudyArrays
+from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.design.freezing import opening_of
 from readerstudy.exports import predictions, readers, voidings
@@ -34,7 +35,6 @@ from readerstudy.report.methods import methods_text
 from readerstudy.report.office import codebook_rows, document_of, workbook_of
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.readme import readme_text
-from readerstudy.results.kernels.stored import Json
 
 SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
 SUMS = "SHA256SUMS"
@@ -47,7 +47,7 @@ class ReportSource:
     """Everything that the files are made of."""
 
     analysis: Analysis
-    result: Json
+    result: StoredAnalysis
     arrays: StudyArrays
     settings: Settings
     facts: StudyFacts
@@ -98,7 +98,7 @@ def _protocol(study: ReaderStudy) -> Iterator[Content]:
         yield Content("protocol_opening.json", "salt and sealed content of the commitment to the keys", text.encode)
 
 
-def _tables(result: Json) -> Iterator[Content]:
+def _tables(result: StoredAnalysis) -> Iterator[Content]:
     sheets = [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]
     for sheet in sheets:
         yield from _csv(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)

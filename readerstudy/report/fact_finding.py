@@ -11,19 +11,20 @@ from django.db.models import Count, Q
 
 from annotation.enums import ImportState, Word
 from annotation.models import Revision
+from readerstudy.analysis.kernels.result import READER, StoredAnalysis
 from readerstudy.design.indications import statement_on
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
 from readerstudy.report.kernels.facts import CaseFacts, ModelFacts, ReaderFlow, ReportedReaders, StudyFacts
-from readerstudy.results.kernels.stored import READER, Json, is_by_plan, kinds_of, runs_of
+from readerstudy.results.kernels.stored import is_by_plan, kinds_of, runs_of
 from readerstudy.unblinding.looks import looks_before_closing
 
 NOT_SAID = "not said"
 
 
-def facts_of(analysis: Analysis, result: Json) -> StudyFacts:
+def facts_of(analysis: Analysis, result: StoredAnalysis) -> StudyFacts:
     """Ten queries or so, however large the study."""
     study = analysis.study
     arm = study.arms.get()
@@ -76,7 +77,7 @@ def _n_bank(study: ReaderStudy) -> int | None:
     return Revision.objects.filter(there, bank=study.bank_id, number=1).order_by().count() or None
 
 
-def _flow(study: ReaderStudy, result: Json) -> ReaderFlow:
+def _flow(study: ReaderStudy, result: StoredAnalysis) -> ReaderFlow:
     """Whoever was replaced after withdrawing counts as withdrawn, as in the list of what the analysis leaves out."""
     left = Counter(one["reason"] for one in result["excluded"] if one["kind"] == "reader")
     counts = study.enrolments.aggregate(here=Count("pk", Q(reader__isnull=False)), n=Count("pk"))
@@ -113,7 +114,7 @@ def _words(kind: type[Word], said: Iterable[Mapping[str, Any]], name: str) -> di
     return {**found, **({NOT_SAID: counts[""]} if counts[""] else {})}
 
 
-def _models(study: ReaderStudy, result: Json) -> list[ModelFacts]:
+def _models(study: ReaderStudy, result: StoredAnalysis) -> list[ModelFacts]:
     """The models of the analysis by the runs that it names."""
     named = {run: name for name, run in runs_of(result).items()}
     runs = PredictionRun.objects.filter(public_id__in=list(named)).select_related("entry").order_by("pk")

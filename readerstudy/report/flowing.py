@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
 
+from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, MODEL, READER, StoredAnalysis, plain
 from readerstudy.figures.kernels.flow import Box, Flow
 from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.methods import counted
-from readerstudy.results.kernels.stored import ALL_TASKS, DECLARED, MODEL, READER, Json, post_hoc_models
+from readerstudy.results.kernels.stored import post_hoc_models
 
 MOST_REASONS, LONGEST_REASON = 6, 60
 STATES = {
@@ -22,7 +22,7 @@ STATES = {
 }
 
 
-def flow_of(result: Json, facts: StudyFacts) -> Flow:
+def flow_of(result: StoredAnalysis, facts: StudyFacts) -> Flow:
     columns = [("Cases", _cases(result, facts)), ("Readers", _readers(result, facts))]
     if facts.models:
         columns.append(("Models", _models(result)))
@@ -31,7 +31,7 @@ def flow_of(result: Json, facts: StudyFacts) -> Flow:
     return Flow(columns, f"Analysed: {counted(result['panels'][ALL_TASKS]['n'], 'question')}, {who}")
 
 
-def _cases(result: Json, facts: StudyFacts) -> list[Box]:
+def _cases(result: StoredAnalysis, facts: StudyFacts) -> list[Box]:
     cases, asked = facts.cases, result["questions"]
     boxes = []
     if cases.n_bank is not None:
@@ -47,7 +47,7 @@ def _cases(result: Json, facts: StudyFacts) -> list[Box]:
     return [*boxes, Box(scored)]
 
 
-def _voided(result: Json) -> list[str]:
+def _voided(result: StoredAnalysis) -> list[str]:
     """How many cases are left out of everything and why, those of an older study first."""
     declared = result["questions"].get("n_voided_declared", 0)
     here = result["questions"]["n_voided_before_unblinding"] - declared
@@ -55,7 +55,7 @@ def _voided(result: Json) -> list[str]:
     return [*lines, *([f"Voided before unblinding: {here}", *_reasons(result, "before_unblinding")] if here else [])]
 
 
-def _reasons(result: Json, decided: str) -> list[str]:
+def _reasons(result: StoredAnalysis, decided: str) -> list[str]:
     """The most frequent reasons with their number; the others as one line."""
     counts = Counter(one["reason"].strip() for one in result["excluded"] if one.get("decided") == decided)
     shown = counts.most_common(MOST_REASONS)
@@ -68,7 +68,7 @@ def _short(text: str) -> str:
     return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
 
 
-def _readers(result: Json, facts: StudyFacts) -> list[Box]:
+def _readers(result: StoredAnalysis, facts: StudyFacts) -> list[Box]:
     flow = facts.flow
     boxes = [Box(f"Invited: {flow.n_invited}")] if flow.n_invited else []
     came = [f"Enrolled: {flow.n_enrolled}"] if flow.n_enrolled or not flow.n_imported else []
@@ -78,13 +78,13 @@ def _readers(result: Json, facts: StudyFacts) -> list[Box]:
     return [*boxes, Box(f"Analysed: {flow.n_analysed}; {_answers(result, READER)}")]
 
 
-def _models(result: Json) -> list[Box]:
+def _models(result: StoredAnalysis) -> list[Box]:
     n = sum(one["kind"] == MODEL for one in result["raters"])
     late = [f"Named after results were seen: {len(found)}"] if (found := post_hoc_models(result)) else []
     return [Box(f"With a named run: {n}", late), Box(f"Analysed: {n}; {_answers(result, MODEL)}")]
 
 
-def _answers(result: Json, kind: str) -> str:
-    raters: Sequence[Json] = [one for one in result["panels"][ALL_TASKS]["raters"] if one["kind"] == kind]
+def _answers(result: StoredAnalysis, kind: str) -> str:
+    raters = [plain(one) for one in result["panels"][ALL_TASKS]["raters"] if one["kind"] == kind]
     counts = {word: sum(one[name] for one in raters) for name, word in STATES.items()}
     return ", ".join(f"{n:,} {word}" for word, n in counts.items() if n) or "no answer"

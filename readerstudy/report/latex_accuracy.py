@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis
 from readerstudy.report.kernels.latex import TexTable, escaped, marked, percent, percent_limits, percent_of, stacked
 from readerstudy.report.kernels.latex_words import (
     INTERVAL,
@@ -16,7 +18,7 @@ from readerstudy.report.kernels.latex_words import (
     with_n,
 )
 from readerstudy.results.kernels.inferences import means_of_runs
-from readerstudy.results.kernels.stored import ALL_TASKS, Json, expert_ceiling, task_label
+from readerstudy.results.kernels.stored import expert_ceiling, task_label
 from readerstudy.results.kernels.tables import (
     AccuracyRow,
     AccuracyTable,
@@ -36,7 +38,7 @@ CLUSTERED = "These intervals take questions as independent, although patients or
 SMALL = r"\textdagger{} n below 10."
 
 
-def accuracy_tex(result: Json) -> TexTable:
+def accuracy_tex(result: StoredAnalysis) -> TexTable:
     table = accuracy_table(result)
     guessed = [("With best guesses", table.n)] if table.has_guesses else []
     heads = [("Over questions", table.n), *guessed, *((task_label(task), n) for task, n in table.tasks)]
@@ -61,7 +63,7 @@ def accuracy_tex(result: Json) -> TexTable:
     return TexTable("accuracy", caption(result, quotes(text)), layout(n_columns), parts)
 
 
-def _ceiling(result: Json) -> str:
+def _ceiling(result: StoredAnalysis) -> str:
     """The line of the experts over all tasks; empty where no reviewer answered blind."""
     found = expert_ceiling(result["panels"][ALL_TASKS])
     if not found:
@@ -87,7 +89,7 @@ def _of_bank(table: AccuracyTable) -> str:
     )
 
 
-def _shares_of(row: AccuracyRow, table: AccuracyTable) -> list[Json | None]:
+def _shares_of(row: AccuracyRow, table: AccuracyTable) -> list[Value | None]:
     guessed = [row.best_guess] if table.has_guesses else []
     return [row.overall, *guessed, *row.tasks, row.task_mean, *([row.bank_mix] if table.has_bank_mix else [])]
 
@@ -101,7 +103,7 @@ def _states_of(row: AccuracyRow) -> list[str]:
 def _blocks(
     names: Sequence[str],
     heads: Sequence[tuple[str, int]],
-    shares: Sequence[Sequence[Json | None]],
+    shares: Sequence[Sequence[Value | None]],
     at_once: int = AT_ONCE,
 ) -> Iterator[tuple[list[str], Rows]]:
     """Columns with their questions, so many beside each other; each rater has a line of values and one of intervals."""
@@ -117,7 +119,7 @@ def _blocks(
         yield ["Rater", *(stacked(with_n(head, n)) for head, n in chosen), *empty], rows
 
 
-def _below(one: Json | None, n: int) -> str:
+def _below(one: Value | None, n: int) -> str:
     """The interval, and n where it is not that of the column; or why there is no value."""
     if one is None:
         return ""
@@ -127,9 +129,9 @@ def _below(one: Json | None, n: int) -> str:
     return ", ".join(filter(None, [percent_limits(one) or "no interval", other_n]))
 
 
-def breakdowns_tex(result: Json) -> Iterator[TexTable]:
-    for name, key in (("categories", "category"), ("difficulties", "difficulty")):
-        table = breakdown(result, name, key)
+def breakdowns_tex(result: StoredAnalysis) -> Iterator[TexTable]:
+    tables = (("category", breakdown(result, "categories")), ("difficulty", breakdown(result, "difficulties")))
+    for key, table in tables:
         heads = [(value or "not known", n) for value, n in table.values]
         if not heads:
             continue
@@ -140,10 +142,11 @@ def breakdowns_tex(result: Json) -> Iterator[TexTable]:
             "did not miss; n in the head, and with a share where it is another. Failed extractions "
             f"{failed_rule(result)}. Nothing here was tested. {SMALL}"
         )
+        name = "categories" if key == "category" else "difficulties"
         yield TexTable(name, caption(result, text), layout(min(AT_ONCE, len(heads))), parts, is_long=len(parts) > 1)
 
 
-def runs_tex(result: Json) -> Iterator[TexTable]:
+def runs_tex(result: StoredAnalysis) -> Iterator[TexTable]:
     found = runs_table(result)
     if not found:
         return
@@ -170,7 +173,7 @@ def runs_tex(result: Json) -> Iterator[TexTable]:
     yield TexTable("runs", caption(result, text), "llrlrrr", [(head, rows)], is_long=len(rows) > 24)
 
 
-def variants_tex(result: Json) -> Iterator[TexTable]:
+def variants_tex(result: StoredAnalysis) -> Iterator[TexTable]:
     table = variants_table(result)
     if table is None:
         return

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
+from annotation.statistics.kernels.catalogue import Place, Scale, Statistic, shown_at, statistic
+from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, value_named
 from readerstudy.report.kernels.latex import TexTable, escaped, fixed, limits, marked, percent, percent_limits, stacked
 from readerstudy.report.kernels.latex_words import (
     INTERVAL,
@@ -16,15 +19,8 @@ from readerstudy.report.kernels.latex_words import (
     rater_head,
     with_n,
 )
-from readerstudy.results.kernels.reader_agreement import GROUPS, group_value, reader_agreement
-from readerstudy.results.kernels.stored import (
-    ALL_TASKS,
-    FEWEST_FOR_KAPPA,
-    Json,
-    shown_kappa,
-    task_label,
-    with_shown_kappas,
-)
+from readerstudy.results.kernels.agreement_tables import group_table, reader_agreement
+from readerstudy.results.kernels.stored import FEWEST_FOR_KAPPA, shown_kappa, task_label
 from readerstudy.results.wording import caution
 
 HIDDEN = rf"Not shown: a kappa over fewer than {FEWEST_FOR_KAPPA} questions, which says too little."
@@ -33,22 +29,17 @@ SMALL_PAIRS = (
     r"\textdagger{} fewer than 30 questions that both answered. \textdaggerdbl{} fewer than 5 disagreements: bootstrap "
     "limits may be too narrow."
 )
-MEASURES = {
-    "excess": "Excess agreement, points",
-    "error_consistency": "Error consistency",
-    "kappa": "Cohen's kappa, same option",
-}
 
 
-def mean_agreement_tex(result: Json) -> TexTable:
+def mean_agreement_tex(result: StoredAnalysis) -> TexTable:
     """What is free of accuracy first."""
     found = reader_agreement(result)
     rows: Rows = []
     for row in found.rows:
         named = {"Readers minus mixed": row.difference, "Readers": row.readers, "Readers with models": row.mixed}
         for place, (pairs, one) in enumerate(named.items()):
-            shown = _points(one) if row.measure == "excess" else _kappa(one)
-            rows.append(["" if place else MEASURES[row.measure], pairs, *shown, str(one["n"]), escaped(caution(one))])
+            label = "" if place else escaped(row.measure.label)
+            rows.append([label, pairs, *_printed(one, row.measure), str(one["n"]), escaped(caution(one))])
     left_out = "; pairs that share no assigned question are left out" if found.leaves_out else ""
     text = (
         f"Whether readers agree more with each other than with models: means over {found.n_pairs_readers} pairs of "
@@ -61,58 +52,53 @@ def mean_agreement_tex(result: Json) -> TexTable:
     return TexTable("mean_agreement", caption(result, text), "llrrrl", [(head, rows)])
 
 
-def _points(one: Json) -> list[str]:
-    return [marked(percent(one, signed=True), one), percent_limits(one, signed=True)]
+def _printed(one: Value, what: Statistic) -> list[str]:
+    """Value and interval; of few questions the words in place of a kappa, as on the page."""
+    if what.scale is Scale.COEFFICIENT:
+        shown = shown_kappa(one)
+        return [NOT_SHOWN if shown["reason"] == "hidden" else marked(fixed(shown["value"], 3), shown), limits(shown, 3)]
+    is_signed = what.scale is Scale.POINTS
+    return [marked(percent(one, signed=is_signed), one), percent_limits(one, signed=is_signed)]
 
 
-def _kappa(one: Json) -> list[str]:
-    """Of few questions the words in place of a number, as on the page."""
-    return [NOT_SHOWN if one["reason"] == "hidden" else marked(fixed(one["value"], 3), one), limits(one, 3)]
-
-
-def pairs_tex(result: Json) -> Iterator[TexTable]:
+def pairs_tex(result: StoredAnalysis) -> Iterator[TexTable]:
     pairs = result["panels"][ALL_TASKS]["pairs"]
     if not pairs:
         return
-    hidden = f" {HIDDEN}" if any(shown_kappa(one["cohen_kappa"])["reason"] == "hidden" for one in pairs) else ""
+    hidden = f" {HIDDEN}" if any(one["cohen_kappa"]["n"] < FEWEST_FOR_KAPPA for one in pairs) else ""
+    shares = [one for one in shown_at(Place.PRINTED_PAIRS) if one.scale is Scale.SHARE]
+    others = [one for one in shown_at(Place.PRINTED_PAIRS) if one.scale is not Scale.SHARE]
     rows: Rows = []
-    for one in pairs:
-        shown = with_shown_kappas(one)
-        rows.append([rater_head(result, one["first"], one["second"]), str(one["cohen_kappa"]["n"]), *_pair(shown)])
-    head = ["Pair", "n", *map(stacked, ("Same option, %", "Expected, %"))]
-    for name in ("Cohen's kappa", "Brennan–Prediger", "Excess, points", "Error consistency"):
-        head += [stacked(name, 18), ""]
+    for pair in pairs:
+        cells = [rater_head(result, pair["first"], pair["second"]), str(pair["cohen_kappa"]["n"])]
+        cells += [percent(one) for what in shares if (one := value_named(pair, what.name))]
+        for what in others:
+            value = value_named(pair, what.name)
+            cells += _printed(value, what) if value else ["", ""]
+        rows.append(cells)
+    head = ["Pair", "n", *(stacked(f"{what.head or what.label}, %") for what in shares)]
+    for what in others:
+        head += [stacked(what.label, 18), ""]
     text = (
         "Agreement of every pair of raters over all tasks: n questions that both answered with an option; same option "
         "and agreement expected by chance in percent; kappas; agreement beyond that of two independent raters of the "
         "same accuracies in percentage points; error consistency is Cohen's kappa of right and wrong. Of a model and a "
         f"reader the model stands first. {pair_rule(result)}{hidden} {SMALL_PAIRS}"
     )
-    yield TexTable("pairs", caption(result, text), "lrrrrlrlrlrl", [(head, rows)], is_long=True)
+    columns = "lr" + "r" * len(shares) + "rl" * len(others)
+    yield TexTable("pairs", caption(result, text), columns, [(head, rows)], is_long=True)
     yield _kappas_by_task(result)
 
 
-def _pair(one: Json) -> list[str]:
-    excess = one["excess_agreement"]
-    return [
-        percent(one["percent_agreement"]),
-        percent(one["expected_agreement"]),
-        *_kappa(one["cohen_kappa"]),
-        *_kappa(one["brennan_prediger"]),
-        *_points(excess),
-        *_kappa(one["error_consistency"]),
-    ]
-
-
-def _kappas_by_task(result: Json) -> TexTable:
-    panels: Mapping[str, Json] = result["panels"]
+def _kappas_by_task(result: StoredAnalysis) -> TexTable:
+    panels, kappa = result["panels"], statistic("pair", "cohen_kappa")
     kappas = [(panel["n"], [pair["cohen_kappa"] for pair in panel["pairs"]]) for panel in panels.values()]
-    found = [(n, list(map(shown_kappa, of_panel))) for n, of_panel in kappas]
-    hides = any(one["reason"] == "hidden" for _n, of_panel in found for one in of_panel)
+    hides = any(one["n"] < FEWEST_FOR_KAPPA for _n, of_panel in kappas for one in of_panel)
     rows: Rows = []
     for place, pair in enumerate(panels[ALL_TASKS]["pairs"]):
-        rows.append([rater_head(result, pair["first"], pair["second"]), *(_kappa(one[place])[0] for _, one in found)])
-        rows.append(["", *(_below_kappa(one[place], n) for n, one in found)])
+        values = [_printed(of_panel[place], kappa)[0] for _n, of_panel in kappas]
+        rows.append([rater_head(result, pair["first"], pair["second"]), *values])
+        rows.append(["", *(_below_kappa(shown_kappa(of_panel[place]), n) for n, of_panel in kappas)])
     head = ["Pair", *(stacked(with_n(task_label(name), panel["n"])) for name, panel in panels.items())]
     text = (
         "Cohen's kappa of every pair of raters, same option, over all tasks and by task; n questions that both "
@@ -122,37 +108,28 @@ def _kappas_by_task(result: Json) -> TexTable:
     return TexTable("kappas_by_task", caption(result, text), layout(len(panels)), [(head, rows)], is_long=True)
 
 
-def _below_kappa(one: Json, n: int) -> str:
+def _below_kappa(one: Value, n: int) -> str:
     if one["reason"] == "hidden":
         return f"n = {one['n']}"
     return ", ".join(filter(None, [limits(one, 3), f"n = {one['n']}" if one["n"] != n else ""]))
 
 
-GROUP_STATISTICS = {
-    "percent_agreement": "Percent agreement",
-    "fleiss_kappa": "Fleiss' kappa",
-    "brennan_prediger": "Brennan--Prediger",
-}
-
-
-def groups_tex(result: Json) -> TexTable:
-    groups = result["panels"][ALL_TASKS]["groups"]
+def groups_tex(result: StoredAnalysis) -> TexTable:
+    table = group_table(result, ALL_TASKS)
     rows: Rows = []
-    for name, label in GROUP_STATISTICS.items():
-        cells = [_as_group(name, group_value(name, groups[group])) for group in GROUPS]
-        rows.append([label, *(cell for pair in cells for cell in pair)])
+    for what, values in table.rows:
+        cells = [_printed(one, what) for one in values]
+        below = [", ".join(filter(None, [cell[1], f"n = {one['n']}"])) for cell, one in zip(cells, values, strict=True)]
+        row = [escaped(what.head or what.label)]
+        for cell, n in zip(cells, below, strict=True):
+            row += [cell[0], n]
+        rows.append(row)
     head = ["Statistic"]
-    for group in GROUPS:
-        head += [f"{group.capitalize()} ({groups[group]['n_raters']})", r"95\,\% interval, n"]
+    for group, n_raters in table.sizes:
+        head += [f"{group.capitalize()} ({n_raters})", r"95\,\% interval, n"]
     text = (
         "Agreement within groups of raters over all tasks, on the chosen option; percent agreement in percent; n "
         "questions that two raters of the group or more answered with an option; all others are left out. More "
         f"coefficients stand in groups.csv. {bootstrap_rule(result)}"
     )
     return TexTable("groups", caption(result, text), "lrlrlrl", [(head, rows)])
-
-
-def _as_group(name: str, one: Json) -> list[str]:
-    is_share = name == "percent_agreement"
-    value, interval = [marked(percent(one), one), percent_limits(one)] if is_share else _kappa(one)
-    return [value, ", ".join(filter(None, [interval, f"n = {one['n']}"]))]

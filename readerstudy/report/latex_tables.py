@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.multireader import FEWEST_READERS
+from readerstudy.analysis.kernels.result import Comparison, StoredAnalysis, Times, plain
 from readerstudy.report.kernels.latex import (
     NONE,
     TexTable,
@@ -22,7 +24,7 @@ from readerstudy.report.kernels.latex_words import INTERVAL, Rows, caption
 from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, runs_tex, variants_tex
 from readerstudy.report.latex_agreement import groups_tex, mean_agreement_tex, pairs_tex
 from readerstudy.results.kernels.inferences import Line, counted, means_of_runs, planned_line
-from readerstudy.results.kernels.stored import Json, calibrations, is_made_after_readings
+from readerstudy.results.kernels.stored import calibrations, is_made_after_readings
 from readerstudy.results.kernels.tables import Planned, claims_of, planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.wording import came, caution, methods, plan_kind
 
@@ -40,7 +42,7 @@ FEW = (
 ANSWER = {True: "yes", False: "no", None: NONE}
 
 
-def tex_tables(result: Json) -> list[TexTable]:
+def tex_tables(result: StoredAnalysis) -> list[TexTable]:
     """Tables that would be empty are left out."""
     tables = [accuracy_tex(result), *breakdowns_tex(result), *_comparison(result)]
     tables += [*_margin(result), *_by_reader(result), *_planned_pairs(result)]
@@ -56,12 +58,12 @@ def tex_tables(result: Json) -> list[TexTable]:
     ]
 
 
-def _reason(result: Json) -> str:
+def _reason(result: StoredAnalysis) -> str:
     reason = result["plan"].get("margin_reason", "").strip().rstrip(".")
     return f" ({escaped(reason)})" if reason else ""
 
 
-def _comparison(result: Json) -> Iterator[TexTable]:
+def _comparison(result: StoredAnalysis) -> Iterator[TexTable]:
     planned, late = planned_rows(result), post_hoc_table(result)
     if not planned and not late:
         return
@@ -112,7 +114,7 @@ def _of_line(line: Line) -> list[str]:
     return [row_head(words), percent_limits(line.value, signed=True) or escaped(caution(line.value)) or NONE]
 
 
-def _margin(result: Json) -> Iterator[TexTable]:
+def _margin(result: StoredAnalysis) -> Iterator[TexTable]:
     """Non-inferiority and equivalence, where the plan names a margin."""
     claims = claims_of(result)
     if claims is None:
@@ -121,9 +123,11 @@ def _margin(result: Json) -> Iterator[TexTable]:
     rows: Rows = [
         [
             row_head(one["first"]),
-            p_value(one["noninferiority_p"]["value"]),
-            p_value(one["noninferiority_p_holm"]["value"]),
-            *(ANSWER[one[claim]] for claim in ("non_inferior", "equivalent")),
+            *(
+                p_value(test["value"] if test else None)
+                for test in (one["noninferiority_p"], one["noninferiority_p_holm"])
+            ),
+            *(ANSWER[one["non_inferior"]], ANSWER[one["equivalent"]]),
         ]
         for one in claims.rows
     ]
@@ -137,7 +141,11 @@ def _margin(result: Json) -> Iterator[TexTable]:
     yield TexTable("non_inferiority", caption(result, text), "lrrll", [(head, rows)])
 
 
-def _by_reader(result: Json) -> Iterator[TexTable]:
+def _margin_tests(one: Comparison) -> list[Value | None]:
+    return [one["noninferiority_p"], one["noninferiority_p_holm"]]
+
+
+def _by_reader(result: StoredAnalysis) -> Iterator[TexTable]:
     """Each model minus each reader alone."""
     late = post_hoc_table(result)
     compared = [*planned_rows(result), *([one for one, _model in late.rows] if late else [])]
@@ -161,7 +169,7 @@ def _by_reader(result: Json) -> Iterator[TexTable]:
     yield TexTable("difference_by_reader", caption(result, text), "llrrr", [(head, rows)], is_long=len(rows) > 24)
 
 
-def _planned_pairs(result: Json) -> Iterator[TexTable]:
+def _planned_pairs(result: StoredAnalysis) -> Iterator[TexTable]:
     table = planned_pairs_table(result)
     if table is None:
         return
@@ -194,12 +202,12 @@ def _planned_pairs(result: Json) -> Iterator[TexTable]:
     yield TexTable("planned_pairs", caption(result, text), "lrrrrrrrrr", [(head, rows)], is_long=len(rows) > 24)
 
 
-def _time(result: Json) -> Iterator[TexTable]:
+def _time(result: StoredAnalysis) -> Iterator[TexTable]:
     time = result["time"]
     if not time["all"]["median"]["n"]:
         return
     lines = time["sensitivity"]
-    named: list[tuple[str, Json]] = [(row_head(one["name"]), one) for one in time["readers"]]
+    named: list[tuple[str, Times]] = [(row_head(one["name"]), one) for one in time["readers"]]
     named += [("All readers", time["all"]), ("All, longest times cut", lines["winsorised"])]
     named += [("All, without silence or lost focus", lines["without_quiet_or_blurred"])]
     rows = [[name, *_times_of(one)] for name, one in named]
@@ -215,7 +223,7 @@ def _time(result: Json) -> Iterator[TexTable]:
     yield TexTable("time", caption(result, text), "lrrrlrlrl", [(head, rows)])
 
 
-def _calibration(result: Json) -> Iterator[TexTable]:
+def _calibration(result: StoredAnalysis) -> Iterator[TexTable]:
     raters = calibrations(result)
     if not raters:
         return
@@ -245,13 +253,13 @@ def _calibration(result: Json) -> Iterator[TexTable]:
     yield TexTable("calibration", caption(result, text), "lrrlrrrrl", [(head, rows)])
 
 
-def _times_of(one: Json) -> list[str]:
-    change = one.get("percent_per_ten")
+def _times_of(one: Times) -> list[str]:
+    change: Value | None = plain(one).get("percent_per_ten")
     known = one["q1"]["value"] is not None
     quartiles = f"{fixed(one['q1']['value'], 1)} to {fixed(one['q3']['value'], 1)}" if known else ""
     return [
         str(one["median"]["n"]),
-        str(one.get("n_censored", "")),
+        str(one["n_censored"]),
         fixed(one["median"]["value"], 1),
         quartiles,
         fixed(one["geometric_mean"]["value"], 1),

@@ -5,13 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from annotation.statistics.kernels.multireader import FEWEST_READERS
+from readerstudy.analysis.kernels.panel_result import Panel
+from readerstudy.analysis.kernels.result import (
+    ALL_TASKS,
+    BY_CLUSTER,
+    FIXED,
+    FIXED_QUESTIONS,
+    RANDOM,
+    StoredAnalysis,
+    StoredPlan,
+)
 from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.kernels.latex_words import SHARED_DIFFICULTY
-from readerstudy.results.kernels.inferences import BY_CLUSTER, FIXED, FIXED_QUESTIONS, RANDOM, counted, planned_line
-from readerstudy.results.kernels.reader_agreement import reader_agreement
+from readerstudy.results.kernels.agreement_tables import reader_agreement
+from readerstudy.results.kernels.inferences import counted, planned_line
 from readerstudy.results.kernels.stored import (
-    ALL_TASKS,
-    Json,
     calibrations,
     expert_ceiling,
     is_made_after_readings,
@@ -36,7 +44,7 @@ REASONS = {
 FAILED_IN_AGREEMENT = {"no_rating": "were no rating in agreement", "own_category": "were an option of their own"}
 
 
-def statistics_text(result: Json, facts: StudyFacts) -> str:
+def statistics_text(result: StoredAnalysis, facts: StudyFacts) -> str:
     settings, plan, whole = result["settings"], result["plan"], result["panels"][ALL_TASKS]
     margin = plan["margin"]
     accuracy = settings["accuracy"].replace("wilson", "95 % intervals by Wilson")
@@ -83,8 +91,8 @@ def statistics_text(result: Json, facts: StudyFacts) -> str:
     if experts:
         text.append(
             "Blind answers of reviewers to these questions, made in review rounds by people who were no readers, equal "
-            f"the key in {100 * experts[0]['value']:.2f} % (n = {experts[0]['n']} answers); the interval by Wilson "
-            "takes them as independent, the one by cluster beside it does not."
+            f"the key in {100 * (experts[0]['value'] or 0):.2f} % (n = {experts[0]['n']} answers); the interval by "
+            "Wilson takes them as independent, the one by cluster beside it does not."
         )
     if plan["notes"]:
         text.append(f"Notes of the plan: {plan['notes'].strip().rstrip('.')}.")
@@ -98,7 +106,7 @@ def listed_kinds(kinds: Sequence[str]) -> str:
     return ", ".join(f"{n} {kind}{'' if n == 1 else 's'}" for n, kind in found)
 
 
-def _agreement(result: Json) -> str:
+def _agreement(result: StoredAnalysis) -> str:
     settings, whole, means = result["settings"], result["panels"][ALL_TASKS], reader_agreement(result)
     drawn = "clusters" if whole["unit"] == "cluster" else "questions"
     wilson = "; those of percent agreement of a pair and of Brennan-Prediger, its linear image, are by Wilson"
@@ -128,7 +136,7 @@ def _freedom(inference: str, unit: str) -> str:
     }[inference]
 
 
-def _means_of(whole: Json) -> str:
+def _means_of(whole: Panel) -> str:
     """The two weighted accuracies, and the tasks whose strata one of them took together."""
     interval = "95 % intervals by Wilson with the effective number of questions of shares shrunken to their mean"
     text = [
@@ -146,7 +154,7 @@ def _means_of(whole: Json) -> str:
     return " ".join(text)
 
 
-def _is_planned(plan: Json) -> str:
+def _is_planned(plan: StoredPlan) -> str:
     if late := plan.get("late_readers"):
         return (
             f"Readings of {', '.join(late)} were imported after results had been seen, so that every test is post hoc."
@@ -156,7 +164,7 @@ def _is_planned(plan: Json) -> str:
     return "It is another comparison than the one computed here, so that every test is post hoc."
 
 
-def _planned_runs(result: Json) -> list[str]:
+def _planned_runs(result: StoredAnalysis) -> list[str]:
     """Which runs the plan lets stand for models, and what came of it."""
     plan, means, text = result["plan"], runs_in_mean(result), []
     if not plan.get("runs"):
@@ -183,7 +191,7 @@ def _planned_runs(result: Json) -> list[str]:
     return text
 
 
-def _post_hoc(result: Json) -> list[str]:
+def _post_hoc(result: StoredAnalysis) -> list[str]:
     """Which models nobody can have planned, and that no other number depends on them."""
     late = [f"{one['name']} ({came(one)})" for one in post_hoc_models(result)]
     left = [f"{one['name']} ({one['left_because'].rstrip('.')})" for one in left_models(result)]
@@ -200,12 +208,12 @@ def _post_hoc(result: Json) -> list[str]:
     return text
 
 
-def _reason(plan: Json) -> str:
+def _reason(plan: StoredPlan) -> str:
     reason = plan.get("margin_reason", "").strip().rstrip(".")
     return f" ({reason})" if reason else " (the plan gives no reason for it)"
 
 
-def _multi_reader(result: Json) -> str:
+def _multi_reader(result: StoredAnalysis) -> str:
     """How models were held against the mean of the readers, and over what."""
     mean = result["mrmc"]["readers"]
     line, by_cluster, margin = planned_line(mean), mean["by_cluster"] is not None, result["plan"]["margin"]
@@ -239,7 +247,7 @@ def _multi_reader(result: Json) -> str:
     return " ".join(text)
 
 
-def _pairs(result: Json) -> str:
+def _pairs(result: StoredAnalysis) -> str:
     """What the plan says of pairs, in its words, and what came of it."""
     family = planned_pairs(result)
     if not family:
@@ -257,7 +265,9 @@ def _pairs(result: Json) -> str:
             "cluster (Obuchowski 1998) and a t interval by cluster stand beside it, not adjusted."
         )
     nobody = [
-        f"{one['first']} with {one['second']} ({REASONS[one['p']['reason']]})" for one in family if not one["table"]
+        f"{one['first']} with {one['second']} ({REASONS[one['p']['reason'] or '']})"
+        for one in family
+        if not one["table"]
     ]
     text += [f"Not compared: {'; '.join(nobody)}."] if nobody else []
     return " ".join(text)

@@ -6,10 +6,11 @@ import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 
+from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, Excluded, StoredAnalysis
 from readerstudy.report.kernels.facts import ModelFacts, ReportedReaders, StudyFacts
 from readerstudy.report.kernels.sample_size import sample_size_text
 from readerstudy.report.method_statistics import statistics_text
-from readerstudy.results.kernels.stored import ALL_TASKS, DECLARED, Json, panel_names, task_label
+from readerstudy.results.kernels.stored import panel_names, task_label
 
 WIDTH = 110
 NOT_KNOWN = (
@@ -28,7 +29,7 @@ INDICATIONS = {
 }
 
 
-def methods_text(result: Json, facts: StudyFacts) -> str:
+def methods_text(result: StoredAnalysis, facts: StudyFacts) -> str:
     """Paragraphs for the methods section of a paper, to be read and shortened by its authors."""
     parts = [f"{name}. {text}" for name, text in paragraphs_of(result, facts).items() if text]
     unknown = [*NOT_KNOWN, *([] if facts.forecast else [NO_FORECAST])]
@@ -40,7 +41,7 @@ def methods_text(result: Json, facts: StudyFacts) -> str:
     return first + "\n\n".join(wrapped) + "\n"
 
 
-def paragraphs_of(result: Json, facts: StudyFacts) -> dict[str, str]:
+def paragraphs_of(result: StoredAnalysis, facts: StudyFacts) -> dict[str, str]:
     """By their headings; empty where there is nothing to say."""
     return {
         "Design": _design(result, facts),
@@ -62,7 +63,7 @@ def listed(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{word} {n}" for word, n in counts.items())
 
 
-def _design(result: Json, facts: StudyFacts) -> str:
+def _design(result: StoredAnalysis, facts: StudyFacts) -> str:
     simulated = "simulated " if facts.simulated else ""
     kinds = [one["kind"] for one in result["raters"]]
     who = [counted(kinds.count("reader"), "reader"), counted(kinds.count("model"), "model")]
@@ -91,7 +92,7 @@ def _frozen(facts: StudyFacts) -> str:
     return f"Design, orders and analysis plan were frozen on {day} before reading; {hashed}"
 
 
-def _cases(result: Json, facts: StudyFacts) -> str:
+def _cases(result: StoredAnalysis, facts: StudyFacts) -> str:
     cases, asked = facts.cases, result["questions"]
     bank = f"the bank “{cases.bank}”"
     bank += f" ({cases.n_bank:,} questions when the study was frozen)" if cases.n_bank else ""
@@ -129,14 +130,14 @@ def _cases(result: Json, facts: StudyFacts) -> str:
     return " ".join(text)
 
 
-def _why(result: Json) -> str:
+def _why(result: StoredAnalysis) -> str:
     cases = [one for one in result["excluded"] if one["kind"] == "case"]
     said = (f"case {one['case']}{_declared(one)}: {one['reason'].rstrip('.')}" for one in cases)
     return f"Reasons: {'; '.join(said)}."
 
 
-def _declared(one: Json) -> str:
-    return " (declared)" if one["decided"] == DECLARED else ""
+def _declared(one: Excluded) -> str:
+    return " (declared)" if one.get("decided") == DECLARED else ""
 
 
 def _readers(facts: StudyFacts) -> str:

@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from annotation.exports.tables import Cell, Column
-from readerstudy.report.sheets import REAL, TEXT, TIME_STATISTIC, VALUE, WHOLE, YES_NO, Sheet, value_cells, values_of
-from readerstudy.results.kernels.stored import Json
-
-COMPONENTS = ("reader", "question", "residual")
+from readerstudy.analysis.kernels.result import StoredAnalysis, TimeResult, Times, plain, values_of
+from readerstudy.report.sheets import REAL, TEXT, TIME_STATISTIC, VALUE, WHOLE, YES_NO, Sheet, value_cells
 
 
-def other_sheets(result: Json) -> list[Sheet]:
+def other_sheets(result: StoredAnalysis) -> list[Sheet]:
     return [
         Sheet(
             "time",
@@ -33,17 +31,20 @@ def other_sheets(result: Json) -> list[Sheet]:
     ]
 
 
-def _time_rows(time: Json) -> Iterator[Sequence[Cell]]:
-    of: dict[str, Json] = {one["name"]: one for one in time["readers"]}
-    lines = {f"all readers, {name}": one for name, one in time["sensitivity"].items()}
-    for name, entry in [*of.items(), ("all readers", time["all"]), *lines.items()]:
-        for statistic, one in values_of(entry).items():
-            yield [name, statistic, *value_cells(one), entry.get("n_censored")]
-    parts: Json = time["all"]["log_time_variance_components"] or {}
-    for part in COMPONENTS if parts else ():
-        flags, reason = "|".join(parts.get("flags", ())), parts.get("reason") or ""
-        cells: list[Cell] = [parts[part], None, None, parts["n"], parts["method"], flags, reason]
-        yield ["all readers", f"log_time_variance_{part}", *cells, time["all"].get("n_censored")]
+def _time_rows(time: TimeResult) -> Iterator[Sequence[Cell]]:
+    cut, undisturbed = time["sensitivity"]["winsorised"], time["sensitivity"]["without_quiet_or_blurred"]
+    rows: list[tuple[str, Times]] = [(one["name"], one) for one in time["readers"]]
+    rows += [("all readers", time["all"]), ("all readers, winsorised", cut)]
+    rows += [("all readers, without_quiet_or_blurred", undisturbed)]
+    for name, entry in rows:
+        for statistic, one in values_of(entry):
+            yield [name, statistic, *value_cells(one), entry["n_censored"]]
+    parts = time["all"]["log_time_variance_components"]
+    of = {"reader": parts["reader"], "question": parts["question"], "residual": parts["residual"]}
+    for part, variance in of.items():
+        flags, reason = "|".join(parts["flags"]), parts["reason"] or ""
+        cells: list[Cell] = [variance, None, None, parts["n"], parts["method"], flags, reason]
+        yield ["all readers", f"log_time_variance_{part}", *cells, time["all"]["n_censored"]]
 
 
 CASES = (
@@ -66,12 +67,11 @@ CASES = (
 )
 
 
-def _case_rows(result: Json) -> Iterator[Sequence[Cell]]:
+def _case_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
     items = result["items"]
-    missed = set(items["missed_by_all"])
-    plain = [column.name for column in CASES[:-1]]
+    missed, columns = set(items["missed_by_all"]), [plain(items)[column.name] for column in CASES[:-1]]
     for place in range(len(items["key"])):
-        yield [*(items[name][place] for name in plain), place in missed]
+        yield [*(column[place] for column in columns), place in missed]
 
 
 EXCLUDED = (
@@ -92,8 +92,9 @@ EXCLUDED = (
 )
 
 
-def _excluded(result: Json) -> list[Sequence[Cell]]:
+def _excluded(result: StoredAnalysis) -> list[Sequence[Cell]]:
     kinds = {column.name: column.kind for column in EXCLUDED}
     return [
-        [one.get(name, None if kind == WHOLE else "") for name, kind in kinds.items()] for one in result["excluded"]
+        [plain(one).get(name, None if kind == WHOLE else "") for name, kind in kinds.items()]
+        for one in result["excluded"]
     ]

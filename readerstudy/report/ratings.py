@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from math import isnan
 
 from annotation.exports.tables import Cell, Column, Format, Kind, write_table
-from readerstudy.analysis.kernels.arrays import LETTERS, TASKS, State, StudyArrays, Voided
+from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays, Voided
+from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.kernels.scoring import score
 from readerstudy.analysis.kernels.settings import Settings
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Mapping
 
+from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.report.imrmc import N_FAKE
-from readerstudy.results.kernels.stored import Json, post_hoc_models
+from readerstudy.results.kernels.stored import post_hoc_models
 from readerstudy.results.wording import came, plan_kind
 
 WIDTH = 110
@@ -45,7 +46,7 @@ Readers appear under the pseudonym that they have in the study.
 """
 
 
-def readme_text(result: Json, result_sha256: str, files: Mapping[str, str]) -> str:
+def readme_text(result: StoredAnalysis, result_sha256: str, files: Mapping[str, str]) -> str:
     """``files``: what each file or folder is, by name, in the order to be listed."""
     title = f"Report of the reader study “{result['study']}”"
     head = [title, "=" * len(title), ""]

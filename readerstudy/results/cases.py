@@ -11,7 +11,7 @@ from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey
 from readerstudy.design.shown import is_of_prior
 from readerstudy.models import Prediction, ReaderStudy, ShownImage, StudyCase
-from readerstudy.results.kernels.disagreeing import Disagreement
+from readerstudy.results.kernels.agreement_tables import Disagreement
 from readerstudy.results.wording import sign
 
 LETTERS = "ABCD"

@@ -12,10 +12,10 @@ from typing import Any
 import msgspec
 from django.urls import reverse
 
+from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.models import Analysis, Enrolment, ReaderStudy
-from readerstudy.results.kernels.earlier import in_the_form_of_now
-from readerstudy.results.kernels.stored import with_names
+from readerstudy.results.kernels.stored import in_the_form_of_now, with_names
 from readerstudy.unblinding.looks import may_see_results
 
 KEPT = 4  # results that a process keeps decoded: up to some 30 MB each, of 41,007 questions
@@ -30,12 +30,12 @@ def is_seen(study: ReaderStudy) -> bool:
     return study.unblinded_at is not None and may_see_results(study)
 
 
-def stored_result(analysis: Analysis) -> dict[str, Any]:
+def stored_result(analysis: Analysis) -> StoredAnalysis:
     """The decoded JSON: read-only, since other requests are shown the same object."""
     return _decoded(analysis.pk, analysis.result_sha256)
 
 
-def named_result(analysis: Analysis, names: Mapping[str, str]) -> dict[str, Any]:
+def named_result(analysis: Analysis, names: Mapping[str, str]) -> StoredAnalysis:
     """The same with these names in place of pseudonyms: read-only as well."""
     if not names:
         return stored_result(analysis)
@@ -43,12 +43,12 @@ def named_result(analysis: Analysis, names: Mapping[str, str]) -> dict[str, Any]
 
 
 @lru_cache(maxsize=KEPT)
-def _named(pk: int, result_sha256: str, names: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+def _named(pk: int, result_sha256: str, names: tuple[tuple[str, str], ...]) -> StoredAnalysis:
     return with_names(_decoded(pk, result_sha256), dict(names))
 
 
 @lru_cache(maxsize=KEPT)
-def _decoded(pk: int, result_sha256: str) -> dict[str, Any]:
+def _decoded(pk: int, result_sha256: str) -> StoredAnalysis:
     """Kept under the hash of its bytes, so that it is right whatever happens to the rows."""
     text = Analysis.objects.values_list("result", flat=True).get(pk=pk, result_sha256=result_sha256)
     return in_the_form_of_now(msgspec.json.decode(text))
@@ -95,7 +95,7 @@ class Seen:
 
     way: ResultsRoutes
     analysis: Analysis
-    result: dict[str, Any]
+    result: StoredAnalysis
 
     def context(self) -> dict[str, Any]:
         """What every results page needs."""

@@ -6,17 +6,19 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 
-from readerstudy.results.kernels.inferences import CAUTIONS
-from readerstudy.results.kernels.stored import Json, is_made_after_readings
+from annotation.statistics.kernels.cautions import FLAGS, METHODS, REASONS
+from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.result import StoredAnalysis, StoredRater
+from readerstudy.results.kernels.stored import NOT_COMPUTED, is_made_after_readings
 
 
-def caution(one: Json) -> str:
+def caution(one: Value) -> str:
     """Why there is no value, or what to be careful about; empty when there is nothing to say."""
     words = [_reason(one["reason"], one["method"])] if one["reason"] else []
     return ", ".join(words + [flag(name, one["method"]) for name in one["flags"] if name != one["reason"]])
 
 
-def plan_kind(result: Json) -> str:
+def plan_kind(result: StoredAnalysis) -> str:
     """What the comparison with the readers is, and what stands over it wherever it is shown."""
     if result["plan"].get("late_readers"):
         return _("Post hoc comparison, since readings were imported after results had been seen")
@@ -25,7 +27,7 @@ def plan_kind(result: Json) -> str:
     return _("Plan made after the readings") if is_made_after_readings(result) else _("Planned comparison")
 
 
-def came(model: Json) -> str:
+def came(model: StoredRater) -> str:
     """When the run of a post hoc model came in and was named; ``model`` as ``raters`` has it."""
     imported, named = model["imported_at"][:10], model["named_at"][:10]
     if model.get("planned_run_met") is False:
@@ -53,23 +55,11 @@ def _reason(code: str, method: str) -> str:
             return found
     if code == "no_variation" and not method.startswith(DRAWN):
         return _("nothing differs between the raters or the questions")
-    return {
-        "no_common_questions": _("no question that both answered"),
-        "expected_agreement_is_one": _("undefined: both always gave the same answer"),
-        "no_variation": _("undefined: only one answer was ever given"),
-        "one_rater": _("undefined: one rater only"),
-        "zero_trials": _("nothing to count"),
-        "no_such_rater": _("no rater of this analysis has this name"),
-        "several_raters": _("several raters have this name"),
-        "hidden": _("not shown: too few questions"),
-        "stratum_too_small": _("too few questions of a task or stratum"),
-        "few_clusters": _("fewer than 10 patients or exams"),
-        "too_few": _("too few for this statistic"),
-        "earlier_rule": _("not computed by the rule of this analysis"),
-        "outside_range": _("undefined: outside the range of this statistic"),
-        "censored": _("times that ended at the limit leave it open"),
-        "inconsistent_assumptions": _("the assumptions contradict each other"),
-    }.get(code, code)
+    if code == "hidden":
+        return _("not shown: too few questions")
+    if code == NOT_COMPUTED:
+        return _("not computed by the rule of this analysis")
+    return _(REASONS[code].label) if code in REASONS else code
 
 
 def flag(code: str, method: str = "") -> str:
@@ -77,47 +67,12 @@ def flag(code: str, method: str = "") -> str:
         return _("everything or nothing agrees, so there is no interval")
     if code == "few_disagreements" and method.startswith("wilson"):
         return _("fewer than 5 disagreements")
-    if code in CAUTIONS:
-        return _(CAUTIONS[code])
-    return {
-        "constant_rater": _("one rater always gave the same answer"),
-        "unstable_bootstrap": _("too many draws without a value"),
-        "few_disagreements": _("fewer than 5 disagreements: the interval may be too narrow"),
-        "strata_merged": _("difficulties of a task taken together"),
-        "censored": _("some times ended at the limit"),
-        "post_hoc": _("post hoc"),
-        "clusters_ignored": _("takes questions of one patient or exam as independent"),
-        "stratum_too_small": _("too few questions of a task or stratum"),
-    }.get(code, code)
+    return _(FLAGS[code].label) if code in FLAGS else code
 
 
 def method(name: str) -> str:
     """How an interval was made, or a value that has none."""
-    return {
-        "wilson": _("Wilson"),
-        "wilson_image": _("Wilson, of the percent agreement"),
-        "fleiss_cohen_everitt_1969": _("large-sample error"),
-        "clopper_pearson": _("Clopper and Pearson"),
-        "cluster_t": _("by patient or exam, t"),
-        "task_mean_wilson": _("plain mean over tasks"),
-        "bank_mix_wilson": _("weighted to the mix of the bank"),
-        "bootstrap_questions": _("percentile bootstrap over questions"),
-        "bootstrap_clusters": _("percentile bootstrap over patients or exams"),
-        "bootstrap_in_strata": _("percentile bootstrap over questions within each stratum"),
-        "tango": _("Tango"),
-        "newcombe": _("Newcombe"),
-        "mcnemar_exact": _("exact McNemar test"),
-        "mcnemar_midp": _("mid-p McNemar test"),
-        "obuchowski_1998": _("McNemar test by patient or exam, Obuchowski 1998"),
-        "type_7": _("quartiles, type 7"),
-        "t_on_logs": _("t on log seconds"),
-        "least_squares_t": _("least squares on log seconds, t"),
-        "mean_cluster_t": _("mean, t with a cluster-robust error"),
-        "mean": _("mean, without an interval"),
-        "question_t": _("t over questions"),
-        "mean_of_runs": _("mean over the runs"),
-        "sd_of_runs": _("standard deviation over the runs"),
-    }.get(name, name)
+    return _(METHODS[name]) if name in METHODS else name
 
 
 def methods(names: Iterable[str]) -> str:
@@ -125,25 +80,7 @@ def methods(names: Iterable[str]) -> str:
     return _(" or ").join(dict.fromkeys(map(method, names)))
 
 
-def coefficient(name: str) -> str:
-    """Of a group of raters."""
-    return {
-        "percent_agreement": _("Same option, mean over pairs"),
-        "fleiss_kappa": _("Fleiss’ kappa"),
-        "brennan_prediger": _("Brennan-Prediger"),
-    }[name]
-
-
-def measure(name: str) -> str:
-    """Of how much two raters agree."""
-    return {
-        "excess": _("Excess agreement, points"),
-        "error_consistency": _("Error consistency"),
-        "kappa": _("Cohen’s kappa, same option"),
-    }[name]
-
-
-def sign(said: str) -> str:
+def sign(given: str) -> str:
     """What stands for an answer without a counted option, see docs/analysis.md."""
     words = {
         "x": _("failed extraction"),
@@ -152,7 +89,7 @@ def sign(said: str) -> str:
         ".": _("missing"),
         " ": _("not in the set of this reader"),
     }
-    return words.get(said) or _("too late: %(option)s") % {"option": said.upper()}
+    return words.get(given) or _("too late: %(option)s") % {"option": given.upper()}
 
 
 NAMES = {"wilson": "Wilson", "mcnemar exact": "exact McNemar test", "holm": "Holm"}

@@ -17,11 +17,15 @@ from django.utils.html import format_html
 from django.utils.translation import gettext as _
 
 from annotation.figures.kernels.forms import short
+from annotation.statistics.kernels.catalogue import Scale
+from annotation.statistics.kernels.estimate import Value
 from annotation.templatetags.estimates import percent
+from readerstudy.analysis.kernels.panel_result import MultiReaderValue
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, StoredRater
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.results import wording
 from readerstudy.results.kernels import inferences
-from readerstudy.results.kernels.stored import ALL_TASKS, Json, task_label
+from readerstudy.results.kernels.stored import task_label
 from readerstudy.results.kernels.tables import OtherLines, Planned, other_lines
 from readerstudy.results.looking import inside
 
@@ -47,38 +51,38 @@ def why_narrower() -> str:
 
 
 @register.simple_tag
-def legend(name: str, result: Json) -> str:
+def legend(name: str, result: StoredAnalysis) -> str:
     """What stands under a figure."""
     return figure_legend(name, result)
 
 
 @register.filter
-def as_percent(one: Json) -> str:
+def as_percent(one: Value) -> str:
     """83.84 %."""
     return percent(one["value"])
 
 
 @register.filter
-def as_count(one: Json) -> str:
+def as_count(one: Value) -> str:
     """6 of 15."""
     k = 0 if one["value"] is None else round(one["value"] * one["n"])
     return _("%(k)s of %(n)s") % {"k": k, "n": one["n"]}
 
 
 @register.filter
-def percent_limits(one: Json) -> str:
+def percent_limits(one: Value) -> str:
     """78.08 to 88.31 %."""
     return _limits(one, lambda value: _decimals(100 * value, 2), "\N{NO-BREAK SPACE}%")
 
 
 @register.filter
-def as_points(one: Json) -> str:
+def as_points(one: Value) -> str:
     """A difference of two shares in percentage points: +12.96."""
     return _("n/a") if one["value"] is None else _signed(one["value"])
 
 
 @register.filter
-def points_limits(one: Json) -> str:
+def points_limits(one: Value) -> str:
     """+1.91 to +24.02."""
     return _limits(one, _signed)
 
@@ -90,18 +94,18 @@ def margin_points(margin: float) -> str:
 
 
 @register.filter
-def as_kappa(one: Json) -> str:
+def as_kappa(one: Value) -> str:
     """With three decimals, as in tables."""
     return _("n/a") if one["value"] is None else _decimals(one["value"], 3)
 
 
 @register.filter
-def kappa_limits(one: Json) -> str:
+def kappa_limits(one: Value) -> str:
     return _limits(one, lambda value: _decimals(value, 3))
 
 
 @register.filter
-def in_cell(one: Json) -> str:
+def in_cell(one: Value) -> str:
     """A kappa with two decimals, as in the cells of a heatmap; small cells leave out the zero behind a minus."""
     if one["value"] is None:
         return _("n/a")
@@ -112,7 +116,7 @@ def in_cell(one: Json) -> str:
 
 
 @register.filter
-def as_p(one: Json) -> str:
+def as_p(one: Value) -> str:
     """Three decimals, or < 0.001."""
     return _("n/a") if one["value"] is None else bare_p(one["value"])
 
@@ -123,42 +127,53 @@ def bare_p(p: float) -> str:
 
 
 @register.filter
-def as_seconds(one: Json) -> str:
+def as_seconds(one: Value) -> str:
     return _("n/a") if one["value"] is None else f"{_decimals(one['value'], 1)}\N{NO-BREAK SPACE}{_('s')}"
 
 
 @register.filter
-def seconds_limits(one: Json) -> str:
+def seconds_limits(one: Value) -> str:
     return _limits(one, lambda value: _decimals(value, 1), f"\N{NO-BREAK SPACE}{_('s')}")
 
 
 @register.filter
-def as_change(one: Json) -> str:
+def as_change(one: Value) -> str:
     """A change that is in percent already: −0.92 %."""
     return _("n/a") if one["value"] is None else f"{_signed(one['value'] / 100)}\N{NO-BREAK SPACE}%"
 
 
 @register.filter
-def change_limits(one: Json) -> str:
+def change_limits(one: Value) -> str:
     return _limits(one, lambda value: _signed(value / 100), "\N{NO-BREAK SPACE}%")
 
 
+SHOWN: dict[Scale, tuple[Callable[[Value], str], Callable[[Value], str]]] = {
+    Scale.SHARE: (as_percent, percent_limits),
+    Scale.POINTS: (as_points, points_limits),
+    Scale.COEFFICIENT: (as_kappa, kappa_limits),
+    Scale.P: (as_p, kappa_limits),
+    Scale.SECONDS: (as_seconds, seconds_limits),
+    Scale.CHANGE: (as_change, change_limits),
+    Scale.PLAIN: (as_kappa, kappa_limits),
+    Scale.TEST: (as_kappa, kappa_limits),
+}
+
+
 @register.filter
-def cautions(one: Json) -> str:
+def cautions(one: Value) -> str:
     """Why there is no value, or what to be careful about."""
     return wording.caution(one)
 
 
 @register.filter
-def coefficient(name: str) -> str:
-    """Of a group of raters, in words."""
-    return wording.coefficient(name)
+def shown(one: Value, scale: Scale) -> str:
+    """A value as its scale wants it."""
+    return SHOWN[scale][0](one)
 
 
 @register.filter
-def measure(name: str) -> str:
-    """Of how much two raters agree, in words."""
-    return wording.measure(name)
+def limits(one: Value, scale: Scale) -> str:
+    return SHOWN[scale][1](one)
 
 
 @register.filter
@@ -174,24 +189,24 @@ def own_rule(planned: Iterable[Planned]) -> str:
 
 
 @register.filter
-def plan_kind(result: Json) -> str:
+def plan_kind(result: StoredAnalysis) -> str:
     return wording.plan_kind(result)
 
 
 @register.filter
-def came(model: Json) -> str:
+def came(model: StoredRater) -> str:
     """When a post hoc model came in."""
     return wording.came(model)
 
 
 @register.filter
-def counted(found: Json) -> str:
+def counted(found: MultiReaderValue) -> str:
     """Readers, questions and answers of a multi-reader analysis, and what is left out."""
     return inferences.counted(found)
 
 
 @register.filter
-def planned_line(found: Json) -> inferences.Line:
+def planned_line(found: MultiReaderValue) -> inferences.Line:
     """The planned inference of a mean of readers, or of a model minus it."""
     return inferences.planned_line(found)
 
@@ -213,7 +228,7 @@ def task_name(panel: str) -> str:
     return _(ALL_TASKS) if panel == ALL_TASKS else _(task_label(panel))
 
 
-def _limits(one: Json, text: Text, unit: str = "") -> str:
+def _limits(one: Value, text: Text, unit: str = "") -> str:
     if one["value"] is None:
         return ""
     if one["ci95"] is None:

@@ -35,7 +35,7 @@ def outcomes_figure(issues: Sequence[Issue], width: Width, *, simulated: bool) -
     axes.tick_params(axis="y", pad=7)
     for row, one in enumerate(issues):
         _draw(axes, row, one.rate)
-    highest = max((100 * one.rate.interval[1] for one in issues if one.rate.interval), default=0.0)
+    highest = max((100 * one.rate.ci95[1] for one in issues if one.rate.ci95), default=0.0)
     axes.set_xlim(0, min(100, max(LEAST_AXIS, ROOM * highest)))
     axes.set_xlabel("Reviewed questions with the issue, %")
     _write_numbers(axes, issues, with_interval=width == Width.TWO)
@@ -47,8 +47,8 @@ def outcomes_figure(issues: Sequence[Issue], width: Width, *, simulated: bool) -
 def _draw(axes: Axes, row: int, rate: Estimate) -> None:
     if rate.value is None:
         return
-    if rate.interval:
-        axes.plot([100 * limit for limit in rate.interval], [row, row], color=BLUE, linewidth=1.1)
+    if rate.ci95:
+        axes.plot([100 * limit for limit in rate.ci95], [row, row], color=BLUE, linewidth=1.1)
     axes.plot([100 * rate.value], [row], marker="o", markersize=4.2, color=BLUE, clip_on=False)
 
 
@@ -61,8 +61,8 @@ def _write_numbers(axes: Axes, issues: Sequence[Issue], *, with_interval: bool) 
         if rate.value is None:
             write_beside(axes, row, [(8, "n/a")])
             continue
-        low, high = (printed_percent(limit, rate.n) for limit in rate.interval or (0.0, 0.0))
-        limits = f" ({low}, {high})" if with_interval and rate.interval else ""
+        low, high = (printed_percent(limit, rate.n) for limit in rate.ci95 or (0.0, 0.0))
+        limits = f" ({low}, {high})" if with_interval and rate.ci95 else ""
         small = f" {DAGGER}" if SMALL_N in rate.flags else ""
         write_beside(
             axes, row, [(8, printed_percent(rate.value, rate.n) + limits), (second, f"{rate.count} of {rate.n}{small}")]

@@ -8,15 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import DRAWS, generator, percentile_intervals, resampled_tables
-from annotation.statistics.kernels.intervals import FEWEST_IN_STRATUM, merged_strata
-from annotation.statistics.kernels.pairs import cohen_kappa, result_of
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     NO_COMMON_QUESTIONS,
     STRATA_MERGED,
     STRATUM_TOO_SMALL,
-    Result,
+    Estimate,
     undefined,
 )
+from annotation.statistics.kernels.intervals import FEWEST_IN_STRATUM, merged_strata
+from annotation.statistics.kernels.pairs import cohen_kappa, result_of
 
 METHOD = "bootstrap_in_strata"
 FAMILY = "bank_mix"
@@ -35,7 +35,7 @@ def bank_mix_kappa(
     seed: int,
     panel: str,
     draws: int = DRAWS,
-) -> tuple[Result, tuple[str, ...]]:
+) -> tuple[Estimate, tuple[str, ...]]:
     """Cohen's kappa of the table in which each stratum weighs as much as in the bank.
 
     Parameters

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
     FEWEST_FOR_INTERVAL,
     NO_VARIATION,

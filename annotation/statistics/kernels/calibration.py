@@ -14,16 +14,15 @@ from math import sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS, share
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
     NO_VARIATION,
     SMALL_N,
     ZERO_TRIALS,
-    Result,
-    from_estimate,
+    Estimate,
     undefined,
 )
+from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS, share
 
 METHOD = "mean_cluster_t"
 OF_MEANS = "mean"  # values that have no interval
@@ -38,19 +37,19 @@ class Bin:
     """Answers with one stated chance, or with chances of ten percent."""
 
     mean_stated: float
-    right: Result
+    right: Estimate
 
 
 @dataclass(frozen=True)
 class Calibration:
     """All of one rater; standard errors are None where they are undefined."""
 
-    brier_score: Result
+    brier_score: Estimate
     brier_score_se: float | None
-    brier_reference: Result
-    mean_stated: Result
-    mean_right: Result
-    stated_minus_right: Result
+    brier_reference: Estimate
+    mean_stated: Estimate
+    mean_right: Estimate
+    stated_minus_right: Estimate
     stated_minus_right_se: float | None
     reliability_bins: tuple[Bin, ...]
 
@@ -86,19 +85,19 @@ def calibration(
         brier_score_se=score_se,
         brier_reference=_plain(y.mean() * (1 - y.mean()) if len(y) else 0.0, len(y)),
         mean_stated=_plain(c.mean() if len(c) else 0.0, len(c)),
-        mean_right=from_estimate(share(int(y.sum()), len(y))),
+        mean_right=share(int(y.sum()), len(y)),
         stated_minus_right=apart,
         stated_minus_right_se=apart_se,
         reliability_bins=tuple(_bins(percent, y, levels)),
     )
 
 
-def _plain(value: float, n: int) -> Result:
+def _plain(value: float, n: int) -> Estimate:
     """A value without an interval."""
-    return Result(float(value), None, n, OF_MEANS) if n else undefined(ZERO_TRIALS, n=0, method=OF_MEANS)
+    return Estimate(float(value), None, n, OF_MEANS) if n else undefined(ZERO_TRIALS, n=0, method=OF_MEANS)
 
 
-def _mean(values: Floats, cluster: NDArray[np.integer], *, lowest: float) -> tuple[Result, float | None]:
+def _mean(values: Floats, cluster: NDArray[np.integer], *, lowest: float) -> tuple[Estimate, float | None]:
     """Mean with SE = sqrt(m/(m-1) sum e_g^2)/n, e_g the sum of the residuals of cluster g of m; and that SE."""
     n = len(values)
     if n == 0:
@@ -108,16 +107,16 @@ def _mean(values: Floats, cluster: NDArray[np.integer], *, lowest: float) -> tup
     m = len(residuals)
     flags = (*((FEW_CLUSTERS,) if m < min(n, FEWEST_CLUSTERS) else ()), *((SMALL_N,) if n < FEWEST_TRIALS else ()))
     if m < 2:
-        return Result(mean, None, n, METHOD, flags), None
+        return Estimate(mean, None, n, METHOD, flags), None
     error = sqrt(m / (m - 1) * float(residuals @ residuals)) / n
     if error < NOTHING:
         error, flags = 0.0, (*flags, NO_VARIATION)
     if flags:
-        return Result(mean, None, n, METHOD, flags), error
+        return Estimate(mean, None, n, METHOD, flags), error
     from scipy.special import stdtrit  # here, since every start of the program would wait for it
 
     half = float(stdtrit(m - 1, 0.975)) * error
-    return Result(mean, (max(lowest, mean - half), min(1.0, mean + half)), n, METHOD), error
+    return Estimate(mean, (max(lowest, mean - half), min(1.0, mean + half)), n, METHOD), error
 
 
 def _bins(percent: Floats, y: Floats, levels: Sequence[int]) -> list[Bin]:
@@ -129,6 +128,6 @@ def _bins(percent: Floats, y: Floats, levels: Sequence[int]) -> list[Bin]:
     found = []
     for number in np.unique(place).tolist():
         here = place == number
-        right = from_estimate(share(int(y[here].sum()), int(here.sum())))
+        right = share(int(y[here].sum()), int(here.sum()))
         found.append(Bin(float(percent[here].mean() / 100), right))
     return found

@@ -14,24 +14,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS
-from annotation.statistics.kernels.paired_intervals import newcombe, tango, tango_limits
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     FEW_CLUSTERS,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
     NO_WIDTH,
     ONE_RATER,
+    POST_HOC,
     SMALL_N,
+    ClusteredDifferenceValue,
+    Estimate,
     Interval,
-    Result,
+    TestValue,
     undefined,
 )
+from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS
+from annotation.statistics.kernels.paired_intervals import newcombe, tango, tango_limits
 
 NONINFERIORITY_LEVEL = 0.025  # one-sided
 QUESTION_T = "question_t"
@@ -65,13 +67,13 @@ class DifferenceInterval(Enum):
     NEWCOMBE = "newcombe"
 
 
-def difference(table: PairedTable, interval: DifferenceInterval = DifferenceInterval.TANGO) -> Result:
+def difference(table: PairedTable, interval: DifferenceInterval = DifferenceInterval.TANGO) -> Estimate:
     """Accuracy of the first minus that of the second. Undefined without a common question, flagged below 10."""
     limits = difference_limits(table, interval) if table.n else None
     return _difference(table, limits, interval)
 
 
-def differences(tables: Sequence[PairedTable]) -> list[Result]:
+def differences(tables: Sequence[PairedTable]) -> list[Estimate]:
     """``difference`` of many tables, with Tango's limits, which are found for all of them at once."""
     counted = [table for table in tables if table.n]
     b, c, n = (np.array([getattr(one, name) for one in counted]) for name in ("first_only", "second_only", "n"))
@@ -80,11 +82,11 @@ def differences(tables: Sequence[PairedTable]) -> list[Result]:
     return [_difference(table, next(limits) if table.n else None, DifferenceInterval.TANGO) for table in tables]
 
 
-def _difference(table: PairedTable, limits: Interval | None, interval: DifferenceInterval) -> Result:
+def _difference(table: PairedTable, limits: Interval | None, interval: DifferenceInterval) -> Estimate:
     if table.n == 0:
         return undefined(NO_COMMON_QUESTIONS, n=0, method=interval.value)
     flags = (SMALL_N,) if table.n < FEWEST_TRIALS else ()
-    return Result((table.first_only - table.second_only) / table.n, limits, table.n, interval.value, flags)
+    return Estimate((table.first_only - table.second_only) / table.n, limits, table.n, interval.value, flags)
 
 
 def difference_limits(table: PairedTable, interval: DifferenceInterval, confidence: float = 0.95) -> Interval:
@@ -119,8 +121,18 @@ class ChiSquare:
     n: int
     reason: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        return {"chi2": self.chi2, "df": self.df, "p": self.p, "n": self.n, "reason": self.reason}
+    def as_json(self, method: str, flags: tuple[str, ...] = (POST_HOC,)) -> TestValue:
+        """As any other value, with degrees of freedom and p; ``post_hoc`` unless the plan names the test."""
+        return {
+            "value": self.chi2,
+            "ci95": None,
+            "n": self.n,
+            "method": method,
+            "flags": list(flags),
+            "reason": self.reason,
+            "df": self.df,
+            "p": self.p,
+        }
 
 
 def mcnemar_chi2(table: PairedTable) -> ChiSquare:
@@ -151,11 +163,11 @@ def cluster_mcnemar_chi2(first: Correct, second: Correct, cluster: NDArray[np.in
 class ClusteredDifference:
     """Difference of two accuracies where questions share exams; the error is None below two clusters."""
 
-    difference: Result
+    difference: Estimate
     difference_cluster_se: float | None
     n_clusters: int
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> ClusteredDifferenceValue:
         return {
             **self.difference.as_json(),
             "difference_cluster_se": self.difference_cluster_se,
@@ -184,12 +196,12 @@ def clustered_difference(first: Correct, second: Correct, cluster: NDArray[np.in
 
         half = float(stdtrit(m - 1, 0.975)) * error
         limits = (max(-1.0, value - half), min(1.0, value + half))
-    return ClusteredDifference(Result(value, limits, n, "cluster_t", flags), error, m)
+    return ClusteredDifference(Estimate(value, limits, n, "cluster_t", flags), error, m)
 
 
 def share_difference(
     shares: NDArray[np.float64], correct: Correct, cluster: NDArray[np.integer] | None = None
-) -> Result:
+) -> Estimate:
     """Mean of shares of right runs minus an accuracy, by the same rule over clusters, or over questions without them.
 
     ``shares``: shape (questions,), negative: not counted. Fewer than 10 questions or clusters: no interval.
@@ -207,11 +219,11 @@ def share_difference(
     if error < NO_WIDTH:
         flags.append(NO_VARIATION)
     if flags:
-        return Result(value, None, n, method, tuple(flags))
+        return Estimate(value, None, n, method, tuple(flags))
     from scipy.special import stdtrit
 
     half = float(stdtrit(m - 1, 0.975)) * error
-    return Result(value, (max(-1.0, value - half), min(1.0, value + half)), n, method)
+    return Estimate(value, (max(-1.0, value - half), min(1.0, value + half)), n, method)
 
 
 def cochran_q(correct: Correct) -> ChiSquare:
@@ -242,7 +254,7 @@ def holm_adjusted(p_values: Sequence[float | None]) -> list[float | None]:
     return adjusted
 
 
-def is_superior(ci95: Interval) -> bool:
+def is_superior(ci95: Sequence[float]) -> bool:
     """The lower limit of the two-sided 95 % interval is above 0."""
     return ci95[0] > 0
 
@@ -266,7 +278,7 @@ def is_non_inferior(p_holm: float) -> bool:
     return p_holm <= NONINFERIORITY_LEVEL
 
 
-def is_equivalent(ci90: Interval, margin: float) -> bool:
+def is_equivalent(ci90: Sequence[float], margin: float) -> bool:
     """The 90 % interval lies within the margin on both sides."""
     return -_checked(margin) < ci90[0] and ci90[1] < margin
 

@@ -14,18 +14,18 @@ from numpy.typing import NDArray
 
 from annotation.statistics.kernels import groups
 from annotation.statistics.kernels.bootstrap import DRAWS, Units, generator, percentile_intervals, resampled_each
-from annotation.statistics.kernels.mean_agreement import Means, agreement_result, means_of_pairs
-from annotation.statistics.kernels.pair_sums import PairColumns
-from annotation.statistics.kernels.pair_tables import Codes
-from annotation.statistics.kernels.rating_sums import RatingSums, columns_by_size, columns_of_raters, rating_counts
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     EXPECTED_AGREEMENT_IS_ONE,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
     ONE_RATER,
-    Result,
+    Estimate,
     undefined,
 )
+from annotation.statistics.kernels.mean_agreement import Means, agreement_result, means_of_pairs
+from annotation.statistics.kernels.pair_sums import PairColumns
+from annotation.statistics.kernels.pair_tables import Codes
+from annotation.statistics.kernels.rating_sums import RatingSums, columns_by_size, columns_of_raters, rating_counts
 
 Values = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -45,7 +45,7 @@ COEFFICIENTS: dict[str, Callable[[RatingSums], Values]] = {
 class GroupStatistics:
     """Results by name, and the share of draws in which each was undefined; None where nothing was drawn."""
 
-    results: dict[str, Result]
+    results: dict[str, Estimate]
     bootstrap_undefined_fraction: dict[str, float | None]
 
 

@@ -152,7 +152,7 @@ def bank_mix_share(strata: Mapping[str, StratumCount]) -> BankMixShare:
     size, n, k = (np.bincount(place[place >= 0], one[place >= 0]) for one in (size, n, k))
     flags = (STRATA_MERGED,) if merged else ()
     if n.min() < FEWEST_IN_STRATUM:
-        return BankMixShare(Estimate(None, None, total, BANK_MIX, flags=flags, reason=STRATUM_TOO_SMALL), None, merged)
+        return BankMixShare(undefined(STRATUM_TOO_SMALL, n=total, method=BANK_MIX, flags=flags), None, merged)
     p, interval, n_effective = weighted_share(size / size.sum(), k, n, (1 - n / size) / n)
     return BankMixShare(Estimate(p, interval, total, BANK_MIX, flags=flags), n_effective, merged)
 

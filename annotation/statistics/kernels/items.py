@@ -18,17 +18,16 @@ from math import atanh, sqrt, tanh
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.intervals import Z95, share
-from annotation.statistics.kernels.rating_sums import Codes, rating_counts
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     FEWEST_FOR_INTERVAL,
     NO_VARIATION,
     SMALL_N,
+    Estimate,
     Interval,
-    Result,
-    from_estimate,
     undefined,
 )
+from annotation.statistics.kernels.intervals import Z95, share
+from annotation.statistics.kernels.rating_sums import Codes, rating_counts
 
 FUNCTIONING = 0.05  # a wrong option that at least this share of the raters chose does something [2]_
 FEWEST_TO_MISS = 2  # raters who must have been counted before "everybody missed it" is said
@@ -40,9 +39,9 @@ class ItemStatistics:
 
     Parameters
     ----------
-    difficulty : Result
+    difficulty : Estimate
         Share of counted raters who were right: high is easy. Wilson's interval.
-    discrimination : Result
+    discrimination : Estimate
         Correlation over raters of being right here with the share right on the other scored questions.
     chosen : tuple of int, length q
         Raters who chose each option.
@@ -54,8 +53,8 @@ class ItemStatistics:
         Two raters or more were counted and none of them was right.
     """
 
-    difficulty: Result
-    discrimination: Result
+    difficulty: Estimate
+    discrimination: Estimate
     chosen: tuple[int, ...]
     functioning_distractors: int
     beaten_by: tuple[int, ...]
@@ -88,7 +87,7 @@ def item_of(
     fewest = FUNCTIONING * sum(chosen)
     wrong = [option for option, n in enumerate(chosen) if option != key and n]
     return ItemStatistics(
-        difficulty=from_estimate(share(n_right, n_counted)),
+        difficulty=share(n_right, n_counted),
         discrimination=_correlation(told_apart, n_counted),
         chosen=tuple(chosen),
         functioning_distractors=sum(chosen[option] >= fewest for option in wrong),
@@ -127,7 +126,7 @@ def missed_by_all(correct: Codes) -> NDArray[np.bool_]:
     return np.asarray(((correct >= 0).sum(axis=0) >= FEWEST_TO_MISS) & ~(correct == 1).any(axis=0))
 
 
-def _correlation(value: float, n: int) -> Result:
+def _correlation(value: float, n: int) -> Estimate:
     """With Fisher's interval [3]_ from four raters on; flagged below ten."""
     flags = (SMALL_N,) if n < FEWEST_FOR_INTERVAL else ()
     if np.isnan(value):
@@ -137,4 +136,4 @@ def _correlation(value: float, n: int) -> Result:
     if n > 3 and abs(value) < 1:
         half = Z95 / sqrt(n - 3)
         interval = tanh(atanh(value) - half), tanh(atanh(value) + half)
-    return Result(value, interval, n, "fisher_z", flags)
+    return Estimate(value, interval, n, "fisher_z", flags)

@@ -15,19 +15,19 @@ from numpy.typing import NDArray
 
 from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.bootstrap import Bootstrapped, Units, percentile_intervals
-from annotation.statistics.kernels.pair_intervals import clusters_in_common
-from annotation.statistics.kernels.pair_sums import PairColumns
-from annotation.statistics.kernels.pair_tables import outcome_tables, pair_tables, rater_pairs, valid_only
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     EXPECTED_AGREEMENT_IS_ONE,
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
     ONE_RATER,
     SMALL_AGREEMENT_N,
     SMALL_N,
-    Result,
+    Estimate,
     undefined,
 )
+from annotation.statistics.kernels.pair_intervals import clusters_in_common
+from annotation.statistics.kernels.pair_sums import PairColumns
+from annotation.statistics.kernels.pair_tables import outcome_tables, pair_tables, rater_pairs, valid_only
 
 Values = NDArray[np.float64]
 Chosen = NDArray[np.bool_]
@@ -39,7 +39,7 @@ KAPPA, EXCESS, ERROR_CONSISTENCY = "kappa", "excess", "error_consistency"
 class Means:
     """Results by name, the share of draws in which each was undefined (None: nothing was drawn), and pairs averaged."""
 
-    results: dict[str, Result]
+    results: dict[str, Estimate]
     bootstrap_undefined_fraction: dict[str, float | None]
     n_pairs_readers: int
     n_pairs_reader_model: int
@@ -161,7 +161,7 @@ def means_of_pairs(
     return found
 
 
-def agreement_result(value: float, interval: Bootstrapped, n: int, method: str, reason: str) -> Result:
+def agreement_result(value: float, interval: Bootstrapped, n: int, method: str, reason: str) -> Estimate:
     """An agreement over n questions with its cautions; undefined for ``reason`` where ``value`` is NaN.
 
     Below 10 questions the interval is left out, below 30 the result is flagged.
@@ -170,4 +170,4 @@ def agreement_result(value: float, interval: Bootstrapped, n: int, method: str, 
     if np.isnan(value):
         return undefined(reason, n=n, method=method, flags=flags if n else ())
     limits = interval.ci95 if n >= FEWEST_FOR_INTERVAL else None
-    return Result(value, limits, n, method, (*interval.flags, *flags))
+    return Estimate(value, limits, n, method, (*interval.flags, *flags))

@@ -18,14 +18,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import sqrt
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.comparing import t_test_p
-from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     ANSWERS_MISSING,
     FEW_CLUSTERS,
     FEW_READERS,
@@ -36,8 +34,11 @@ from annotation.statistics.kernels.results import (
     READERS_DROPPED,
     SMALL_N,
     TOO_FEW,
+    InferenceValue,
     Interval,
+    UnitValue,
 )
+from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS
 from annotation.statistics.kernels.variance_parts import Parts
 
 FEWEST_READERS = 5  # below it the population of readers is poorly known: flagged
@@ -62,8 +63,16 @@ class Inference:
     flags: tuple[str, ...] = ()
     reason: str | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        return {**vars(self), "ci95": _listed(self.ci95), "ci90": _listed(self.ci90), "flags": list(self.flags)}
+    def as_json(self) -> InferenceValue:
+        return {
+            "se": self.se,
+            "df": self.df,
+            "ci95": _listed(self.ci95),
+            "ci90": _listed(self.ci90),
+            "p": self.p,
+            "flags": list(self.flags),
+            "reason": self.reason,
+        }
 
 
 @dataclass(frozen=True)
@@ -89,9 +98,16 @@ class ByUnit:
     random_readers_fixed_questions: Inference
     mover_ci95: Interval | None = None
 
-    def as_json(self) -> dict[str, Any]:
-        values = {**vars(self), "mover_ci95": _listed(self.mover_ci95)}
-        return {name: one.as_json() if isinstance(one, Inference) else one for name, one in values.items()}
+    def as_json(self) -> UnitValue:
+        return {
+            "n_units": self.n_units,
+            "reader_part": self.reader_part,
+            "case_part": self.case_part,
+            "random_readers_random_questions": self.random_readers_random_questions.as_json(),
+            "fixed_readers_random_questions": self.fixed_readers_random_questions.as_json(),
+            "random_readers_fixed_questions": self.random_readers_fixed_questions.as_json(),
+            "mover_ci95": _listed(self.mover_ci95),
+        }
 
 
 @dataclass(frozen=True)

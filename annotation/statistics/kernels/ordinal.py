@@ -13,12 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import DRAWS, Units, generator, percentile_intervals, resampled_totals
-from annotation.statistics.kernels.groups import ORDINAL, krippendorff_alpha
-from annotation.statistics.kernels.mean_agreement import agreement_result
-from annotation.statistics.kernels.pair_tables import Codes, pair_tables
-from annotation.statistics.kernels.pairs import cohen_kappa
-from annotation.statistics.kernels.rating_sums import coincidences, common_denominator, rating_counts
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     EXPECTED_AGREEMENT_IS_ONE,
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
@@ -27,10 +22,15 @@ from annotation.statistics.kernels.results import (
     OUTSIDE_RANGE,
     SMALL_N,
     TOO_FEW,
+    Estimate,
     Interval,
-    Result,
     undefined,
 )
+from annotation.statistics.kernels.groups import ORDINAL, krippendorff_alpha
+from annotation.statistics.kernels.mean_agreement import agreement_result
+from annotation.statistics.kernels.pair_tables import Codes, pair_tables
+from annotation.statistics.kernels.pairs import cohen_kappa
+from annotation.statistics.kernels.rating_sums import coincidences, common_denominator, rating_counts
 from annotation.statistics.kernels.variance_parts import MeanSquares, mean_squares
 
 NOTHING_LEFT = 1e-12  # a denominator up to it counts as 0
@@ -58,7 +58,7 @@ def _apart(n_grades: int) -> NDArray[np.float64]:
 
 def grade_agreement(
     grades: Codes, n_grades: int, units: Units, *, seed: int, panel: str, draws: int = DRAWS
-) -> dict[str, Result]:
+) -> dict[str, Estimate]:
     """Agreement of reviewers on a scale of ordered grades, with bootstrap intervals over questions or clusters.
 
     Parameters
@@ -97,7 +97,7 @@ def grade_agreement(
     return found
 
 
-def intraclass_correlations(grades: NDArray[np.floating]) -> dict[str, Result]:
+def intraclass_correlations(grades: NDArray[np.floating]) -> dict[str, Estimate]:
     """The six intraclass correlations [3]_ of k judges on n targets, the interval for ``icc2_1``.
 
     Parameters
@@ -134,7 +134,7 @@ def _fractions(ms: MeanSquares) -> dict[str, tuple[float, float]]:
     }
 
 
-def _result(name: str, squares: MeanSquares, n: int) -> Result:
+def _result(name: str, squares: MeanSquares, n: int) -> Estimate:
     above, below = _fractions(squares)[name]
     method = "shrout_fleiss" if name == "icc2_1" else "mean_squares"
     if below <= NOTHING_LEFT:
@@ -142,7 +142,7 @@ def _result(name: str, squares: MeanSquares, n: int) -> Result:
     if above < -below * (1 + NOTHING_LEFT):
         return undefined(OUTSIDE_RANGE, n=n, method=method)
     interval = icc2_1_interval(squares) if name == "icc2_1" else None
-    return Result(above / below, interval, n, method, (SMALL_N,) if n < FEWEST_FOR_INTERVAL else ())
+    return Estimate(above / below, interval, n, method, (SMALL_N,) if n < FEWEST_FOR_INTERVAL else ())
 
 
 def icc2_1_interval(ms: MeanSquares) -> Interval | None:

@@ -26,6 +26,7 @@ from annotation.statistics.kernels.bootstrap import (
     resampled_each,
     resampled_tables,
 )
+from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.pair_sums import PairColumns
 from annotation.statistics.kernels.pair_tables import (
     Codes,
@@ -35,7 +36,6 @@ from annotation.statistics.kernels.pair_tables import (
     rater_pairs,
     valid_only,
 )
-from annotation.statistics.kernels.results import Result
 
 Replicates = dict[str, NDArray[np.float64]]  # of each statistic, shape (draws, pairs)
 Sums = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # agreed, rows, columns
@@ -60,7 +60,7 @@ class PairStatistics:
 
     first: int
     second: int
-    results: dict[str, Result]
+    results: dict[str, Estimate]
     bootstrap_undefined_fraction: dict[str, float | None]
 
 
@@ -128,7 +128,7 @@ def _results(
     tables: Tables,
     replicates: NDArray[np.float64] | None,
     n_clusters: NDArray[np.int64] | None,
-) -> Iterator[tuple[Result, float | None]]:
+) -> Iterator[tuple[Estimate, float | None]]:
     """One statistic of each pair, and the share of draws in which it was undefined."""
     if replicates is None:
         yield from ((BY_WILSON[name](table), None) for table in tables)

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.statistics.kernels.estimate import Interval
 from annotation.statistics.kernels.intervals import wilson
-from annotation.statistics.kernels.results import Interval
 
 HALVINGS = 54  # of an interval at most 2 wide: beyond what a float can tell apart
 

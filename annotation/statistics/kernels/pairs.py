@@ -21,9 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.intervals import Z95, share, wilson
-from annotation.statistics.kernels.pair_tables import BOTH_RIGHT, FIRST_ONLY, OTHER_WRONG, SAME_WRONG, SECOND_ONLY
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     CONSTANT_RATER,
     EXPECTED_AGREEMENT_IS_ONE,
     FEW_DISAGREEMENTS,
@@ -33,11 +31,12 @@ from annotation.statistics.kernels.results import (
     NO_WIDTH,
     SMALL_AGREEMENT_N,
     SMALL_N,
+    Estimate,
     Interval,
-    Result,
-    from_estimate,
     undefined,
 )
+from annotation.statistics.kernels.intervals import Z95, share, wilson
+from annotation.statistics.kernels.pair_tables import BOTH_RIGHT, FIRST_ONLY, OTHER_WRONG, SAME_WRONG, SECOND_ONLY
 
 Counts = NDArray[Any]
 Values = NDArray[np.float64]
@@ -171,16 +170,16 @@ def excess_agreement(outcomes: Counts, n_options: int) -> Values:
     return np.asarray(p[..., BOTH_RIGHT] + p[..., SAME_WRONG] - agreement_if_independent(outcomes, n_options))
 
 
-def same_wrong_option(outcome: Counts) -> Result:
+def same_wrong_option(outcome: Counts) -> Estimate:
     """Of the questions that both got wrong with an option, the share with the same one; by chance 1/(q - 1).
 
     ``outcome``: the five counts of one pair.
     """
     same = int(outcome[SAME_WRONG])
-    return from_estimate(share(same, same + int(outcome[OTHER_WRONG])))
+    return share(same, same + int(outcome[OTHER_WRONG]))
 
 
-def cohen_kappa_result(table: Counts, weights: Values | None = None) -> Result:
+def cohen_kappa_result(table: Counts, weights: Values | None = None) -> Estimate:
     """Kappa of one table with the quick interval, kappa +- z SE clipped to [-1, 1]; the bootstrap is the better one."""
     kappa, half = float(cohen_kappa(table, weights)), Z95 * float(cohen_kappa_se(table, weights))
     if half < NO_WIDTH and table.sum() >= FEWEST_FOR_INTERVAL:
@@ -189,23 +188,23 @@ def cohen_kappa_result(table: Counts, weights: Values | None = None) -> Result:
     return result_of(kappa, table, ci95=limits, method=LARGE_SAMPLE)
 
 
-def percent_agreement_result(table: Counts) -> Result:
+def percent_agreement_result(table: Counts) -> Estimate:
     """The share of questions on which both chose the same, with Wilson's interval, also at 0 and 1."""
     n, agreed = int(table.sum()), int(np.trace(table))
     if n == 0:
         return undefined(NO_COMMON_QUESTIONS, n=0, method=WILSON)
     limits = wilson(agreed, n) if n >= FEWEST_FOR_INTERVAL else None
-    return Result(agreed / n, limits, n, WILSON, agreement_cautions(n, agreed))
+    return Estimate(agreed / n, limits, n, WILSON, agreement_cautions(n, agreed))
 
 
-def brennan_prediger_result(table: Counts) -> Result:
+def brennan_prediger_result(table: Counts) -> Estimate:
     """The coefficient with the image of Wilson's limits: it is a straight line of the percent agreement."""
     found, chance = percent_agreement_result(table), 1 / table.shape[-1]
     if found.value is None:
         return undefined(NO_COMMON_QUESTIONS, n=0, method=WILSON_IMAGE)
     low, high = [(limit - chance) / (1 - chance) for limit in found.ci95 or (0, 0)]
     value = (found.value - chance) / (1 - chance)
-    return Result(value, (low, high) if found.ci95 else None, found.n, WILSON_IMAGE, found.flags)
+    return Estimate(value, (low, high) if found.ci95 else None, found.n, WILSON_IMAGE, found.flags)
 
 
 def agreement_cautions(n: int, agreed: int) -> tuple[str, ...]:
@@ -222,7 +221,7 @@ def result_of(
     method: str,
     flags: tuple[str, ...] = (),
     of_margins: bool = True,
-) -> Result:
+) -> Estimate:
     """A coefficient of one table of counts with the cautions that the table calls for.
 
     Below 10 questions the interval is left out, and where the two agree on all questions or on none (flag
@@ -240,7 +239,7 @@ def result_of(
     flags = (*flags, *agreement_cautions(n, agreed))
     if of_margins and has_constant_rater(table):
         flags = (*flags, CONSTANT_RATER)
-    return Result(float(value), ci95 if n >= FEWEST_FOR_INTERVAL else None, n, method, tuple(dict.fromkeys(flags)))
+    return Estimate(float(value), ci95 if n >= FEWEST_FOR_INTERVAL else None, n, method, tuple(dict.fromkeys(flags)))
 
 
 def has_constant_rater(table: Counts) -> bool:

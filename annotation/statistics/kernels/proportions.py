@@ -15,11 +15,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import isfinite
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from annotation.statistics.kernels.estimate import (
+    CLUSTERS_IGNORED,
+    SMALL_N,
+    STRATUM_TOO_SMALL,
+    ZERO_TRIALS,
+    BankMixValue,
+    ClusteredAccuracyValue,
+    Estimate,
+    Interval,
+    undefined,
+)
 from annotation.statistics.kernels.intervals import (
     FEWEST_TRIALS,
     StratumCount,
@@ -27,16 +37,6 @@ from annotation.statistics.kernels.intervals import (
     clustered_counts,
     share,
     weighted_share,
-)
-from annotation.statistics.kernels.results import (
-    CLUSTERS_IGNORED,
-    SMALL_N,
-    STRATUM_TOO_SMALL,
-    ZERO_TRIALS,
-    Interval,
-    Result,
-    from_estimate,
-    undefined,
 )
 
 Correct = NDArray[np.integer]
@@ -51,15 +51,15 @@ class ShareInterval(Enum):
     CLOPPER_PEARSON = "clopper_pearson"
 
 
-def accuracy(correct: Correct, interval: ShareInterval = ShareInterval.WILSON) -> Result:
+def accuracy(correct: Correct, interval: ShareInterval = ShareInterval.WILSON) -> Estimate:
     """Right answers over the questions that count, shape (questions,)."""
     counted = correct[correct >= 0]
     return proportion(int(counted.sum()), counted.size, interval)
 
 
-def proportion(k: int, n: int, interval: ShareInterval = ShareInterval.WILSON) -> Result:
+def proportion(k: int, n: int, interval: ShareInterval = ShareInterval.WILSON) -> Estimate:
     """k of n with the limits of Wilson [1]_ or Clopper and Pearson [2]_. Undefined for n = 0, flagged below 10."""
-    found = from_estimate(share(k, n))
+    found = share(k, n)
     if interval is ShareInterval.WILSON:
         return found
     limits = clopper_pearson(k, n) if n else None
@@ -80,12 +80,12 @@ def clopper_pearson(k: int, n: int, confidence: float = 0.95) -> Interval:
 class ClusteredAccuracy:
     """Accuracy where questions share exams or patients. Error and effect are None where they are undefined."""
 
-    accuracy: Result
+    accuracy: Estimate
     accuracy_cluster_se: float | None
     design_effect: float | None
     n_clusters: int
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> ClusteredAccuracyValue:
         return {
             **self.accuracy.as_json(),
             "accuracy_cluster_se": self.accuracy_cluster_se,
@@ -115,18 +115,18 @@ def clustered_proportion(successes: NDArray[np.integer], trials: NDArray[np.inte
     if found is None:
         return ClusteredAccuracy(undefined(ZERO_TRIALS, n=0, method="cluster_t"), None, None, 0)
     error = found.standard_error if isfinite(found.standard_error) else None
-    return ClusteredAccuracy(_flagged(from_estimate(found.estimate)), error, found.design_effect, found.n_clusters)
+    return ClusteredAccuracy(_flagged(found.estimate), error, found.design_effect, found.n_clusters)
 
 
 @dataclass(frozen=True)
 class BankMixAccuracy:
     """Accuracy weighted to the bank. ``n_effective`` is None where it is undefined or all of the bank was seen."""
 
-    accuracy: Result
+    accuracy: Estimate
     n_effective: float | None
     merged_tasks: tuple[str, ...]  # whose difficulties are taken as one
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> BankMixValue:
         return {
             **self.accuracy.as_json(),
             "n_effective": self.n_effective,
@@ -157,12 +157,10 @@ def accuracy_bank_mix(
         for row, of_stratum in enumerate(zip(sizes.tolist(), n.tolist(), k.tolist(), tasks, strict=True))
     }
     found = bank_mix_share(strata)
-    return BankMixAccuracy(
-        _flagged(from_estimate(found.estimate), clustered=clustered), found.n_effective, found.merged_tasks
-    )
+    return BankMixAccuracy(_flagged(found.estimate, clustered=clustered), found.n_effective, found.merged_tasks)
 
 
-def accuracy_task_mean(correct: Correct, task: Codes, n_tasks: int, *, clustered: bool = False) -> Result:
+def accuracy_task_mean(correct: Correct, task: Codes, n_tasks: int, *, clustered: bool = False) -> Estimate:
     """Plain mean of the accuracies of the tasks of a study, whatever their numbers of questions.
 
     Parameters
@@ -178,9 +176,9 @@ def accuracy_task_mean(correct: Correct, task: Codes, n_tasks: int, *, clustered
     if n_tasks == 0 or not n.all():
         return undefined(ZERO_TRIALS, n=total, method=TASK_MEAN)
     if n.min() < FEWEST_OF_TASK:
-        return _flagged(Result(float((k / n).mean()), None, total, TASK_MEAN, (STRATUM_TOO_SMALL,)))
+        return _flagged(Estimate(float((k / n).mean()), None, total, TASK_MEAN, (STRATUM_TOO_SMALL,)))
     p, interval, _n_effective = weighted_share(np.full(n_tasks, 1 / n_tasks), k, n, 1 / (n - 1))
-    return _flagged(Result(p, interval, total, TASK_MEAN), clustered=clustered)
+    return _flagged(Estimate(p, interval, total, TASK_MEAN), clustered=clustered)
 
 
 def _counts(correct: Correct, group: Codes, n_groups: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -190,6 +188,6 @@ def _counts(correct: Correct, group: Codes, n_groups: int) -> tuple[NDArray[np.i
     return np.bincount(group[correct == 1], minlength=n_groups), n
 
 
-def _flagged(result: Result, *, clustered: bool = False) -> Result:
+def _flagged(result: Estimate, *, clustered: bool = False) -> Estimate:
     few = (SMALL_N,) if 0 < result.n < FEWEST_TRIALS else ()
     return replace(result, flags=(*result.flags, *few, *((CLUSTERS_IGNORED,) if clustered and result.ci95 else ())))

@@ -19,8 +19,8 @@ from annotation.statistics.kernels.comparing import (
     mcnemar_exact_p,
     paired_table,
 )
+from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS
-from annotation.statistics.kernels.results import Result
 
 SIGNIFICANT = 0.05  # of the adjusted p
 
@@ -32,7 +32,7 @@ class RankedPair:
     first: int
     second: int
     table: PairedTable
-    difference: Result  # of the first minus the second, by cluster where questions share one
+    difference: Estimate  # of the first minus the second, by cluster where questions share one
     p: float | None  # None: no common question, or too few clusters
     p_holm: float | None  # over all pairs
 

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.bootstrap import DRAWS, generator, percentile_intervals, resampled_tables
+from annotation.statistics.kernels.estimate import ZERO_TRIALS, Estimate, undefined
 from annotation.statistics.kernels.intervals import clustered_share, share
 from annotation.statistics.kernels.pair_tables import Codes
-from annotation.statistics.kernels.results import ZERO_TRIALS, Result, from_estimate, undefined
 
 PANEL = "reviews"  # stands for the panel in the seed of draws
 
@@ -67,7 +67,7 @@ STATISTICS: dict[str, Callable[[NDArray[np.integer]], NDArray[np.float64]]] = {
 }
 
 
-def reviewer_agreement(table: NDArray[np.integer], *, seed: int, issue: str, draws: int = DRAWS) -> dict[str, Result]:
+def reviewer_agreement(table: NDArray[np.integer], *, seed: int, issue: str, draws: int = DRAWS) -> dict[str, Estimate]:
     """Agreement of two reviewers on one issue, with bootstrap intervals over questions.
 
     ``table``: as ``issue_table`` counts it. Returns ``percent_agreement``, ``cohen_kappa``, ``gwet_ac1``,
@@ -88,7 +88,7 @@ def reviewer_agreement(table: NDArray[np.integer], *, seed: int, issue: str, dra
     return found
 
 
-def expert_ceiling(blind: Codes, key: Codes) -> Result:
+def expert_ceiling(blind: Codes, key: Codes) -> Estimate:
     """Share of the reviewers' blind answers that equal the key.
 
     Parameters
@@ -106,8 +106,8 @@ def expert_ceiling(blind: Codes, key: Codes) -> Result:
     right = answered & (blind == key)
     n_of, k_of = answered.sum(axis=0), right.sum(axis=0)
     if not (n_of > 1).any():
-        return from_estimate(share(int(k_of.sum()), int(n_of.sum())))
+        return share(int(k_of.sum()), int(n_of.sum()))
     clusters = [[1] * k + [0] * (n - k) for k, n in zip(k_of.tolist(), n_of.tolist(), strict=True) if n]
     found = clustered_share(clusters)
     assert found is not None  # a question has two answers
-    return from_estimate(found.estimate)
+    return found.estimate

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from annotation.statistics.kernels.results import TOO_FEW, ZERO_TRIALS, Result, undefined
+from annotation.statistics.kernels.estimate import TOO_FEW, ZERO_TRIALS, Estimate, undefined
 
 MEAN, SD = "mean_of_runs", "sd_of_runs"
 
@@ -16,8 +16,8 @@ class RunSpread:
     """Mean and standard deviation (R - 1) over R runs; n of both is R."""
 
     n_runs: int
-    mean: Result
-    sd: Result
+    mean: Estimate
+    sd: Estimate
 
 
 def run_spread(accuracies: Sequence[float | None]) -> RunSpread:
@@ -28,5 +28,5 @@ def run_spread(accuracies: Sequence[float | None]) -> RunSpread:
     n, known = len(accuracies), [one for one in accuracies if one is not None]
     if n == 0 or len(known) < n:
         return RunSpread(n, undefined(ZERO_TRIALS, n=n, method=MEAN), undefined(ZERO_TRIALS, n=n, method=SD))
-    sd = Result(stdev(known), None, n, SD) if n > 1 else undefined(TOO_FEW, n=n, method=SD)
-    return RunSpread(n, Result(fmean(known), None, n, MEAN), sd)
+    sd = Estimate(stdev(known), None, n, SD) if n > 1 else undefined(TOO_FEW, n=n, method=SD)
+    return RunSpread(n, Estimate(fmean(known), None, n, MEAN), sd)

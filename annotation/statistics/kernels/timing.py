@@ -18,17 +18,16 @@ from math import ceil, exp, expm1, sqrt
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.intervals import share
-from annotation.statistics.kernels.results import (
+from annotation.statistics.kernels.estimate import (
     CENSORED,
     NO_VARIATION,
     TOO_FEW,
     ZERO_TRIALS,
+    Estimate,
     Interval,
-    Result,
-    from_estimate,
     undefined,
 )
+from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.variance_parts import mean_squares
 
 FEWEST_FOR_SLOPE = 10  # times
@@ -70,7 +69,7 @@ def quartiles(seconds: Floats, censored: Mask | None = None) -> Quartiles | None
     return Quartiles(**known, n=n, n_censored=int(censored.sum()))
 
 
-def geometric_mean(seconds: Floats, n_censored: int = 0) -> Result:
+def geometric_mean(seconds: Floats, n_censored: int = 0) -> Estimate:
     """exp of the mean log, with the t interval of that mean. Undefined without times; no interval for a single one.
 
     Undefined, ``censored``, where one of the times is. Raises ValueError for a time that is not above 0.
@@ -81,9 +80,9 @@ def geometric_mean(seconds: Floats, n_censored: int = 0) -> Result:
         return undefined(CENSORED if n else ZERO_TRIALS, n=n, method="t_on_logs")
     mean = float(logs.mean())
     if n == 1:
-        return Result(exp(mean), None, n, "t_on_logs")
+        return Estimate(exp(mean), None, n, "t_on_logs")
     half = _t(n - 1) * float(logs.std(ddof=1)) / sqrt(n)
-    return Result(exp(mean), (exp(mean - half), exp(mean + half)), n, "t_on_logs")
+    return Estimate(exp(mean), (exp(mean - half), exp(mean + half)), n, "t_on_logs")
 
 
 def winsorised(seconds: Floats) -> Floats:
@@ -126,7 +125,7 @@ def log_time_variance_components(seconds: Floats) -> VarianceComponents | None:
     )
 
 
-def log_slope_per_position(seconds: Floats, position: NDArray[np.integer], n_censored: int = 0) -> Result:
+def log_slope_per_position(seconds: Floats, position: NDArray[np.integer], n_censored: int = 0) -> Estimate:
     """Slope of log seconds on the position at which a question was shown, by least squares, with its t interval.
 
     Shapes (n,), without the ``n_censored`` censored times. Undefined, ``too_few``, below ten times; ``censored`` where
@@ -140,7 +139,7 @@ def log_slope_per_position(seconds: Floats, position: NDArray[np.integer], n_cen
     slope = float(place @ logs) / spread
     rest = logs - logs.mean() - slope * place
     half = _t(n - 2) * sqrt(float(rest @ rest) / (n - 2) / spread)
-    return Result(slope, (slope - half, slope + half), n, "least_squares_t", censored_flag(n_censored))
+    return Estimate(slope, (slope - half, slope + half), n, "least_squares_t", censored_flag(n_censored))
 
 
 def is_too_censored(n: int, n_censored: int) -> bool:
@@ -158,21 +157,21 @@ def _why_no_slope(n: int, n_censored: int) -> str | None:
     return CENSORED if is_too_censored(n, n_censored) else None
 
 
-def percent_per_ten(slope: Result) -> Result:
+def percent_per_ten(slope: Estimate) -> Estimate:
     """A slope of log seconds as percent change over ten questions: 100 (exp(10 slope) - 1)."""
     if slope.value is None:
         return slope
     interval: Interval | None = None
     if slope.ci95 is not None:
         interval = 100 * expm1(10 * slope.ci95[0]), 100 * expm1(10 * slope.ci95[1])
-    return Result(100 * expm1(10 * slope.value), interval, slope.n, slope.method, slope.flags)
+    return Estimate(100 * expm1(10 * slope.value), interval, slope.n, slope.method, slope.flags)
 
 
 @dataclass(frozen=True)
 class AdjustedSlope:
     """The pooled slope with its t interval, its standard error and degrees of freedom."""
 
-    slope: Result
+    slope: Estimate
     se: float | None
     df: int
 
@@ -209,11 +208,11 @@ def pooled_log_slope_adjusted(seconds: Floats, position: NDArray[np.number], n_c
     rest = target - slope * place
     se = sqrt(float(rest @ rest) / df / spread)
     half = _t(df) * se
-    found = Result(slope, (slope - half, slope + half), n, "least_squares_t", censored_flag(n_censored))
+    found = Estimate(slope, (slope - half, slope + half), n, "least_squares_t", censored_flag(n_censored))
     return AdjustedSlope(found, se, df)
 
 
-def spearman_time_vs_position(seconds: Floats, position: NDArray[np.integer], n_censored: int = 0) -> Result:
+def spearman_time_vs_position(seconds: Floats, position: NDArray[np.integer], n_censored: int = 0) -> Estimate:
     """Rank correlation of times and positions, ties at their mean rank; undefined where either does not vary.
 
     Without the ``n_censored`` censored times; undefined where they are more than a tenth of all.
@@ -226,7 +225,7 @@ def spearman_time_vs_position(seconds: Floats, position: NDArray[np.integer], n_
     below = sqrt(float(first @ first) * float(second @ second))
     if below == 0:
         return undefined(NO_VARIATION, n=n, method="spearman")
-    return Result(float(first @ second) / below, None, n, "spearman", censored_flag(n_censored))
+    return Estimate(float(first @ second) / below, None, n, "spearman", censored_flag(n_censored))
 
 
 @dataclass(frozen=True)
@@ -235,7 +234,7 @@ class Block:
 
     first: int
     last: int
-    accuracy: Result
+    accuracy: Estimate
 
 
 def accuracy_by_block(correct: NDArray[np.integer], position: NDArray[np.integer], size: int) -> list[Block]:
@@ -252,7 +251,7 @@ def accuracy_by_block(correct: NDArray[np.integer], position: NDArray[np.integer
     found = []
     for number in np.unique(block).tolist():
         here = correct[(block == number) & (correct >= 0)]
-        accuracy = from_estimate(share(int(here.sum()), len(here)))
+        accuracy = share(int(here.sum()), len(here))
         found.append(Block(number * size + 1, (number + 1) * size, accuracy))
     return found
 

@@ -12,13 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.enums import Task
-from annotation.statistics.kernels.results import POST_HOC
+from annotation.statistics.kernels.estimate import POST_HOC
+from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.design.kernels.protocol import canonical
 from readerstudy.enums import ResponseState
 
 TASKS: tuple[str, ...] = tuple(task.value for task in Task)
-LETTERS = "ABCD"
-N_OPTIONS = len(LETTERS)
 NO_RATING, MISSING = -1, -2  # in answers
 NOT_COUNTED = -1  # in correct
 
@@ -46,8 +45,6 @@ STATE_OF: Mapping[str, State] = {
 }
 CHOSEN = (State.ANSWERED, State.UNCONFIRMED)
 WRONG = (State.DECLINED, State.TIMED_OUT, State.LATE)
-READER, MODEL = "reader", "model"
-DECLARED = "declared_with_readings"  # of a voiding: decided in an older study, said with the import of its readings
 
 
 class Voided(IntEnum):

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.calibration import Calibration, calibration
+from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.items import discrimination, missed_by_all
 from annotation.statistics.kernels.proportions import accuracy
-from readerstudy.analysis.kernels.arrays import CHOSEN, LETTERS, READER, TASKS, State, StudyArrays, Voided
+from readerstudy.analysis.kernels.arrays import CHOSEN, TASKS, Rater, State, StudyArrays, Voided
+from readerstudy.analysis.kernels.result import (
+    LETTERS,
+    READER,
+    AccuracyTables,
+    ByConfidence,
+    ByPosition,
+    CalibrationEntry,
+    CaseColumns,
+    OrderBlock,
+)
 from readerstudy.analysis.kernels.scoring import Scored
 from readerstudy.design.kernels.rules import CHANCES
 
@@ -26,37 +36,41 @@ OTHER_SIGNS = {
 VOIDED_WORDS = {Voided.NO: "", Voided.BEFORE_UNBLINDING: "before", Voided.AFTER_UNBLINDING: "after"}
 
 
-def tables_of(arrays: StudyArrays, scored: Scored) -> dict[str, Any]:
+def tables_of(arrays: StudyArrays, scored: Scored) -> AccuracyTables:
     """Each table is a list of rows: what it is about, n, and the accuracy of each rater by name."""
     about = arrays.questions
     return {
-        "categories": _by(arrays, scored, "category", about.category),
-        "difficulties": _by(arrays, scored, "difficulty", about.difficulty),
+        "categories": [
+            {"category": name, "n": n, "accuracy": of} for name, n, of in _by(arrays, scored, about.category)
+        ],
+        "difficulties": [
+            {"difficulty": name, "n": n, "accuracy": of} for name, n, of in _by(arrays, scored, about.difficulty)
+        ],
         "confidence": _by_confidence(arrays, scored),
         "calibration": _calibrations(arrays, scored),
         "positions": _by_position(arrays, scored),
     }
 
 
-def _by(arrays: StudyArrays, scored: Scored, name: str, values: Sequence[str]) -> list[dict[str, Any]]:
-    """By the number of questions, most first."""
+def _by(arrays: StudyArrays, scored: Scored, values: Sequence[str]) -> list[tuple[str, int, dict[str, Value]]]:
+    """Each value with its questions and the accuracy of each rater; by the number of questions, most first."""
     texts, place = np.unique(np.array(values, dtype=object).astype(str), return_inverse=True)
     size = np.bincount(place, minlength=len(texts))
     order = np.lexsort((np.arange(len(texts)), -size))
     return [
-        {name: str(texts[each]), "n": int(size[each]), "accuracy": _accuracies(arrays, scored.correct, place == each)}
+        (str(texts[each]), int(size[each]), _accuracies(arrays, scored.correct, place == each))
         for each in order.tolist()
     ]
 
 
-def _accuracies(arrays: StudyArrays, correct: NDArray[np.int8], chosen: NDArray[np.bool_]) -> dict[str, Any]:
+def _accuracies(arrays: StudyArrays, correct: NDArray[np.int8], chosen: NDArray[np.bool_]) -> dict[str, Value]:
     return {rater.name: accuracy(row[chosen]).as_json() for rater, row in zip(arrays.raters, correct, strict=True)}
 
 
-def _by_confidence(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
+def _by_confidence(arrays: StudyArrays, scored: Scored) -> list[ByConfidence]:
     """Of each reader, what was right of the answers given with each chance of being right; of a guess, the guess."""
     correct = scored.correct if scored.guessed is None else scored.guessed
-    found = []
+    found: list[ByConfidence] = []
     for row, rater in enumerate(arrays.raters):
         said = arrays.confidence[row]
         if rater.kind == READER and said.any():
@@ -65,7 +79,7 @@ def _by_confidence(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
     return found
 
 
-def _calibrations(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
+def _calibrations(arrays: StudyArrays, scored: Scored) -> list[CalibrationEntry]:
     """Of each rater who stated a chance of being right, over all tasks; of a guess, the guess."""
     correct = scored.correct if scored.guessed is None else scored.guessed
     found = []
@@ -73,7 +87,7 @@ def _calibrations(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
         stated, levels = stated_chances(arrays, row)
         if not np.isnan(stated).all():
             one = calibration(stated, correct[row], arrays.questions.cluster, levels)
-            found.append({"name": rater.name, "kind": rater.kind, **_calibration(one)})
+            found.append(_calibration(rater, one))
     return found
 
 
@@ -86,23 +100,25 @@ def stated_chances(arrays: StudyArrays, row: int) -> tuple[NDArray[np.float64], 
     return none if arrays.model_confidence is None else arrays.model_confidence[row], ()
 
 
-def _calibration(found: Calibration) -> dict[str, Any]:
+def _calibration(rater: Rater, found: Calibration) -> CalibrationEntry:
     return {
+        "name": rater.name,
+        "kind": rater.kind,
         "n": found.brier_score.n,
-        "brier_score": found.brier_score.as_json() | {"se": found.brier_score_se},
+        "brier_score": {**found.brier_score.as_json(), "se": found.brier_score_se},
         "brier_reference": found.brier_reference.as_json(),
         "mean_stated": found.mean_stated.as_json(),
         "mean_right": found.mean_right.as_json(),
-        "stated_minus_right": found.stated_minus_right.as_json() | {"se": found.stated_minus_right_se},
+        "stated_minus_right": {**found.stated_minus_right.as_json(), "se": found.stated_minus_right_se},
         "reliability_bins": [
             {"mean_stated": one.mean_stated, "right": one.right.as_json()} for one in found.reliability_bins
         ],
     }
 
 
-def _by_position(arrays: StudyArrays, scored: Scored) -> list[dict[str, Any]]:
+def _by_position(arrays: StudyArrays, scored: Scored) -> list[ByPosition]:
     """Of each reader, ten blocks of the order in which the questions came, as equal as they can be."""
-    found = []
+    found: list[ByPosition] = []
     for row, rater in enumerate(arrays.raters):
         place = np.flatnonzero(arrays.position[row] > 0)
         if rater.kind != READER or not len(place):
@@ -116,7 +132,7 @@ def _parts(place: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     return [part for part in np.array_split(place, BLOCKS) if len(part)]
 
 
-def _block(arrays: StudyArrays, scored: Scored, row: int, part: NDArray[np.intp]) -> dict[str, Any]:
+def _block(arrays: StudyArrays, scored: Scored, row: int, part: NDArray[np.intp]) -> OrderBlock:
     position = arrays.position[row][part]
     return {
         "from": int(position[0]),
@@ -125,7 +141,7 @@ def _block(arrays: StudyArrays, scored: Scored, row: int, part: NDArray[np.intp]
     }
 
 
-def items_of(arrays: StudyArrays, scored: Scored) -> Mapping[str, Any]:
+def items_of(arrays: StudyArrays, scored: Scored) -> CaseColumns:
     """All questions as columns, the voided ones too; answers as one letter for each question.
 
     Discrimination is held against the scored questions only: those voided before unblinding are in no rest score.

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Set
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.results import POST_HOC
-from readerstudy.analysis.kernels.arrays import DECLARED, MODEL, READER, StudyArrays, Voided
+from annotation.statistics.kernels.estimate import POST_HOC
+from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
 from readerstudy.analysis.kernels.breakdowns import items_of, tables_of
 from readerstudy.analysis.kernels.contrasts import (
     comparisons_of,
@@ -19,7 +19,18 @@ from readerstudy.analysis.kernels.contrasts import (
     mrmc_results,
     pair_comparisons,
 )
-from readerstudy.analysis.kernels.panelling import ALL_TASKS, panel_results, panels_of
+from readerstudy.analysis.kernels.panel_result import MultiReaderPanel, MultiReaderResult, Panel
+from readerstudy.analysis.kernels.panelling import panel_results, panels_of
+from readerstudy.analysis.kernels.result import (
+    ALL_TASKS,
+    DECLARED,
+    MODEL,
+    READER,
+    AccuracyTables,
+    ResultPart,
+    StoredAnalysis,
+    Variant,
+)
 from readerstudy.analysis.kernels.scoring import score, with_slips
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.kernels.times import time_results
@@ -31,7 +42,7 @@ FORMAT = "reader-study-analysis 1"
 RULE = "analysis-3"  # change the name when the same inputs would give other numbers
 
 
-def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+def compute(arrays: StudyArrays, settings: Settings) -> StoredAnalysis:
     """The whole result, see docs/analysis.md.
 
     ``panels``, ``comparisons``, ``mrmc``, ``time`` and ``tables`` are the primary result: without the questions that
@@ -40,7 +51,7 @@ def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
     voided = arrays.questions.voided
     before = voided == Voided.BEFORE_UNBLINDING
     primary = results_of(arrays.without(before), settings)
-    return {
+    found = {
         "format": FORMAT,
         "study": arrays.study,
         "slug": arrays.slug,
@@ -68,9 +79,10 @@ def compute(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
         "variants": _variants(arrays, settings),
         "items": items_of(arrays, score(arrays, settings)),
     }
+    return cast("StoredAnalysis", found)  # plan and raters hold what a study has; a test holds that all is declared
 
 
-def results_of(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+def results_of(arrays: StudyArrays, settings: Settings) -> ResultPart:
     """Everything that is computed over one set of questions."""
     scored = score(arrays, settings)
     panels = panels_of(arrays, scored, settings)
@@ -89,14 +101,18 @@ def results_of(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
     }
 
 
-def flag_post_hoc(panels: Mapping[str, Any], mrmc: Mapping[str, Any], tables: Any, names: Set[str]) -> None:
+def flag_post_hoc(
+    panels: Mapping[str, Panel], mrmc: MultiReaderResult, tables: AccuracyTables, names: Set[str]
+) -> None:
     """Flag every value of these raters, in place."""
     for panel in panels.values():
         _flag([one for one in panel["raters"] if one["name"] in names])
         _flag([one for one in panel["pairs"] if one["first"] in names or one["second"] in names])
-    for found in (mrmc, *mrmc["tasks"].values()):
+    every: list[MultiReaderPanel] = [mrmc, *mrmc["tasks"].values()]
+    for found in every:
         _flag([found["models"][name] for name in names])
-    for row in (row for table in tables.values() for row in table):
+    rows = cast("Mapping[str, list[dict[str, Any]]]", tables).values()
+    for row in (row for table in rows for row in table):
         of_one = "name" in row  # else it holds the accuracy of every rater
         _flag([row for _one in names & {row["name"]}] if of_one else [row["accuracy"][name] for name in names])
 
@@ -112,10 +128,10 @@ def _flag(part: Any) -> None:
             _flag(one)
 
 
-def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
+def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Variant]:
     """What the numbers would be otherwise; a variant that changes nothing is left out."""
     voided = arrays.questions.voided
-    found: dict[str, Any] = {}
+    found: dict[str, Variant] = {}
     if (voided == Voided.BEFORE_UNBLINDING).any():
         found["with_voided"] = _variant("sensitivity: no case voided", arrays, settings, voided < 0)
     if (voided == Voided.AFTER_UNBLINDING).any():
@@ -129,12 +145,12 @@ def _variants(arrays: StudyArrays, settings: Settings) -> dict[str, Any]:
     return found
 
 
-def _variant(label: str, arrays: StudyArrays, settings: Settings, dropped: NDArray[np.bool_]) -> dict[str, Any]:
+def _variant(label: str, arrays: StudyArrays, settings: Settings, dropped: NDArray[np.bool_]) -> Variant:
     kept = arrays.without(dropped)
     return {"label": label, "n": len(kept.questions), **results_of(kept, settings)}
 
 
-def _order(primary: Mapping[str, Any], post_hoc: Set[str]) -> list[str]:
+def _order(primary: ResultPart, post_hoc: Set[str]) -> list[str]:
     """Readers first, then models by accuracy over all tasks, those that are post hoc last: the rows of every table."""
     raters = primary["panels"][ALL_TASKS]["raters"]
     models = [one for one in raters if one["kind"] == MODEL]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,15 @@ from annotation.statistics.kernels.comparing import (
     noninferiority_p,
     share_difference,
 )
+from annotation.statistics.kernels.estimate import (
+    FEW_CLUSTERS,
+    NO_VARIATION,
+    POST_HOC,
+    InferenceValue,
+    Value,
+    plain_value,
+    undefined,
+)
 from annotation.statistics.kernels.multireader import (
     Design,
     Inference,
@@ -23,31 +32,49 @@ from annotation.statistics.kernels.multireader import (
     mean_of_readers,
     model_minus_readers,
 )
-from annotation.statistics.kernels.results import FEW_CLUSTERS, NO_VARIATION, POST_HOC, undefined
-from readerstudy.analysis.kernels.arrays import READER, State, StudyArrays
-from readerstudy.analysis.kernels.panelling import ALL_TASKS, PanelInputs, shares_of_runs
+from readerstudy.analysis.kernels.arrays import State, StudyArrays
+from readerstudy.analysis.kernels.panel_result import (
+    ModelDifference,
+    MultiReaderPanel,
+    MultiReaderResult,
+    MultiReaderValue,
+    PairEntry,
+    Panel,
+    ReaderDifference,
+)
+from readerstudy.analysis.kernels.panelling import PanelInputs, shares_of_runs
 from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
+from readerstudy.analysis.kernels.result import (
+    AFTER_UNBLINDING,
+    ALL_TASKS,
+    BY_CLUSTER,
+    BY_QUESTION,
+    EXPLORATORY,
+    FIXED,
+    FIXED_QUESTIONS,
+    PLANNED_PAIRS,
+    PRIMARY,
+    RANDOM,
+    READER,
+    Comparison,
+    inference_in,
+    unit_in,
+)
 from readerstudy.design.kernels.rules import AnalysisPlan, is_made
 
-PRIMARY, EXPLORATORY, PLANNED_PAIRS = "primary", "exploratory, by task", "planned pairs"  # families
-AFTER_UNBLINDING = "post hoc"  # no family: what nobody can have planned is adjusted with nothing
 MEAN_OF_READERS = "mean of the readers"
-FIXED_READERS = "fixed_readers_random_questions"  # the only one that there is with a single reader
-INFERENCES = {
-    "random readers, random questions": "random_readers_random_questions",
-    "fixed readers, random questions": FIXED_READERS,
-    "random readers, fixed questions": "random_readers_fixed_questions",
+NAMED = {  # in a plan
+    "random readers, random questions": RANDOM,
+    "fixed readers, random questions": FIXED,
+    "random readers, fixed questions": FIXED_QUESTIONS,
 }
-BY_QUESTION, BY_CLUSTER = "by_question", "by_cluster"
-COUNTS = ("n_readers", "n_readers_dropped", "n_questions", "n_questions_dropped", "n_cells", "n_missing")
 REPLACED = "replaced"
-VALUE = ("value", "ci95", "n", "method", "flags", "reason")
 DEFAULT = AnalysisPlan()
 
 
 def inference_of(plan: Mapping[str, Any]) -> str:
     """The inference that the plan names; in words of its own it stands for the default, and the result is post hoc."""
-    return INFERENCES.get(str(plan["inference"]).strip().lower(), INFERENCES[DEFAULT.inference])
+    return NAMED.get(str(plan["inference"]).strip().lower(), NAMED[DEFAULT.inference])
 
 
 def is_planned(plan: Mapping[str, Any]) -> bool:
@@ -58,7 +85,7 @@ def is_planned(plan: Mapping[str, Any]) -> bool:
     return is_made(plan) and not plan.get("late_readers")
 
 
-def mrmc_results(panels: Sequence[PanelInputs], shown: Mapping[str, Any]) -> Mapping[str, Any]:
+def mrmc_results(panels: Sequence[PanelInputs], shown: Mapping[str, Panel]) -> MultiReaderResult:
     """Mean of the readers, and each model minus it, with three inferences; over all tasks and for each task.
 
     ``shown``: the results of each panel by its name.
@@ -67,10 +94,10 @@ def mrmc_results(panels: Sequence[PanelInputs], shown: Mapping[str, Any]) -> Map
     return {**found.pop(ALL_TASKS), "tasks": found}
 
 
-def _of_panel(panel: PanelInputs, pairs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def _of_panel(panel: PanelInputs, pairs: Sequence[PairEntry]) -> MultiReaderPanel:
     arrays, design = panel.arrays, _design(panel)
     readers = panel.scored.correct[arrays.readers]
-    inference = FIXED_READERS if len(readers) == 1 else inference_of(arrays.plan)
+    inference = FIXED if len(readers) == 1 else inference_of(arrays.plan)
     return {
         "readers": _value(mean_of_readers(readers, design), inference),
         "models": {
@@ -80,8 +107,8 @@ def _of_panel(panel: PanelInputs, pairs: Sequence[Mapping[str, Any]]) -> dict[st
 
 
 def _of_model(
-    panel: PanelInputs, row: int, design: Design, inference: str, pairs: Sequence[Mapping[str, Any]]
-) -> dict[str, Any]:
+    panel: PanelInputs, row: int, design: Design, inference: str, pairs: Sequence[PairEntry]
+) -> ModelDifference:
     """By the run that stands for the model, or by the mean of its runs where the plan says so."""
     correct, shares = panel.scored.correct, shares_of_runs(panel, row)
     readers = correct[panel.arrays.readers]
@@ -107,7 +134,7 @@ def _design(panel: PanelInputs) -> Design:
     return Design(cluster, arrays.state[arrays.readers] != State.NOT_ASSIGNED, len(gone))
 
 
-def _value(found: MultiReader, inference: str, aside: str = "") -> dict[str, Any]:
+def _value(found: MultiReader, inference: str, aside: str = "") -> MultiReaderValue:
     """As any other value, by the planned inference and unit, and then everything that it was made from.
 
     ``aside``: what the method says further.
@@ -125,22 +152,31 @@ def _value(found: MultiReader, inference: str, aside: str = "") -> dict[str, Any
         "reason": found.reason,
         "unit": unit,
         "inference": inference,
-        **{name: getattr(found, name) for name in COUNTS},
-        BY_QUESTION: found.by_question.as_json(),
-        BY_CLUSTER: None if found.by_cluster is None else found.by_cluster.as_json(),
+        "n_readers": found.n_readers,
+        "n_readers_dropped": found.n_readers_dropped,
+        "n_questions": found.n_questions,
+        "n_questions_dropped": found.n_questions_dropped,
+        "n_cells": found.n_cells,
+        "n_missing": found.n_missing,
+        "by_question": found.by_question.as_json(),
+        "by_cluster": None if found.by_cluster is None else found.by_cluster.as_json(),
         "complete_rows": None if found.complete_rows is None else _value(found.complete_rows, inference, aside),
     }
 
 
-def _by_reader(panel: PanelInputs, model: int, pairs: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def _by_reader(panel: PanelInputs, model: int, pairs: Sequence[PairEntry]) -> list[ReaderDifference]:
     """The model minus each reader alone: Tango, or by cluster where patients or exams share questions."""
-    raters, name = panel.arrays.raters, "difference_cluster" if panel.units.clustered else "difference"
-    of_model = {one["second"]: one[name] for one in pairs if one["first"] == raters[model].name}
+    raters = panel.arrays.raters
+    of_model: dict[str, Value] = {
+        one["second"]: one["difference_cluster"] if panel.units.clustered else one["difference"]
+        for one in pairs
+        if one["first"] == raters[model].name
+    }
     readers = [raters[row].name for row in panel.arrays.readers.tolist()]
-    return [{"reader": reader} | {key: of_model[reader][key] for key in VALUE} for reader in readers]
+    return [{"reader": reader, **plain_value(of_model[reader])} for reader in readers]
 
 
-def _shares_by_reader(panel: PanelInputs, shares: NDArray[np.float64]) -> list[dict[str, Any]]:
+def _shares_by_reader(panel: PanelInputs, shares: NDArray[np.float64]) -> list[ReaderDifference]:
     """The same for a mean of runs, which is no table of right and wrong: t over questions, or by cluster."""
     arrays, cluster = panel.arrays, panel.arrays.questions.cluster if panel.units.clustered else None
     return [
@@ -150,14 +186,14 @@ def _shares_by_reader(panel: PanelInputs, shares: NDArray[np.float64]) -> list[d
 
 
 def comparisons_of(
-    mrmc: Mapping[str, Any], plan: Mapping[str, Any], post_hoc: Collection[str] = (), uncounted: Collection[str] = ()
-) -> list[dict[str, Any]]:
+    mrmc: MultiReaderResult, plan: Mapping[str, Any], post_hoc: Collection[str] = (), uncounted: Collection[str] = ()
+) -> list[Comparison]:
     """The planned family over all tasks, adjusted within itself; then each task, one exploratory family.
 
     The models that are ``post_hoc`` come last, with raw p and no claim. Those that are ``uncounted`` are in no family,
     so that the p of the others stay what they were.
     """
-    panels = {ALL_TASKS: mrmc, **mrmc["tasks"]}
+    panels: dict[str, MultiReaderPanel] = {ALL_TASKS: mrmc, **mrmc["tasks"]}
     every = [(name, model, one) for name, panel in panels.items() for model, one in panel["models"].items()]
     whole = [_tested(*one, plan, PRIMARY) for one in every if one[0] == ALL_TASKS and one[1] not in uncounted]
     by_task = [_tested(*one, plan, EXPLORATORY) for one in every if one[0] != ALL_TASKS and one[1] not in uncounted]
@@ -167,26 +203,31 @@ def comparisons_of(
     ]
 
 
-def planned_inference(found: Mapping[str, Any]) -> Mapping[str, Any]:
+def planned_inference(found: MultiReaderValue) -> InferenceValue:
     """By the unit and the inference of the plan."""
-    inference: Mapping[str, Any] = found[found["unit"]][found["inference"]]
-    return inference
+    return inference_in(unit_in(found, found["unit"]), found["inference"])
 
 
-def _tested(panel: str, model: str, found: Mapping[str, Any], plan: Mapping[str, Any], family: str) -> dict[str, Any]:
+def _tested(panel: str, model: str, found: MultiReaderValue, plan: Mapping[str, Any], family: str) -> Comparison:
     """A comparison with its test against the margin of the plan."""
     one = _comparison(panel, model, found, plan, family)
-    return one | {"noninferiority_p": _of_margin(found, plan["margin"], one["difference"]["flags"])}
+    one["noninferiority_p"] = _of_margin(found, plan["margin"], one["difference"]["flags"])
+    return one
 
 
-def _claimed(family: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def _claimed(family: list[Comparison]) -> list[Comparison]:
     """Tests of a difference, and those against the margin, are two families; then what may be claimed."""
-    return [_judged(one) for one in _adjusted(_adjusted(family), "noninferiority_p")]
+    _adjust(family)
+    margins = holm_adjusted([test["value"] if (test := one["noninferiority_p"]) else None for one in family])
+    method = _holm(margins)
+    for one, p in zip(family, margins, strict=True):
+        test = one["noninferiority_p"]
+        one["noninferiority_p_holm"] = {**test, "value": p, "method": method} if test else None
+        _judge(one)
+    return family
 
 
-def _comparison(
-    panel: str, model: str, found: Mapping[str, Any], plan: Mapping[str, Any], family: str
-) -> dict[str, Any]:
+def _comparison(panel: str, model: str, found: MultiReaderValue, plan: Mapping[str, Any], family: str) -> Comparison:
     planned = family == PRIMARY and is_planned(plan)
     primary = planned_inference(found)
     flags = list(dict.fromkeys([*found["flags"], *([] if planned else [POST_HOC])]))
@@ -196,44 +237,46 @@ def _comparison(
         "panel": panel,
         "first": model,
         "second": MEAN_OF_READERS,
-        "difference": {name: found[name] for name in ("value", "ci95", "n", "method", "reason")} | {"flags": flags},
+        "difference": {
+            "value": found["value"],
+            "ci95": found["ci95"],
+            "n": found["n"],
+            "method": found["method"],
+            "reason": found["reason"],
+            "flags": flags,
+        },
         "p": _p(primary["p"], f"t test, {found['method']}", found, flags),
         "ci90": primary["ci90"],
         "margin": plan["margin"],
     }
 
 
-def _of_margin(found: Mapping[str, Any], margin: float | None, flags: Sequence[str]) -> dict[str, Any] | None:
+def _of_margin(found: MultiReaderValue, margin: float | None, flags: Sequence[str]) -> Value | None:
     """One-sided, by the planned inference; None without a margin in the plan. No limits, no p."""
-    primary = planned_inference(found)
+    primary, value, p = planned_inference(found), found["value"], None
+    se, df = primary["se"], primary["df"]
     if not margin:
         return None
-    p = None
-    if primary["ci95"] is not None:
-        p = noninferiority_p(found["value"], primary["se"], primary["df"], margin)
+    if primary["ci95"] is not None and value is not None and se is not None and df is not None:
+        p = noninferiority_p(value, se, df, margin)
     return _p(p, f"t test, one-sided, {found['method']}", found, flags)
 
 
-def _p(p: float | None, method: str, found: Mapping[str, Any], flags: Sequence[str]) -> dict[str, Any]:
+def _p(p: float | None, method: str, found: MultiReaderValue, flags: Sequence[str]) -> Value:
     reason = None if p is not None else planned_inference(found)["reason"] or found["reason"] or FEW_CLUSTERS
     return {"value": p, "ci95": None, "n": found["n"], "method": method, "flags": list(flags), "reason": reason}
 
 
-def _judged(one: dict[str, Any]) -> dict[str, Any]:
+def _judge(one: Comparison) -> None:
     """What may be claimed; None without a margin in the plan, and without an interval."""
-    ci95, ci90, margin, p_holm = one["difference"]["ci95"], one["ci90"], one["margin"], one["noninferiority_p_holm"]
-    is_known = p_holm is not None and p_holm["value"] is not None
-    return one | {
-        "superior": None if ci95 is None else is_superior(ci95),
-        "non_inferior": is_non_inferior(p_holm["value"]) if is_known else None,
-        "equivalent": is_equivalent(ci90, margin) if margin and ci90 is not None else None,
-    }
+    ci95, ci90, margin, test = one["difference"]["ci95"], one["ci90"], one["margin"], one["noninferiority_p_holm"]
+    p = test["value"] if test else None
+    one["superior"] = None if ci95 is None else is_superior(ci95)
+    one["non_inferior"] = None if p is None else is_non_inferior(p)
+    one["equivalent"] = is_equivalent(ci90, margin) if margin and ci90 is not None else None
 
 
-OF_PAIR = ("first", "second", "kinds", "table", "difference", "difference_cluster", "cluster_mcnemar_chi2")
-
-
-def pair_comparisons(whole: Mapping[str, Any], arrays: StudyArrays) -> list[dict[str, Any]]:
+def pair_comparisons(whole: Panel, arrays: StudyArrays) -> list[Comparison]:
     """The pairs that the plan names, as ``pairs`` of all tasks (``whole``) has them: a family of their own.
 
     A name that no rater has, or several, leaves a comparison without a number, with the reason. A pair with a model
@@ -242,36 +285,36 @@ def pair_comparisons(whole: Mapping[str, Any], arrays: StudyArrays) -> list[dict
     entries = {frozenset((one["first"], one["second"])): one for one in whole["pairs"]}
     named = planned_pairs(arrays.plan, arrays.raters)
     counted = [one for one in named if one.is_counted]
-    family = _adjusted([_of_pair(one, entries, PLANNED_PAIRS) for one in counted])
+    family = [_of_pair(one, entries, PLANNED_PAIRS) for one in counted]
+    _adjust(family)
     return [
         *(row for row, one in zip(family, counted, strict=True) if not one.is_post_hoc),
         *(_of_pair(one, entries, AFTER_UNBLINDING) for one in named if one.is_post_hoc),
     ]
 
 
-def _of_pair(pair: PlannedPair, entries: Mapping[frozenset[str], Mapping[str, Any]], family: str) -> dict[str, Any]:
-    about = {"family": family, "planned": family == PLANNED_PAIRS, "panel": ALL_TASKS}
+OF_PAIR = ("first", "second", "kinds", "table", "difference", "difference_cluster", "cluster_mcnemar_chi2")
+
+
+def _of_pair(pair: PlannedPair, entries: Mapping[frozenset[str], PairEntry], family: str) -> Comparison:
+    about: dict[str, Any] = {"family": family, "planned": family == PLANNED_PAIRS, "panel": ALL_TASKS}
     if pair.reason:
-        return about | _nobody(pair)
-    entry = entries[pair.names]
-    return about | {name: entry[name] for name in OF_PAIR if name in entry} | {"p": entry["mcnemar_exact_p"]}
+        about |= {"first": pair.first, "second": pair.second, "kinds": [], "table": None}
+        about["difference"] = undefined(pair.reason, n=0, method="tango").as_json()
+        about["p"] = undefined(pair.reason, n=0, method="mcnemar_exact").as_json()
+    else:
+        entry = cast("Mapping[str, Any]", entries[pair.names])
+        about |= {name: entry[name] for name in OF_PAIR if name in entry}
+        about["p"] = entry["mcnemar_exact_p"]
+    return cast("Comparison", about)
 
 
-def _nobody(pair: PlannedPair) -> dict[str, Any]:
-    names: dict[str, Any] = {"first": pair.first, "second": pair.second, "kinds": [], "table": None}
-    return names | {"difference": _nothing(pair.reason, "tango"), "p": _nothing(pair.reason, "mcnemar_exact")}
+def _adjust(family: list[Comparison]) -> None:
+    """Give each test of the family its p adjusted by Holm."""
+    adjusted = holm_adjusted([one["p"]["value"] for one in family])
+    for one, p in zip(family, adjusted, strict=True):
+        one["p_holm"] = {**one["p"], "value": p, "method": _holm(adjusted)}
 
 
-def _nothing(reason: str, method: str) -> dict[str, Any]:
-    return undefined(reason, n=0, method=method).as_json()
-
-
-def _adjusted(family: list[dict[str, Any]], name: str = "p") -> list[dict[str, Any]]:
-    """With the p of this name, where there is one, adjusted over those of the family."""
-    tests = [one[name] for one in family]
-    adjusted = holm_adjusted([test["value"] if test else None for test in tests])
-    n_tests = sum(p is not None for p in adjusted)
-    return [
-        one | {f"{name}_holm": test | {"value": p, "method": f"holm over {n_tests}"} if test else None}
-        for one, test, p in zip(family, tests, adjusted, strict=True)
-    ]
+def _holm(adjusted: Sequence[float | None]) -> str:
+    return f"holm over {sum(p is not None for p in adjusted)}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from math import isnan
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,17 @@ from annotation.statistics.kernels.comparing import (
     mcnemar_midp,
     paired_table,
 )
+from annotation.statistics.kernels.estimate import (
+    CLUSTERS_IGNORED,
+    NO_COMMON_QUESTIONS,
+    NO_VARIATION,
+    POST_HOC,
+    ClusteredAccuracyValue,
+    DrawnValue,
+    Estimate,
+    Value,
+    undefined,
+)
 from annotation.statistics.kernels.group_intervals import GroupStatistics, panel_agreement
 from annotation.statistics.kernels.groups import fleiss_kappa_se, gwet_ac1_se
 from annotation.statistics.kernels.pair_intervals import pair_statistics
@@ -39,31 +50,15 @@ from annotation.statistics.kernels.proportions import (
     proportion,
 )
 from annotation.statistics.kernels.rating_sums import rating_counts
-from annotation.statistics.kernels.results import (
-    CLUSTERS_IGNORED,
-    NO_VARIATION,
-    POST_HOC,
-    Result,
-    undefined,
-)
 from annotation.statistics.kernels.runs import run_spread
-from readerstudy.analysis.kernels.arrays import MODEL, N_OPTIONS, READER, TASKS, State, StudyArrays
+from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays
+from readerstudy.analysis.kernels.panel_result import Groups, PairEntry, Panel, RaterEntry, Runs
 from readerstudy.analysis.kernels.planned import planned_pairs
+from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, N_OPTIONS, READER
 from readerstudy.analysis.kernels.scoring import Scored, has_guess, right_or_wrong
 from readerstudy.analysis.kernels.settings import Settings
-from readerstudy.analysis.kernels.values import chi_square, p_value, with_fractions
 
-ALL_TASKS = "All tasks"
 KAPPA_ERROR = "fleiss_cohen_everitt_1969"
-STATE_COUNTS = {
-    "n_answered": State.ANSWERED,
-    "n_declined": State.DECLINED,
-    "n_timed_out": State.TIMED_OUT,
-    "n_late": State.LATE,
-    "n_unconfirmed": State.UNCONFIRMED,
-    "n_failed": State.FAILED,
-    "n_missing": State.MISSING,
-}
 
 
 class Chance(TypedDict):
@@ -88,7 +83,7 @@ class PanelInputs:
         return {"seed": self.settings.seed, "panel": self.name, "draws": self.settings.draws}
 
     @property
-    def is_valid_or_flash(self) -> bool:
+    def is_whole(self) -> bool:
         return self.name == ALL_TASKS
 
 
@@ -113,8 +108,7 @@ def _units(cluster: NDArray[np.int32], clustered: bool) -> Units:
     return Units(units.number, units.m, clustered) if clustered else units
 
 
-def panel_results(panel: PanelInputs) -> Mapping[str, Any]:
-    """``n``, ``n_clusters``, ``raters``, ``pairs`` and ``groups`` of one panel."""
+def panel_results(panel: PanelInputs) -> Panel:
     return {
         "n": len(panel.arrays.questions),
         "n_clusters": panel.units.m,
@@ -126,7 +120,12 @@ def panel_results(panel: PanelInputs) -> Mapping[str, Any]:
     }
 
 
-def _expert_ceiling(panel: PanelInputs) -> dict[str, Any]:
+class _Experts(TypedDict):
+    expert_ceiling: NotRequired[Value]
+    expert_ceiling_cluster: NotRequired[ClusteredAccuracyValue]
+
+
+def _expert_ceiling(panel: PanelInputs) -> _Experts:
     """How often blind answers of reviewers are the key; by patient or exam too, where several answers share one."""
     experts = panel.arrays.experts
     if experts is None or not experts.n.any():
@@ -135,23 +134,33 @@ def _expert_ceiling(panel: PanelInputs) -> dict[str, Any]:
     _present, cluster = np.unique(panel.arrays.questions.cluster[answered], return_inverse=True)
     n = np.bincount(cluster, experts.n[answered]).astype(np.int64)
     right = np.bincount(cluster, experts.right[answered]).astype(np.int64)
-    found = {"expert_ceiling": proportion(int(right.sum()), int(n.sum())).as_json()}
+    found: _Experts = {"expert_ceiling": proportion(int(right.sum()), int(n.sum())).as_json()}
     if n.max() > 1:
         found["expert_ceiling_cluster"] = clustered_proportion(right, n).as_json()
     return found
 
 
 # --- raters ---------------------------------------------------------------------------------------
-def rater_entry(panel: PanelInputs, row: int) -> dict[str, Any]:
+def rater_entry(panel: PanelInputs, row: int) -> RaterEntry:
     """Accuracy of one rater by every rule, and how often each state occurred."""
     rater, correct, questions = panel.arrays.raters[row], panel.scored.correct[row], panel.arrays.questions
     state = panel.arrays.state[row]
-    entry: dict[str, Any] = {
+
+    def n_of(one: State) -> int:
+        return int((state == one).sum())
+
+    entry: RaterEntry = {
         "name": rater.name,
         "kind": rater.kind,
         "n": int((correct >= 0).sum()),
         "n_correct": int((correct == 1).sum()),
-        **{name: int((state == one).sum()) for name, one in STATE_COUNTS.items()},
+        "n_answered": n_of(State.ANSWERED),
+        "n_declined": n_of(State.DECLINED),
+        "n_timed_out": n_of(State.TIMED_OUT),
+        "n_late": n_of(State.LATE),
+        "n_unconfirmed": n_of(State.UNCONFIRMED),
+        "n_failed": n_of(State.FAILED),
+        "n_missing": n_of(State.MISSING),
         "accuracy": accuracy(correct).as_json(),
         "accuracy_clopper_pearson": accuracy(correct, ShareInterval.CLOPPER_PEARSON).as_json(),
     }
@@ -160,7 +169,7 @@ def rater_entry(panel: PanelInputs, row: int) -> dict[str, Any]:
         entry["accuracy_best_guess"] = accuracy(panel.scored.guessed[row]).as_json()
     if panel.units.clustered:
         entry["accuracy_cluster"] = clustered_accuracy(correct, questions.cluster).as_json()
-    if panel.is_valid_or_flash:
+    if panel.is_whole:
         present, task = np.unique(questions.task, return_inverse=True)
         entry["accuracy_task_mean"] = accuracy_task_mean(
             correct, task, len(present), clustered=panel.units.clustered
@@ -173,7 +182,7 @@ def rater_entry(panel: PanelInputs, row: int) -> dict[str, Any]:
     return entry
 
 
-def _runs(panel: PanelInputs, row: int) -> dict[str, Any]:
+def _runs(panel: PanelInputs, row: int) -> Runs:
     """Accuracy of every run of a model that counts, the named one among them, and how far they are apart."""
     of_run = correct_of_runs(panel, row)
     found = {number: accuracy(of_run[number]) for number in sorted(of_run)}
@@ -226,7 +235,7 @@ def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64]
 
 
 # --- pairs ----------------------------------------------------------------------------------------
-def _pairs(panel: PanelInputs) -> list[dict[str, Any]]:
+def _pairs(panel: PanelInputs) -> list[PairEntry]:
     """Every pair of raters; of a model and a reader the model is the first: differences read model minus reader."""
     order = np.concatenate([panel.arrays.models, panel.arrays.readers])
     answers, correct = panel.scored.answers[order], panel.scored.correct[order]
@@ -237,12 +246,12 @@ def _pairs(panel: PanelInputs) -> list[dict[str, Any]]:
     tables = [paired_table(correct[one.first], correct[one.second]) for one in found]
     raters = [panel.arrays.raters[row] for row in order]
     planned = planned_names(panel)
-    return [
+    entries = [
         {
             "first": raters[one.first].name,
             "second": raters[one.second].name,
             "kinds": [raters[one.first].kind, raters[one.second].kind],
-            **with_fractions(one.results, one.bootstrap_undefined_fraction),
+            **_drawn(one.results, one.bootstrap_undefined_fraction),
             "cohen_kappa_se": _error(error, one.results["cohen_kappa"]).as_json(),
             "same_wrong_option": same_wrong_option(outcome).as_json(),
             "table": asdict(table),
@@ -259,11 +268,12 @@ def _pairs(panel: PanelInputs) -> list[dict[str, Any]]:
             strict=True,
         )
     ]
+    return cast("list[PairEntry]", entries)  # statistics come by name; a test holds that all of them are declared
 
 
 def planned_names(panel: PanelInputs) -> set[frozenset[str]]:
     """The pairs that the plan names: it names them over all tasks."""
-    pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if panel.is_valid_or_flash else []
+    pairs = planned_pairs(panel.arrays.plan, panel.arrays.raters) if panel.is_whole else []
     return {one.names for one in pairs if not one.is_post_hoc}
 
 
@@ -274,9 +284,9 @@ def _tests(
     exact = ((CLUSTERS_IGNORED,) if panel.units.clustered else ()) if is_planned else (POST_HOC,)
     tests = {
         "difference_newcombe": difference(table, DifferenceInterval.NEWCOMBE).as_json(),
-        "mcnemar_exact_p": p_value(mcnemar_exact_p(table), table.n, "mcnemar_exact", exact).as_json(),
-        "mcnemar_midp": p_value(mcnemar_midp(table), table.n, "mcnemar_midp").as_json(),
-        "mcnemar_chi2": chi_square(mcnemar_chi2(table), "mcnemar_chi2"),
+        "mcnemar_exact_p": _p_value(mcnemar_exact_p(table), table.n, "mcnemar_exact", exact).as_json(),
+        "mcnemar_midp": _p_value(mcnemar_midp(table), table.n, "mcnemar_midp").as_json(),
+        "mcnemar_chi2": mcnemar_chi2(table).as_json("mcnemar_chi2"),
     }
     if not panel.units.clustered:
         return tests
@@ -285,12 +295,12 @@ def _tests(
     return {
         **tests,
         "difference_cluster": clustered_difference(first, second, cluster).as_json(),
-        "cluster_mcnemar_chi2": chi_square(by_cluster, "obuchowski_1998", flags),
+        "cluster_mcnemar_chi2": by_cluster.as_json("obuchowski_1998", flags),
     }
 
 
 # --- groups ---------------------------------------------------------------------------------------
-def _groups(panel: PanelInputs) -> dict[str, dict[str, Any]]:
+def _groups(panel: PanelInputs) -> Groups:
     """Readers, models and all raters among themselves; the means over their pairs are on the same draws.
 
     Of models those that the plan counts, or whoever has seen the results could choose what readers are held against.
@@ -311,7 +321,7 @@ def _groups(panel: PanelInputs) -> dict[str, dict[str, Any]]:
         **panel.chance,
     )
     groups = {name: _group(panel, of, found[name]) for name, of in rows.items()}
-    for name, one in with_fractions(means.results, means.bootstrap_undefined_fraction).items():
+    for name, one in _drawn(means.results, means.bootstrap_undefined_fraction).items():
         if name.startswith("light_kappa_"):
             groups[name.removeprefix("light_kappa_")]["light_kappa"] = one
         else:
@@ -320,23 +330,32 @@ def _groups(panel: PanelInputs) -> dict[str, dict[str, Any]]:
         "n_pairs_readers": means.n_pairs_readers,
         "n_pairs_reader_model": means.n_pairs_reader_model,
     }
-    return groups
+    return cast("Groups", groups)
 
 
 def _group(panel: PanelInputs, rows: NDArray[np.intp], found: GroupStatistics) -> dict[str, Any]:
     counts = rating_counts(panel.scored.answers[rows], panel.scored.q)
     entry: dict[str, Any] = {
         "n_raters": len(rows),
-        **with_fractions(found.results, found.bootstrap_undefined_fraction),
-        "cochran_q": chi_square(cochran_q(panel.scored.correct[rows]), "cochran_q"),
+        **_drawn(found.results, found.bootstrap_undefined_fraction),
+        "cochran_q": cochran_q(panel.scored.correct[rows]).as_json("cochran_q"),
     }
     entry["fleiss_kappa"]["se"] = fleiss_kappa_se(counts)
     entry["gwet_ac1"]["se"] = gwet_ac1_se(counts)
     return entry
 
 
-def _error(error: float, kappa: Result) -> Result:
+def _drawn(results: Mapping[str, Estimate], fractions: Mapping[str, float | None]) -> dict[str, DrawnValue]:
+    """Each result with the share of bootstrap draws in which it was undefined."""
+    return {name: {**one.as_json(), "bootstrap_undefined_fraction": fractions[name]} for name, one in results.items()}
+
+
+def _p_value(p: float, n: int, method: str, flags: tuple[str, ...] = (POST_HOC,)) -> Estimate:
+    return Estimate(p, None, n, method, flags) if n else undefined(NO_COMMON_QUESTIONS, n=0, method=method, flags=flags)
+
+
+def _error(error: float, kappa: Estimate) -> Estimate:
     """The large-sample standard error of a kappa; undefined where kappa is."""
     if isnan(error):
         return undefined(kappa.reason or NO_VARIATION, n=kappa.n, method=KAPPA_ERROR)
-    return Result(error, None, kappa.n, KAPPA_ERROR, kappa.flags)
+    return Estimate(error, None, kappa.n, KAPPA_ERROR, kappa.flags)

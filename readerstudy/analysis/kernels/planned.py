@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from annotation.statistics.kernels.results import ONE_RATER
-from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater
+from annotation.statistics.kernels.estimate import ONE_RATER
+from readerstudy.analysis.kernels.arrays import Rater
+from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.design.kernels.planned_pairs import EACH_MODEL, EACH_READER, folded
 
 NO_SUCH_RATER, SEVERAL_RATERS = "no_such_rater", "several_raters"

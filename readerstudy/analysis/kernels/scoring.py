@@ -10,16 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.analysis.kernels.arrays import (
-    CHOSEN,
-    MISSING,
-    N_OPTIONS,
-    NO_RATING,
-    NOT_COUNTED,
-    WRONG,
-    State,
-    StudyArrays,
-)
+from readerstudy.analysis.kernels.arrays import CHOSEN, MISSING, NO_RATING, NOT_COUNTED, WRONG, State, StudyArrays
+from readerstudy.analysis.kernels.result import N_OPTIONS
 from readerstudy.analysis.kernels.settings import Settings
 
 

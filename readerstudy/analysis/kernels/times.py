@@ -5,16 +5,15 @@ Pure. Seconds of active time; which times count is said in docs/analysis.md.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels import timing
-from annotation.statistics.kernels.results import CENSORED, ONE_RATER, TOO_FEW, ZERO_TRIALS, Result, undefined
+from annotation.statistics.kernels.estimate import CENSORED, ONE_RATER, TOO_FEW, ZERO_TRIALS, Estimate, undefined
 from readerstudy.analysis.kernels.arrays import State, StudyArrays
+from readerstudy.analysis.kernels.result import AllTimes, ReaderTimes, TimeResult, Times, VarianceParts
 
 RULE = (
     "active time of answered and declined cases; a case that ended at a limit stands in the order at that limit and "
@@ -46,7 +45,7 @@ class Seconds:
         return int(self.censored.sum())
 
 
-def time_results(arrays: StudyArrays) -> Mapping[str, Any]:
+def time_results(arrays: StudyArrays) -> TimeResult:
     """``rule``, ``readers`` (one entry each), ``all`` and the sensitivity lines; n is 0 where no time was kept."""
     readers = arrays.readers
     times = _times_of(arrays)
@@ -83,7 +82,7 @@ def _winsorised(times: Seconds) -> Seconds:
     return Seconds(seconds, times.censored)
 
 
-def _of_reader(name: str, times: Seconds, position: Floats) -> Mapping[str, Any]:
+def _of_reader(name: str, times: Seconds, position: Floats) -> ReaderTimes:
     placed = times.at(position > 0)
     exact = ~np.isnan(placed.exact)
     of_order = placed.exact[exact], position[exact].astype(np.int64), placed.n_censored
@@ -97,27 +96,27 @@ def _of_reader(name: str, times: Seconds, position: Floats) -> Mapping[str, Any]
     }
 
 
-def _of_all(times: Seconds, position: Floats) -> Mapping[str, Any]:
+def _of_all(times: Seconds, position: Floats) -> AllTimes:
     placed = times.at(position > 0)
     pooled = timing.pooled_log_slope_adjusted(placed.exact, position, placed.n_censored)
     return {
         **_middle(times),
-        "pooled_log_slope_adjusted": pooled.slope.as_json() | {"se": pooled.se, "df": pooled.df},
+        "pooled_log_slope_adjusted": {**pooled.slope.as_json(), "se": pooled.se, "df": pooled.df},
         "percent_per_ten": timing.percent_per_ten(pooled.slope).as_json(),
         "log_time_variance_components": _components(times),
     }
 
 
-def _components(times: Seconds) -> Mapping[str, Any]:
+def _components(times: Seconds) -> VarianceParts:
     """Of the questions with an exact time of every reader."""
     n_readers, n_exact = len(times.all), int((~np.isnan(times.exact)).sum())
     too_censored = timing.is_too_censored(n_exact, times.n_censored)
     parts = timing.log_time_variance_components(times.exact) if n_readers and not too_censored else None
     reason = CENSORED if too_censored else ONE_RATER if n_readers < 2 else TOO_FEW
     return {
-        "reader": parts and parts.reader,
-        "question": parts and parts.question,
-        "residual": parts and parts.residual,
+        "reader": parts.reader if parts else None,
+        "question": parts.question if parts else None,
+        "residual": parts.residual if parts else None,
         "n_readers": n_readers,
         "n": int((~np.isnan(times.exact)).all(axis=0).sum()) if n_readers else 0,
         "method": "two-way mean squares of log seconds",
@@ -126,22 +125,26 @@ def _components(times: Seconds) -> Mapping[str, Any]:
     }
 
 
-def _middle(times: Seconds) -> dict[str, Any]:
+def _middle(times: Seconds) -> Times:
     """Quartiles, outer percentiles and geometric mean, each with its n; and how many times ended at a limit."""
     timed = ~np.isnan(times.all)
     seconds, censored = times.all[timed], times.censored[timed]
     found = timing.quartiles(seconds, censored)
     return {
-        **{name: _quantile(found, name).as_json() for name in ("median", "q1", "q3", "p5", "p95")},
+        "median": _quantile(found, "median").as_json(),
+        "q1": _quantile(found, "q1").as_json(),
+        "q3": _quantile(found, "q3").as_json(),
+        "p5": _quantile(found, "p5").as_json(),
+        "p95": _quantile(found, "p95").as_json(),
         "geometric_mean": timing.geometric_mean(seconds, times.n_censored).as_json(),
         "n_censored": times.n_censored,
     }
 
 
-def _quantile(found: timing.Quartiles | None, name: str) -> Result:
+def _quantile(found: timing.Quartiles | None, name: str) -> Estimate:
     if found is None:
         return undefined(ZERO_TRIALS, n=0, method="type_7")
     value = getattr(found, name)
     if value is None:
         return undefined(CENSORED, n=found.n, method="type_7")
-    return Result(value, None, found.n, "type_7")
+    return Estimate(value, None, found.n, "type_7")

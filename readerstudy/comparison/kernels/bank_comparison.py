@@ -1,9 +1,10 @@
-"""From arrays to the stored comparison of models on a bank, as plain values. Pure: the same inputs, the same result."""
+"""What the named runs of models answered to the questions of a bank, and the comparison that is stored of it. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,13 +13,47 @@ from annotation.statistics.kernels.bootstrap import units_of
 from annotation.statistics.kernels.proportions import accuracy, accuracy_task_mean, clustered_accuracy
 from annotation.statistics.kernels.ranking import SIGNIFICANT, RankBand, RankedPair, rank_bands, ranked_pairs
 from readerstudy.analysis.kernels.arrays import TASKS
-from readerstudy.comparison.kernels.bank_arrays import FAILED, MISSING, BankArrays
+from readerstudy.comparison.kernels.comparison_tables import ComparedModel, StoredComparison
 
 FORMAT = "model-comparison 1"
 RULE = "comparison-3"  # change the name when the same inputs would give other numbers
+FAILED, MISSING = -1, -2  # in option
 
 
-def compare(arrays: BankArrays) -> dict[str, Any]:
+@dataclass(frozen=True)
+class Entrant:
+    """A model with the run that is named for the bank."""
+
+    name: str
+    facts: Mapping[str, Any]  # model, version, run, number, rule of extraction, answers to an older wording
+
+
+@dataclass(frozen=True)
+class BankArrays:
+    """Everything that a comparison reads: the questions of the bank that have a key, in their current wording."""
+
+    bank: str
+    slug: str
+    simulated: bool
+    cluster_level: str
+    n_without_key: int
+    entrants: tuple[Entrant, ...]
+    key: NDArray[np.int8]  # 0 to 3, shape (questions,)
+    task: NDArray[np.int8]  # place in TASKS
+    category: tuple[str, ...]
+    cluster: NDArray[np.int32]
+    option: NDArray[np.int8]  # 0 to 3, FAILED or MISSING, shape (models, questions)
+    missing_is_wrong: bool = True  # on a bank, so that nobody chooses the questions that count; not in a study
+
+    def correct(self) -> NDArray[np.int8]:
+        """1 right, 0 wrong (a failed extraction too), -1 not counted; shape (models, questions)."""
+        right: NDArray[np.int8] = (self.option == self.key[None, :]).astype(np.int8)
+        if not self.missing_is_wrong:
+            right[self.option == MISSING] = -1
+        return right
+
+
+def compare(arrays: BankArrays) -> StoredComparison:
     """The whole result, see docs/predictions.md. Models by accuracy over all questions, the best first."""
     correct = arrays.correct()
     order = sorted(range(len(correct)), key=lambda row: _place(correct[row]))
@@ -61,7 +96,7 @@ def _model(
     categories: list[tuple[str, NDArray[np.bool_]]],
     *,
     clustered: bool,
-) -> dict[str, Any]:
+) -> ComparedModel:
     entrant, option = arrays.entrants[row], arrays.option[row]
     present, task = np.unique(arrays.task, return_inverse=True)
     entry: dict[str, Any] = {
@@ -77,7 +112,7 @@ def _model(
     }
     if clustered:
         entry["accuracy_cluster"] = clustered_accuracy(correct, arrays.cluster).as_json()
-    return entry
+    return cast("ComparedModel", entry)
 
 
 def _tasks(arrays: BankArrays) -> list[tuple[int, int]]:

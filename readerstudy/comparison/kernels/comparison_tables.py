@@ -1,22 +1,71 @@
-"""The tables of the page that compares models, from the stored JSON; and the same as rows of a file. Pure."""
+"""What is stored of a comparison of models, the tables of its page, and the same as rows of a file. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any, NotRequired, TypedDict
 
-from annotation.statistics.kernels.results import CLUSTERS_IGNORED
-from readerstudy.results.kernels.stored import Json
+from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, ClusteredAccuracyValue, Value
 from readerstudy.results.kernels.tables import Breakdown, without_flags
+
+
+class ComparedModel(TypedDict):
+    """One model with the run that is named for the bank."""
+
+    name: str
+    model: str
+    version: str
+    run: str
+    number: int
+    rule: str
+    file_sha256: str
+    n_elsewhere: int
+    n_failed: int
+    n_missing: int
+    rank: NotRequired[dict[str, int]]
+    accuracy: Value
+    accuracy_task_mean: Value
+    tasks: list[Value]
+    categories: list[Value]
+    accuracy_cluster: NotRequired[ClusteredAccuracyValue]
+
+
+class TaskSize(TypedDict):
+    task: str
+    n: int
+
+
+class CategorySize(TypedDict):
+    category: str
+    n: int
+
+
+class StoredComparison(TypedDict):
+    """The JSON of a comparison; see docs/predictions.md."""
+
+    format: str
+    bank: str
+    slug: str
+    simulated: bool
+    rules: dict[str, Any]
+    n: int
+    n_clusters: int
+    n_without_key: int
+    clustered: bool
+    tasks: list[TaskSize]
+    categories: list[CategorySize]
+    models: list[ComparedModel]
+    pairs: list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
 class ModelRow:
     """One row of Table 2."""
 
-    model: Json
+    model: ComparedModel
     failed_share: float | None  # of the questions that the run holds
-    task_mean: Json  # without the caution that the table says of all rows
+    task_mean: Value  # without the caution that the table says of all rows
 
 
 @dataclass(frozen=True)
@@ -24,25 +73,25 @@ class BandRow:
     """The ranks that a model can have; ``ranks`` has one entry for each rank, whether it is one of them."""
 
     name: str
-    accuracy: Json
+    accuracy: Value
     best: int
     worst: int
     ranks: list[bool]
 
 
-def model_rows(result: Json) -> list[ModelRow]:
+def model_rows(result: StoredComparison) -> list[ModelRow]:
     return [
         ModelRow(one, _failed_share(one, result["n"]), without_flags(one["accuracy_task_mean"], {CLUSTERS_IGNORED}))
         for one in result["models"]
     ]
 
 
-def _failed_share(model: Json, n: int) -> float | None:
+def _failed_share(model: ComparedModel, n: int) -> float | None:
     held = n - model["n_missing"]
     return model["n_failed"] / held if held else None
 
 
-def band_rows(result: Json) -> list[BandRow]:
+def band_rows(result: StoredComparison) -> list[BandRow]:
     """Nothing for fewer than two models, and for somebody who sees only some of them."""
     models = [one for one in result["models"] if "rank" in one]
     if len(models) < 2:
@@ -60,7 +109,7 @@ def band_rows(result: Json) -> list[BandRow]:
     ]
 
 
-def category_table(result: Json) -> Breakdown:
+def category_table(result: StoredComparison) -> Breakdown:
     values = [(one["category"], one["n"]) for one in result["categories"]]
     return Breakdown(values, [(one["name"], one["categories"]) for one in result["models"]])
 
@@ -72,15 +121,15 @@ FILE_COLUMNS = (
 Cell = str | int | float | None
 
 
-def file_rows(result: Json) -> Iterator[list[Cell]]:
+def file_rows(result: StoredComparison) -> Iterator[list[Cell]]:
     """Each accuracy of each model as one row; counts and ranks stand in the row over all questions."""
     tasks = [one["task"] for one in result["tasks"]]
     categories = [one["category"] for one in result["categories"]]
     for model in result["models"]:
-        rank = model.get("rank", {})
+        rank: dict[str, int] = model.get("rank", {})
         counts: list[Cell] = [model["n_failed"], model["n_missing"], rank.get("best"), rank.get("worst")]
         yield [*_share(model, "all questions", "", model["accuracy"]), *counts]
-        named = [
+        named: list[tuple[str, str, Value]] = [
             *([("all questions, by cluster", "", model["accuracy_cluster"])] if "accuracy_cluster" in model else []),
             ("mean of tasks", "", model["accuracy_task_mean"]),
             *(("task", name, one) for name, one in zip(tasks, model["tasks"], strict=True)),
@@ -90,7 +139,7 @@ def file_rows(result: Json) -> Iterator[list[Cell]]:
             yield [*_share(model, of, name, one), None, None, None, None]
 
 
-def _share(model: Json, of: str, name: str, one: Json) -> list[Cell]:
+def _share(model: ComparedModel, of: str, name: str, one: Value) -> list[Cell]:
     low, high = one["ci95"] or (None, None)
     about: list[Cell] = [model["name"], model["version"], model["number"], of, name, one["n"]]
     return [*about, one["value"], low, high, one["method"], " ".join(one["flags"]), one["reason"] or ""]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from annotation.statistics.kernels.bootstrap import DRAWS, units_of
 from annotation.statistics.kernels.pair_intervals import pair_statistics
 from annotation.statistics.kernels.proportions import accuracy, clustered_accuracy
-from readerstudy.analysis.kernels.arrays import N_OPTIONS
-from readerstudy.comparison.kernels.bank_arrays import FAILED, MISSING, BankArrays
+from readerstudy.analysis.kernels.result import N_OPTIONS
+from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, BankArrays
 
 PANEL = "All tasks"
 BY_ACCURACY = ("agreement_if_independent", "excess_agreement")  # made from how often the runs are right

@@ -11,17 +11,12 @@ from matplotlib.lines import Line2D
 
 from annotation.figures.kernels.forms import Width, printed_percent, short, title_with_n
 from annotation.figures.kernels.style import QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
+from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.panel_result import RaterEntry
+from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, READER, StoredAnalysis
 from readerstudy.figures.kernels.legends import DAGGER, is_small, printed_limits
 from readerstudy.figures.kernels.style import READER_COLOUR, mark_of, marks_of
-from readerstudy.results.kernels.stored import (
-    ALL_TASKS,
-    N_OPTIONS,
-    READER,
-    Json,
-    kinds_of,
-    order_of,
-    raters_of,
-)
+from readerstudy.results.kernels.stored import kinds_of, order_of, raters_of
 from readerstudy.results.kernels.tables import Group, large_categories, large_tasks
 
 CHANCE = 100 / N_OPTIONS
@@ -31,7 +26,7 @@ LONGEST_TITLE, TITLE_LINE = 34, {Width.ONE: 22, Width.TWO: 48}  # signs in all, 
 TITLE_HEIGHT = 0.13  # inches of a further line
 
 
-def accuracy_figure(result: Json, width: Width) -> Figure:
+def accuracy_figure(result: StoredAnalysis, width: Width) -> Figure:
     """Each rater with interval and k of n, the most accurate first; lines for the readers' mean and chance."""
     raters = sorted(
         raters_of(result["panels"][ALL_TASKS]).values(),
@@ -53,17 +48,17 @@ def accuracy_figure(result: Json, width: Width) -> Figure:
     return figure
 
 
-def by_task_figure(result: Json, width: Width) -> Figure:
+def by_task_figure(result: StoredAnalysis, width: Width) -> Figure:
     """A panel for each task, the rows those of every other figure."""
     return _panels_figure(result, width, large_tasks(result))
 
 
-def by_category_figure(result: Json, width: Width) -> Figure:
+def by_category_figure(result: StoredAnalysis, width: Width) -> Figure:
     """The same for the largest categories."""
     return _panels_figure(result, width, large_categories(result))
 
 
-def _panels_figure(result: Json, width: Width, drawn: Sequence[Group]) -> Figure:
+def _panels_figure(result: StoredAnalysis, width: Width, drawn: Sequence[Group]) -> Figure:
     names, kinds = order_of(result), kinds_of(result)
     lines = ceil(len(drawn) / BESIDE[width])
     beside = ceil(len(drawn) / lines)
@@ -95,7 +90,7 @@ def _percent_axis(axes: Axes, label: str) -> None:
     axes.axvline(CHANCE, color=QUIET, linewidth=0.8, linestyle=DOTS)
 
 
-def _draw(axes: Axes, row: int, accuracy: Json, kind: str) -> None:
+def _draw(axes: Axes, row: int, accuracy: Value, kind: str) -> None:
     value, ci95 = accuracy["value"], accuracy["ci95"]
     if value is None:
         return
@@ -105,7 +100,7 @@ def _draw(axes: Axes, row: int, accuracy: Json, kind: str) -> None:
     axes.plot([100 * value], [row], linestyle="none", markersize=4.2, markeredgewidth=1.0, clip_on=False, **mark)
 
 
-def _write_numbers(axes: Axes, raters: Sequence[Json], *, with_interval: bool) -> None:
+def _write_numbers(axes: Axes, raters: Sequence[RaterEntry], *, with_interval: bool) -> None:
     """To the right of the picture: percent with its interval where there is room, and k of n."""
     second = 84 if with_interval else 32
     heads = [(8, "% (95% CI)" if with_interval else "%"), (second, "correct")]
@@ -115,7 +110,7 @@ def _write_numbers(axes: Axes, raters: Sequence[Json], *, with_interval: bool) -
         write_beside(axes, row, [(8, percent), (second, k)])
 
 
-def _numbers(rater: Json, *, with_interval: bool) -> tuple[str, str]:
+def _numbers(rater: RaterEntry, *, with_interval: bool) -> tuple[str, str]:
     one = rater["accuracy"]
     if one["value"] is None:
         return "n/a", ""

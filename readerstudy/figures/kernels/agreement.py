@@ -15,14 +15,25 @@ from matplotlib.patches import Rectangle
 
 from annotation.figures.kernels.forms import LONGEST_NAME, Width, short
 from annotation.figures.kernels.style import INCHES, QUIET, mark_simulated, new_figure, titled
+from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.result import ALL_TASKS, READER, StoredAnalysis
 from readerstudy.figures.kernels.style import marks_of
-from readerstudy.results.kernels.heatmap import STATISTIC, Agree, gap_before, group_means
-from readerstudy.results.kernels.scale import COLOURS, HIGHEST, LOWEST, N_STEPS, STEP, colour_of, step_of, words_on
+from readerstudy.results.kernels.heatmap import (
+    COLOURS,
+    HIGHEST,
+    LOWEST,
+    N_STEPS,
+    STEP,
+    Agree,
+    colour_of,
+    gap_before,
+    group_means,
+    kappa_of,
+    step_of,
+    words_on,
+)
 from readerstudy.results.kernels.stored import (
-    ALL_TASKS,
     FEWEST_FOR_KAPPA,
-    READER,
-    Json,
     is_dotted,
     kinds_of,
     order_of,
@@ -45,17 +56,17 @@ TALLEST = 2.15  # inches of a panel, however many raters
 LONGEST = {Width.ONE: 18, Width.TWO: LONGEST_NAME}  # signs of a name; longer ones leave no room for the cells
 
 
-def agreement_figure(result: Json, width: Width) -> Figure:
+def agreement_figure(result: StoredAnalysis, width: Width) -> Figure:
     """Cohen's kappa on the chosen option. Two columns: all tasks and each task; one column: all tasks."""
     return heatmap_figure(result, width, Agree.OPTION, "Cohen’s kappa, same option")
 
 
-def error_consistency_figure(result: Json, width: Width) -> Figure:
+def error_consistency_figure(result: StoredAnalysis, width: Width) -> Figure:
     """The same over right and wrong instead of options."""
     return heatmap_figure(result, width, Agree.RIGHT, "Cohen’s kappa, both right or both wrong")
 
 
-def heatmap_figure(result: Json, width: Width, agree: Agree, name: str) -> Figure:
+def heatmap_figure(result: StoredAnalysis, width: Width, agree: Agree, name: str) -> Figure:
     """Panels share the names of rows and columns, which leaves room for numbers that can be read in print."""
     names = panel_names(result) if width == Width.TWO else [ALL_TASKS]
     columns = 2 if len(names) > 1 else 1
@@ -79,7 +90,7 @@ def heatmap_figure(result: Json, width: Width, agree: Agree, name: str) -> Figur
     mark_simulated(figure, simulated=result["simulated"])
     figure.draw_without_rendering()  # places the panels, so that the size of a cell is known
     for panel, axes in panels.items():
-        _write_kappas(axes, INCHES[width], result, panel, STATISTIC[agree])
+        _write_kappas(axes, INCHES[width], result, panel, agree)
     return figure
 
 
@@ -94,9 +105,9 @@ def _norm() -> BoundaryNorm:
     return BoundaryNorm([LOWEST + STEP * step for step in range(N_STEPS)] + [HIGHEST], N_STEPS)
 
 
-def _draw_panel(axes: Axes, result: Json, panel: str, agree: Agree, place: int | None) -> None:
+def _draw_panel(axes: Axes, result: StoredAnalysis, panel: str, agree: Agree, place: int | None) -> None:
     names = order_of(result)
-    _colour_cells(axes, _cells(result, panel, STATISTIC[agree]), gap_before(result))
+    _colour_cells(axes, _cells(result, panel, agree), gap_before(result))
     ends = (-0.5, _at(len(names) - 1, gap_before(result)) + 0.5)
     axes.set_xlim(*ends)
     axes.set_ylim(*ends[::-1])
@@ -115,24 +126,24 @@ def _at(place: int, gap: int | None) -> float:
     return place + (GAP if gap is not None and place >= gap else 0)
 
 
-def _cells(result: Json, panel: str, statistic: str) -> dict[tuple[int, int], Json]:
+def _cells(result: StoredAnalysis, panel: str, agree: Agree) -> dict[tuple[int, int], Value]:
     """By row and column, without the diagonal."""
     names, found = order_of(result), pairs_of(result["panels"][panel])
     return {
-        (row, column): shown_kappa(found[frozenset((first, second))][statistic])
+        (row, column): shown_kappa(kappa_of(found[frozenset((first, second))], agree))
         for row, first in enumerate(names)
         for column, second in enumerate(names)
         if first != second
     }
 
 
-def _write_kappas(axes: Axes, width: float, result: Json, panel: str, statistic: str) -> None:
+def _write_kappas(axes: Axes, width: float, result: StoredAnalysis, panel: str, agree: Agree) -> None:
     """As large as they fit into the cells; where a minus would make them too small, the zero before the point goes."""
     n = len(order_of(result))
     gap = gap_before(result)
     cell = 72 * width * axes.get_position().width / _at(n, gap) * SIDE
     middle: dict[str, Any] = {"ha": "center", "va": "center", "in_layout": False}
-    for (row, column), one in _cells(result, panel, statistic).items():
+    for (row, column), one in _cells(result, panel, agree).items():
         if one["value"] is None:
             continue
         words, room = _two_places(one["value"]), cell * (INSIDE - 0.05) if is_dotted(one) else cell
@@ -144,7 +155,7 @@ def _write_kappas(axes: Axes, width: float, result: Json, panel: str, statistic:
         axes.text(_at(row, gap), _at(row, gap), "·", color=QUIET, fontsize=LARGEST, **middle)
 
 
-def _colour_cells(axes: Axes, cells: Mapping[tuple[int, int], Json], gap: int | None) -> None:
+def _colour_cells(axes: Axes, cells: Mapping[tuple[int, int], Value], gap: int | None) -> None:
     """Three layers: colours, hatches where there is no value, dots where little is behind it."""
     defined = {place: step_of(one["value"]) for place, one in cells.items() if one["value"] is not None}
     hatched = [_square(place, SIDE, gap) for place in cells if place not in defined]
@@ -164,7 +175,7 @@ def _square(place: tuple[int, int], side: float, gap: int | None) -> Rectangle:
     return Rectangle((column - side / 2, row - side / 2), side, side)
 
 
-def _name_rows(axes: Axes, shown: list[str], result: Json, *, beside: bool, below: bool) -> None:
+def _name_rows(axes: Axes, shown: list[str], result: StoredAnalysis, *, beside: bool, below: bool) -> None:
     """Names only at the edges of the figure: rows and columns are the same in every panel."""
     n_readers = sum(kind == READER for kind in kinds_of(result).values())
     at = [_at(place, gap_before(result)) for place in range(len(shown))]

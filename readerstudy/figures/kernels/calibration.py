@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 
 from annotation.figures.kernels.forms import Width, short, title_with_n
 from annotation.figures.kernels.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
-from annotation.statistics.kernels.results import POST_HOC
+from annotation.statistics.kernels.estimate import POST_HOC
+from readerstudy.analysis.kernels.result import CalibrationEntry, StoredAnalysis
 from readerstudy.figures.kernels.style import mark_of
-from readerstudy.results.kernels.stored import Json, calibrations
+from readerstudy.results.kernels.stored import calibrations
 
 BESIDE = {Width.ONE: 2, Width.TWO: 4}
 TITLE_LINE, TITLE_HEIGHT = 24, 0.13  # signs of a line of a title; inches of a further line
@@ -20,7 +21,7 @@ LARGEST = 1.9  # inches of the side of a picture
 TICKS = (0, 25, 50, 75, 100)
 
 
-def calibration_figure(result: Json, width: Width) -> Figure:
+def calibration_figure(result: StoredAnalysis, width: Width) -> Figure:
     """A small picture for each reader and model, with the diagonal on which who is calibrated lies."""
     raters = calibrations(result)
     n_rows = ceil(len(raters) / BESIDE[width])
@@ -45,20 +46,20 @@ def calibration_figure(result: Json, width: Width) -> Figure:
     return figure
 
 
-def _title(rater: Json) -> str:
+def _title(rater: CalibrationEntry) -> str:
     late = ", post hoc" if POST_HOC in rater["brier_score"]["flags"] else ""
     return title_with_n(short(rater["name"]), rater["n"], TITLE_LINE, late)
 
 
-def _draw(axes: Axes, rater: Json) -> None:
+def _draw(axes: Axes, rater: CalibrationEntry) -> None:
     mark = mark_of(rater["kind"])
-    bins = [one for one in rater["reliability_bins"] if one["right"]["value"] is not None]
-    most = max((one["right"]["n"] for one in bins), default=1)
+    bins = [(100 * one["mean_stated"], one["right"]) for one in rater["reliability_bins"]]
+    most = max((right["n"] for _stated, right in bins), default=1)
     axes.plot([0, 100], [0, 100], color=QUIET, linewidth=0.7, linestyle=(0, (2, 2)))
-    for one in bins:
-        stated, right = 100 * one["mean_stated"], one["right"]
-        low, high = right["ci95"]
-        axes.plot([stated, stated], [100 * low, 100 * high], color=mark["color"], linewidth=0.9)
+    for stated, right in bins:
+        if right["value"] is None or right["ci95"] is None:
+            continue
+        axes.plot([stated] * 2, [100 * limit for limit in right["ci95"]], color=mark["color"], linewidth=0.9)
         size = 2.2 + 3.2 * (right["n"] / most) ** 0.5
         axes.plot([stated], [100 * right["value"]], linestyle="none", markersize=size, clip_on=False, **mark)
     axes.set_xlim(0, 100)

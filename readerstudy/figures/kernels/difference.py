@@ -12,10 +12,12 @@ from matplotlib.lines import Line2D
 
 from annotation.figures.kernels.forms import Width, printed_percent
 from annotation.figures.kernels.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, write_beside
+from annotation.statistics.kernels.estimate import Value, plain_value
+from readerstudy.analysis.kernels.result import INFERENCES, StoredAnalysis
 from readerstudy.figures.kernels.legends import MADE_AFTER, printed_limits
 from readerstudy.figures.kernels.style import READER_COLOUR, marks_of
-from readerstudy.results.kernels.inferences import INFERENCES, Line, inference_words
-from readerstudy.results.kernels.stored import Json, is_made_after_readings
+from readerstudy.results.kernels.inferences import Line, inference_words
+from readerstudy.results.kernels.stored import is_made_after_readings
 from readerstudy.results.kernels.tables import Planned, planned_rows, post_hoc_table
 
 OFFSETS = (0.0, 0.09, 0.16)  # inches below the name, the primary inference first
@@ -31,7 +33,7 @@ LOOKS: tuple[dict[str, Any], ...] = (
 OF_READER: dict[str, Any] = {"color": READER_COLOUR, "linewidth": 0.5, "marker": "|", "markersize": 3.5}
 
 
-def difference_figure(result: Json, width: Width) -> Figure:
+def difference_figure(result: StoredAnalysis, width: Width) -> Figure:
     """As it is printed: the inference of the plan, its numbers and its adjusted p; post hoc models below a line."""
     planned, late = planned_rows(result), post_hoc_table(result)
     rows = [*planned, *(late.planned if late else [])]
@@ -76,7 +78,7 @@ def _p(one: Planned) -> str:
     return "" if p is None else "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def inferences_figure(result: Json, width: Width) -> Figure:
+def inferences_figure(result: StoredAnalysis, width: Width) -> Figure:
     """Differences of accuracy in percentage points with 95 % limits: three inferences, and each reader alone."""
     planned, late = planned_rows(result), post_hoc_table(result)
     rows = [*planned, *([one for one, _model in late.rows] if late else [])]
@@ -108,7 +110,7 @@ def inferences_figure(result: Json, width: Width) -> Figure:
     return figure
 
 
-def _drawn(one: Planned) -> Iterator[tuple[float, Json, dict[str, Any]]]:
+def _drawn(one: Planned) -> Iterator[tuple[float, Value, dict[str, Any]]]:
     """How far below the name in inches, the value and its look."""
     for offset, line, look in zip(OFFSETS, one.lines, LOOKS, strict=False):
         yield offset, line.value, look
@@ -116,17 +118,17 @@ def _drawn(one: Planned) -> Iterator[tuple[float, Json, dict[str, Any]]]:
         if len(one.by_reader) <= MOST_INTERVALS:
             yield FIRST_READER + place * NEXT_READER, own, OF_READER
         else:
-            yield FIRST_READER, {**own, "ci95": None}, OF_READER
+            yield FIRST_READER, {**plain_value(own), "ci95": None}, OF_READER
 
 
-def _of_plan(result: Json, planned: Sequence[Planned]) -> str:
+def _of_plan(result: StoredAnalysis, planned: Sequence[Planned]) -> str:
     """What stands behind the inference of the plan."""
     if not planned or not planned[0].row["planned"]:
         return ""
     return "of the plan" if is_made_after_readings(result) else "planned"
 
 
-def _draw(axes: Axes, y: float, value: Json, look: dict[str, Any]) -> None:
+def _draw(axes: Axes, y: float, value: Value, look: dict[str, Any]) -> None:
     if value["value"] is None:
         return
     if value["ci95"]:

@@ -12,7 +12,7 @@ from matplotlib.patches import FancyBboxPatch
 
 from annotation.figures.kernels.forms import Width
 from annotation.figures.kernels.style import INCHES, INK, QUIET, RULE, mark_simulated, new_figure
-from readerstudy.results.kernels.stored import Json
+from readerstudy.analysis.kernels.result import StoredAnalysis
 
 LINE = 0.124  # inches of one line of words
 PAD, GAP, TITLE = 0.09, 0.2, 0.22
@@ -35,7 +35,7 @@ class Flow:
     end: str  # what comes of all of them
 
 
-def flow_figure(flow: Flow, result: Json, width: Width) -> Figure:
+def flow_figure(flow: Flow, result: StoredAnalysis, width: Width) -> Figure:
     """Two columns: the flows beside each other; one column: below each other. The analysis stands at the bottom."""
     beside = width == Width.TWO
     wide = INCHES[width]

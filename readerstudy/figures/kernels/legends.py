@@ -5,24 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from annotation.figures.kernels.forms import printed_percent
+from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
+from readerstudy.analysis.kernels.panel_result import MultiReaderValue
+from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, StoredAnalysis
 from readerstudy.results.kernels.inferences import (
     CAUTIONS,
     WHY_NARROWER,
+    caution_words,
     counted,
     means_of_runs,
     planned_line,
     unit_words,
 )
-from readerstudy.results.kernels.stored import (
-    ALL_TASKS,
-    FEWEST_FOR_KAPPA,
-    N_OPTIONS,
-    POST_HOC_MARK,
-    Json,
-    is_made_after_readings,
-    post_hoc_models,
-)
+from readerstudy.results.kernels.stored import FEWEST_FOR_KAPPA, POST_HOC_MARK, is_made_after_readings, post_hoc_models
 from readerstudy.results.kernels.tables import Planned, planned_rows, post_hoc_table
 
 DAGGER = "†"  # behind an n that is small
@@ -36,31 +32,31 @@ MARKS = "Readers: filled circles; models: open diamonds."
 CI = "Bars: 95% CI by Wilson."
 
 
-def figure_legend(name: str, result: Json) -> str:
+def figure_legend(name: str, result: StoredAnalysis) -> str:
     """Title and notes of a figure as one paragraph. Raises KeyError for a figure that there is not."""
     title, notes = LEGENDS[name]
     said = [title, *notes(result), *_everywhere(result)]
     return " ".join(f"{one[0].upper()}{one[1:].removesuffix('.')}." for one in said if one)
 
 
-def _everywhere(result: Json) -> Iterator[str]:
+def _everywhere(result: StoredAnalysis) -> Iterator[str]:
     if post_hoc_models(result):
         yield f"{POST_HOC_MARK} Post hoc: chosen or brought in after results had been seen"
     if result["simulated"]:
         yield "Simulated data"
 
 
-def printed_limits(one: Json, *, signed: bool = False) -> str:
+def printed_limits(one: Value, *, signed: bool = False) -> str:
     """ "76.1, 88.3"; empty where there is no interval."""
     return ", ".join(printed_percent(limit, one["n"], signed=signed) for limit in one["ci95"] or ())
 
 
-def is_small(accuracy: Json) -> bool:
+def is_small(accuracy: Value) -> bool:
     return accuracy["value"] is not None and accuracy["n"] < FEWEST_TRIALS
 
 
 # --- one figure each ------------------------------------------------------------------------------
-def _of_accuracy(result: Json) -> Iterator[str]:
+def _of_accuracy(result: StoredAnalysis) -> Iterator[str]:
     yield f"{MARKS} {CI} Numbers: percent correct (95% CI), and correct answers of the questions that count"
     mean = result["mrmc"]["readers"]
     if mean["value"] is not None:
@@ -70,20 +66,22 @@ def _of_accuracy(result: Json) -> Iterator[str]:
         yield f"{DAGGER} n < {FEWEST_TRIALS}"
 
 
-def _mean_of_readers(mean: Json) -> str:
+def _mean_of_readers(mean: MultiReaderValue) -> str:
     line = planned_line(mean)
     limits = f"95% CI: {printed_limits(mean)}" if mean["ci95"] else "no interval"
-    asides = [line.aside, counted(mean), *(CAUTIONS[flag] for flag in mean["flags"] if flag in CAUTIONS)]
-    return f"{printed_percent(mean['value'], mean['n'])}% ({'; '.join([limits, line.words, *filter(None, asides)])})"
+    asides = [line.aside, counted(mean), *map(caution_words, mean["flags"])]
+    return (
+        f"{printed_percent(mean['value'] or 0, mean['n'])}% ({'; '.join([limits, line.words, *filter(None, asides)])})"
+    )
 
 
-def _of_breakdown(result: Json) -> Iterator[str]:
+def _of_breakdown(result: StoredAnalysis) -> Iterator[str]:
     yield f"{MARKS} {CI} Dotted line: chance, {100 // N_OPTIONS}%"
     yield "n: questions; exploratory, no test was planned by task or category"
     yield f"Tasks and categories of fewer than {FEWEST_TRIALS} questions are not drawn"
 
 
-def _of_planned(result: Json) -> Iterator[str]:
+def _of_planned(result: StoredAnalysis) -> Iterator[str]:
     rows, head = _rows(result), [MADE_AFTER] if is_made_after_readings(result) else []
     yield from head
     yield "Squares: accuracy of the model minus the mean of the readers; bars: 95% CI"
@@ -96,7 +94,7 @@ def _of_planned(result: Json) -> Iterator[str]:
     yield from _counts(result, rows)
 
 
-def _of_inferences(result: Json) -> Iterator[str]:
+def _of_inferences(result: StoredAnalysis) -> Iterator[str]:
     rows = _rows(result)
     if is_made_after_readings(result):
         yield MADE_AFTER
@@ -110,14 +108,14 @@ def _of_inferences(result: Json) -> Iterator[str]:
     yield WHY_NARROWER
 
 
-def _counts(result: Json, rows: Sequence[Planned]) -> Iterator[str]:
+def _counts(result: StoredAnalysis, rows: Sequence[Planned]) -> Iterator[str]:
     yield counted(result["mrmc"]["readers"])
     if any(one.n_runs for one in rows):
         yield means_of_runs(result)
     yield from _cautions(rows)
 
 
-def _rows(result: Json) -> list[Planned]:
+def _rows(result: StoredAnalysis) -> list[Planned]:
     late = post_hoc_table(result)
     return [*planned_rows(result), *(late.planned if late else [])]
 
@@ -131,10 +129,10 @@ def _cautions(rows: Sequence[Planned]) -> Iterator[str]:
             about.setdefault(name, []).append(one.row["first"])
     for name, models in about.items():
         if name in CAUTIONS:
-            yield CAUTIONS[name] + ("" if len(models) == len(rows) else f" ({', '.join(models)})")
+            yield caution_words(name) + ("" if len(models) == len(rows) else f" ({', '.join(models)})")
 
 
-def _of_heatmap(result: Json) -> Iterator[str]:
+def _of_heatmap(result: StoredAnalysis) -> Iterator[str]:
     yield "Readers in bold and first, then models by accuracy; a gap parts the two"
     yield "Under each title: mean over the pairs of readers, of readers with models, of models"
     yield f"Hatched: undefined, or fewer than {FEWEST_FOR_KAPPA} questions answered by both"
@@ -142,7 +140,7 @@ def _of_heatmap(result: Json) -> Iterator[str]:
     yield "Intervals of every pair stand in the table of pairs"
 
 
-def _of_time(result: Json) -> Iterator[str]:
+def _of_time(result: StoredAnalysis) -> Iterator[str]:
     yield "A: seconds per case, log scale; box: quartiles; line: median; whiskers: 5th and 95th percentile (type 7)"
     yield "Diamond: geometric mean, whose 95% CI stands in the table of times"
     yield "B: change of time per ten cases along the order with 95% CI; all readers: adjusted for reader and case"
@@ -150,12 +148,12 @@ def _of_time(result: Json) -> Iterator[str]:
     yield "Where the cut cases leave a value open it is n/a, or its whisker is not drawn"
 
 
-def _of_calibration(result: Json) -> Iterator[str]:
+def _of_calibration(result: StoredAnalysis) -> Iterator[str]:
     yield "Share correct of the answers with about this stated chance; bars: 95% CI by Wilson; size of a mark: answers"
     yield "Dashed diagonal: as often correct as stated; below it overconfident"
 
 
-Notes = Callable[[Json], Iterator[str]]
+Notes = Callable[[StoredAnalysis], Iterator[str]]
 LEGENDS: dict[str, tuple[str, Notes]] = {
     "difference": ("Accuracy of each model minus the mean of the readers", _of_planned),
     "inferences": ("Accuracy of each model minus the mean of the readers, by three inferences", _of_inferences),

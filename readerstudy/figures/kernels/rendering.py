@@ -9,18 +9,13 @@ from matplotlib.figure import Figure
 
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.figures.kernels.saving import rendered
+from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.kernels.agreement import agreement_figure, error_consistency_figure
 from readerstudy.figures.kernels.calibration import calibration_figure
 from readerstudy.figures.kernels.difference import difference_figure, inferences_figure
 from readerstudy.figures.kernels.reading_time import time_figure
-from readerstudy.results.kernels.stored import (
-    Json,
-    calibrations,
-    has_times,
-    planned_comparisons,
-    post_hoc_differences,
-)
+from readerstudy.results.kernels.stored import calibrations, has_times, planned_comparisons, post_hoc_differences
 from readerstudy.results.kernels.tables import large_categories, large_tasks
 
 
@@ -28,15 +23,15 @@ from readerstudy.results.kernels.tables import large_categories, large_tasks
 class StudyFigure:
     """One figure: how it is drawn, and whether an analysis holds what it shows."""
 
-    draw: Callable[[Json, Width], Figure]
-    is_there: Callable[[Json], bool]
+    draw: Callable[[StoredAnalysis, Width], Figure]
+    is_there: Callable[[StoredAnalysis], bool]
 
 
-def _has_pairs(result: Json) -> bool:
+def _has_pairs(result: StoredAnalysis) -> bool:
     return len(result["order"]) > 1
 
 
-def _has_differences(result: Json) -> bool:
+def _has_differences(result: StoredAnalysis) -> bool:
     return bool([*planned_comparisons(result), *post_hoc_differences(result)])
 
 
@@ -53,12 +48,12 @@ FIGURES: dict[str, StudyFigure] = {
 }
 
 
-def figures_of(result: Json) -> list[str]:
+def figures_of(result: StoredAnalysis) -> list[str]:
     """The figures for which this analysis holds data."""
     return [name for name, drawing in FIGURES.items() if drawing.is_there(result)]
 
 
-def render(name: str, result: Json, form: FigureForm, width: Width) -> bytes:
+def render(name: str, result: StoredAnalysis, form: FigureForm, width: Width) -> bytes:
     """Raises KeyError for a figure that there is not."""
     drawing = FIGURES[name]
     return rendered(lambda: drawing.draw(result, width), form)

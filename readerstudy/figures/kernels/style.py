@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from annotation.figures.kernels.style import BLUE, ORANGE
-from readerstudy.results.kernels.stored import POST_HOC_MARK, Json, post_hoc_models
+from readerstudy.analysis.kernels.result import StoredAnalysis
+from readerstudy.results.kernels.stored import POST_HOC_MARK, post_hoc_models
 
 READER_COLOUR, MODEL_COLOUR = BLUE, ORANGE
 READER_MARK, MODEL_MARK = "o", "D"
 
 
-def marks_of(result: Json, names: Sequence[str]) -> list[str]:
+def marks_of(result: StoredAnalysis, names: Sequence[str]) -> list[str]:
     """What stands behind each name: a mark behind that of a model which nobody can have planned."""
     late = {one["name"] for one in post_hoc_models(result)}
     return [f" {POST_HOC_MARK}" if name in late else "" for name in names]

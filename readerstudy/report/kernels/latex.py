@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from annotation.figures.kernels.forms import printed_percent
-from readerstudy.results.kernels.stored import Json
+from annotation.statistics.kernels.estimate import Value
 
 PACKAGES = ("booktabs", "longtable")
 NONE = "n/a"
@@ -90,7 +90,7 @@ def fixed(value: float | None, places: int, *, signed: bool = False) -> str:
     return f"$-${abs(number)}" if number < 0 else f"+{number}" if signed else f"{number}"
 
 
-def percent(one: Json, *, signed: bool = False) -> str:
+def percent(one: Value, *, signed: bool = False) -> str:
     """A share, or a difference, in percent with the decimals of the figures; without the sign for percent."""
     return percent_of(one["value"], one["n"], signed=signed)
 
@@ -99,12 +99,12 @@ def percent_of(value: float | None, n: int, *, signed: bool = False) -> str:
     return NONE if value is None else escaped(printed_percent(value, n, signed=signed))
 
 
-def limits(one: Json, places: int, *, signed: bool = False) -> str:
+def limits(one: Value, places: int, *, signed: bool = False) -> str:
     """The 95 % limits in brackets; empty where there is no interval."""
     return _in_brackets(fixed(limit, places, signed=signed) for limit in one["ci95"] or ())
 
 
-def percent_limits(one: Json, *, signed: bool = False) -> str:
+def percent_limits(one: Value, *, signed: bool = False) -> str:
     return _in_brackets(percent_of(limit, one["n"], signed=signed) for limit in one["ci95"] or ())
 
 
@@ -119,7 +119,7 @@ def p_value(p: float | None) -> str:
     return r"\textless{}0.001" if p < 0.001 else fixed(p, 3)
 
 
-def marked(text: str, one: Json) -> str:
+def marked(text: str, one: Value) -> str:
     """A dagger where n is small, a double one where few disagree."""
     marks = [mark for flag, mark in MARKS.items() if flag in one["flags"]]
     return rf"{text}\textsuperscript{{{''.join(marks)}}}" if marks and text != NONE else text

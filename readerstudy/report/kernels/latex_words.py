@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis
 from readerstudy.report.kernels.latex import escaped, row_head
-from readerstudy.results.kernels.stored import ALL_TASKS, Json, post_hoc_models
+from readerstudy.results.kernels.stored import post_hoc_models
 
 INTERVAL = r"95\,\% interval"
 SHARED_DIFFICULTY = (
@@ -13,31 +14,31 @@ SHARED_DIFFICULTY = (
 Rows = list[list[str]]
 
 
-def caption(result: Json, text: str) -> str:
+def caption(result: StoredAnalysis, text: str) -> str:
     """The study is named, and simulated data says so in every caption."""
     simulated = " Simulated data." if result["simulated"] else ""
     return f"{text} Study: {escaped(result['study'])}.{simulated}"
 
 
-def rater_head(result: Json, *names: str) -> str:
+def rater_head(result: StoredAnalysis, *names: str) -> str:
     """The head of a row about these raters, which says of a model that it is post hoc."""
     late = {one["name"] for one in post_hoc_models(result)}
     return row_head(*(f"{name} (post hoc)" if name in late else name for name in names))
 
 
-def failed_rule(result: Json) -> str:
+def failed_rule(result: StoredAnalysis) -> str:
     is_wrong = result["settings"]["failed_in_accuracy"] == "wrong"
     return "count as wrong" if is_wrong else "are left out of accuracy"
 
 
-def bootstrap_rule(result: Json) -> str:
+def bootstrap_rule(result: StoredAnalysis) -> str:
     drawn = "patients or exams" if result["panels"][ALL_TASKS]["unit"] == "cluster" else "questions"
     settings = result["settings"]
     draws = f"{settings['draws']:,} draws, seed {settings['seed']}"
     return rf"95\,\% intervals: percentile bootstrap over {drawn}, {draws}, raters fixed."
 
 
-def pair_rule(result: Json) -> str:
+def pair_rule(result: StoredAnalysis) -> str:
     """The intervals of pairs: what agrees by Wilson where questions are drawn, and none without a disagreement."""
     by_wilson = ""
     if result["panels"][ALL_TASKS]["unit"] == "question":

@@ -8,49 +8,64 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from readerstudy.results.kernels.stored import Json, runs_in_mean
+from annotation.statistics.kernels.cautions import FLAGS
+from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.panel_result import MultiReaderValue
+from readerstudy.analysis.kernels.result import (
+    BY_CLUSTER,
+    BY_QUESTION,
+    COMPLETE_ROWS,
+    FIXED,
+    FIXED_QUESTIONS,
+    INFERENCES,
+    MOVER,
+    RANDOM,
+    StoredAnalysis,
+    inference_in,
+    unit_in,
+)
+from readerstudy.results.kernels.stored import runs_in_mean
 
-RANDOM, FIXED = "random_readers_random_questions", "fixed_readers_random_questions"
-FIXED_QUESTIONS = "random_readers_fixed_questions"
-INFERENCES = (RANDOM, FIXED, FIXED_QUESTIONS)  # as the JSON names them
-BY_QUESTION, BY_CLUSTER = "by_question", "by_cluster"
-MOVER, COMPLETE_ROWS = "mover_ci95", "complete_rows"
 OF_DESIGN = frozenset({"small_n", "readers_dropped", "questions_dropped", "answers_missing", "post_hoc"})
 NUMBERS = ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 COUNTED = frozenset({"readers_dropped", "questions_dropped", "answers_missing"})  # flags whose counts say more
 SHORT = {"few_readers": "fewer than 5 readers"}  # in rows; why stands in captions
-CAUTIONS = {  # flags in words, in figures too
-    "small_n": "small n",
-    "few_readers": "fewer than 5 readers: between-reader variance is imprecise",
-    "as_fixed_readers": "readers do not differ: as for these readers",
-    "few_clusters": "fewer than 10 patients or exams",
-    "no_variation": "nothing varies, so there is no interval",
-    "readers_dropped": "a planned reader has no answer in it",
-    "questions_dropped": "more than 5 % of the questions have no answer in it",
-    "answers_missing": "more than 5 % of the assigned answers are missing",
-}
+CAUTIONS = (  # in figures, too
+    *("small_n", "few_readers", "as_fixed_readers", "few_clusters", "no_variation"),
+    *("readers_dropped", "questions_dropped", "answers_missing"),
+)
 WHY_NARROWER = (
     "An interval for random readers and random questions can be narrower than one of the other two: the variance "
     "between readers counts only as far as they differ by more than chance in single answers, and comes out below zero "
     "where they differ by less; and its degrees of freedom count questions as well as readers, while an interval for "
     "these questions alone has one fewer than there are readers (t = 4.30 with three of them)."
 )
-COUNTS = ("n_readers", "n_readers_dropped", "n_questions", "n_questions_dropped", "n_cells", "n_missing")
+
+
+class LineValue(Value):
+    """A value with what its interval was made of, and what it is over."""
+
+    se: float | None
+    df: float | None
+    ci90: list[float] | None
+    p: float | None
+    n_readers: int
+    n_readers_dropped: int
+    n_questions: int
+    n_questions_dropped: int
+    n_cells: int
+    n_missing: int
 
 
 @dataclass(frozen=True)
 class Line:
-    """One interval of a mean or of a difference.
-
-    ``value`` is as any other value of the JSON, with ``se``, ``df``, ``p``, ``ci90`` and the counts of readers,
-    questions and answers.
-    """
+    """One interval of a mean or of a difference."""
 
     inference: str
     unit: str
     sensitivity: str  # what makes it a sensitivity line: MOVER, COMPLETE_ROWS, the other unit; empty: an inference
     is_planned: bool
-    value: Json
+    value: LineValue
 
     @property
     def words(self) -> str:
@@ -73,7 +88,7 @@ class Line:
     def cautions(self) -> str:
         """What to be careful about, and what is left out, which stands with the planned line."""
         about = [flag for flag in self.value["flags"] if self.is_planned or flag not in OF_DESIGN]
-        flags = [SHORT.get(flag, CAUTIONS.get(flag, "")) for flag in about if flag not in COUNTED]
+        flags = [SHORT.get(flag, caution_words(flag)) for flag in about if flag not in COUNTED]
         left = left_out(self.value) if self.is_planned or self.has_own_value else ""
         return "; ".join(filter(None, [*flags, left]))
 
@@ -83,12 +98,12 @@ class Line:
         return aside_of(self.inference)
 
 
-def means_of_runs(result: Json) -> str:
+def means_of_runs(result: StoredAnalysis) -> str:
     """The models whose mean of runs stands against the readers; empty where none does."""
     return ", ".join(f"{name}: mean of {n} runs" for name, n in runs_in_mean(result).items())
 
 
-def lines_of(found: Json) -> list[Line]:
+def lines_of(found: MultiReaderValue) -> list[Line]:
     """The planned inference, the two others, then the sensitivity lines of the planned one.
 
     ``found``: the mean of the readers, or a model minus it, as ``mrmc`` of the JSON holds it.
@@ -99,50 +114,68 @@ def lines_of(found: Json) -> list[Line]:
     return [*lines, *_sensitivity(found)]
 
 
-def planned_line(found: Json) -> Line:
+def planned_line(found: MultiReaderValue) -> Line:
     return lines_of(found)[0]
 
 
-def _sensitivity(found: Json) -> Iterator[Line]:
-    unit, planned = found["unit"], found["inference"]
-    by_unit = found[unit]
-    if "few_readers" in by_unit[RANDOM]["flags"] and by_unit[MOVER] is not None:
+def _sensitivity(found: MultiReaderValue) -> Iterator[Line]:
+    unit, planned, complete = found["unit"], found["inference"], found["complete_rows"]
+    by_unit = unit_in(found, unit)
+    if "few_readers" in by_unit["random_readers_random_questions"]["flags"] and by_unit["mover_ci95"] is not None:
         line = _line(found, RANDOM, unit, sensitivity=MOVER)
-        limits = {
-            "ci95": by_unit[MOVER],
-            "method": line.value["method"].replace(RANDOM, MOVER),
+        method = line.value["method"].replace(RANDOM, MOVER)
+        limits: LineValue = {
+            **line.value,
+            "ci95": by_unit["mover_ci95"],
+            "method": method,
             "df": None,
             "ci90": None,
             "p": None,
         }
-        yield Line(RANDOM, unit, MOVER, is_planned=False, value={**line.value, **limits})
-    if found[BY_CLUSTER] is not None:
+        yield Line(RANDOM, unit, MOVER, is_planned=False, value=limits)
+    if found["by_cluster"] is not None:
         yield _line(found, planned, BY_QUESTION, sensitivity=BY_QUESTION)
-    if found[COMPLETE_ROWS] is not None:
-        yield _line(found[COMPLETE_ROWS], planned, unit, sensitivity=COMPLETE_ROWS)
+    if complete is not None:
+        yield _line(complete, planned, unit, sensitivity=COMPLETE_ROWS)
 
 
-def _of_plan(found: Json) -> str:
+def _of_plan(found: MultiReaderValue) -> str:
     """The method by the plan, without what it says of runs."""
     return f"{found['unit']} {found['inference']}"
 
 
-def _line(found: Json, inference: str, unit: str, *, sensitivity: str = "", is_planned: bool = False) -> Line:
-    by = found[unit][inference]
+def _line(
+    found: MultiReaderValue, inference: str, unit: str, *, sensitivity: str = "", is_planned: bool = False
+) -> Line:
+    by = inference_in(unit_in(found, unit), inference)
     flags = [*(flag for flag in found["flags"] if flag in OF_DESIGN), *by["flags"]]
-    value = {
-        **by,
+    value: LineValue = {
         "value": found["value"],
+        "ci95": by["ci95"],
         "n": found["n"],
         "method": f"{unit} {inference}{found['method'].removeprefix(_of_plan(found))}",
         "flags": list(dict.fromkeys(flags)),
         "reason": found["reason"] or by["reason"],
-        **{name: found[name] for name in COUNTS},
+        "se": by["se"],
+        "df": by["df"],
+        "ci90": by["ci90"],
+        "p": by["p"],
+        "n_readers": found["n_readers"],
+        "n_readers_dropped": found["n_readers_dropped"],
+        "n_questions": found["n_questions"],
+        "n_questions_dropped": found["n_questions_dropped"],
+        "n_cells": found["n_cells"],
+        "n_missing": found["n_missing"],
     }
     return Line(inference, unit, sensitivity, is_planned, value)
 
 
 # --- words ----------------------------------------------------------------------------------------
+def caution_words(flag: str) -> str:
+    """What to be careful about; empty for what stands elsewhere."""
+    return FLAGS[flag].label if flag in CAUTIONS else ""
+
+
 def inference_words(inference: str, n_readers: int) -> str:
     """ "these three readers, random questions"."""
     return {
@@ -166,7 +199,7 @@ def unit_words(unit: str) -> str:
     return "by patient or exam" if unit == BY_CLUSTER else "by question"
 
 
-def counted(found: Json) -> str:
+def counted(found: MultiReaderValue | LineValue) -> str:
     """ "3 readers, 198 questions, 590 answers; without an answer: 2 questions"."""
     readers, questions, cells = found["n_readers"], found["n_questions"], found["n_cells"]
     said = f"{_number(readers, 'reader')}, {_number(questions, 'question')}"
@@ -178,11 +211,10 @@ def counted(found: Json) -> str:
     return f"{said}; {left}" if left else said
 
 
-def left_out(found: Json) -> str:
+def left_out(found: MultiReaderValue | LineValue) -> str:
     """What has no cell, in words; empty where everything counts."""
-    dropped = [
-        _number(found[f"n_{what}s_dropped"], what) for what in ("question", "reader") if found[f"n_{what}s_dropped"]
-    ]
+    counts = {"question": found["n_questions_dropped"], "reader": found["n_readers_dropped"]}
+    dropped = [_number(n, what) for what, n in counts.items() if n]
     said = [f"without an answer: {' and '.join(dropped)}"] if dropped else []
     if found["n_missing"]:
         said.append(f"{_number(found['n_missing'], 'assigned answer')} missing")

@@ -9,10 +9,10 @@ from math import nan
 from typing import Any, overload
 
 from annotation.statistics.kernels.items import ItemStatistics, beaten_by, item_of
-from readerstudy.results.kernels.stored import ALL_TASKS, READER, Json, kinds_of, order_of
+from readerstudy.analysis.kernels.result import ALL_TASKS, LETTERS, READER, CaseColumns, StoredAnalysis
+from readerstudy.results.kernels.stored import kinds_of, order_of
 
 NOT_COUNTED = " ."
-LETTERS = "ABCD"
 
 
 class Which(StrEnum):
@@ -61,7 +61,7 @@ class Item:
         return bool(self.n_counted) and self.n_right == 0
 
 
-SORTED_BY: dict[str, Callable[[Json, int], Any]] = {  # None comes last
+SORTED_BY: dict[str, Callable[[CaseColumns, int], Any]] = {  # None comes last
     "case": lambda items, place: items["case"][place],
     "task": lambda items, place: items["task"][place],
     "category": lambda items, place: items["category"][place] or None,
@@ -71,7 +71,9 @@ SORTED_BY: dict[str, Callable[[Json, int], Any]] = {  # None comes last
 }
 
 
-def items_table(result: Json, panel: str, which: Which, column: str = "", *, is_down: bool = False) -> Sequence[Item]:
+def items_table(
+    result: StoredAnalysis, panel: str, which: Which, column: str = "", *, is_down: bool = False
+) -> Sequence[Item]:
     """By case numbers, or in the order of a column. An item is made when it is asked for: a page shows few of many."""
     tasks, is_wanted = result["items"]["task"], _wanted(result, which)
     places = [n for n, task in enumerate(tasks) if panel in (ALL_TASKS, task) and is_wanted(n)]
@@ -83,7 +85,7 @@ def items_table(result: Json, panel: str, which: Which, column: str = "", *, is_
 
 
 class _Items(Sequence[Item]):
-    def __init__(self, result: Json, places: list[int]) -> None:
+    def __init__(self, result: StoredAnalysis, places: list[int]) -> None:
         self._result, self._places = result, places
         self._names, self._readers = order_of(result), _readers(result)
 
@@ -118,17 +120,17 @@ class _Items(Sequence[Item]):
         )
 
 
-def _share_right(items: Json, place: int) -> float | None:
+def _share_right(items: CaseColumns, place: int) -> float | None:
     n: int = items["n_counted"][place]
     return items["n_right"][place] / n if n else None
 
 
-def _readers(result: Json) -> list[str]:
+def _readers(result: StoredAnalysis) -> list[str]:
     kinds = kinds_of(result)
     return [name for name in order_of(result) if kinds[name] == READER]
 
 
-def _wanted(result: Json, which: Which) -> Callable[[int], bool]:
+def _wanted(result: StoredAnalysis, which: Which) -> Callable[[int], bool]:
     items, readers = result["items"], _readers(result)
     n_right, n_counted = items["n_right"], items["n_counted"]
     if which == Which.MISSED:
@@ -141,25 +143,25 @@ def _wanted(result: Json, which: Which) -> Callable[[int], bool]:
     return lambda place: True
 
 
-def _chosen(items: Json, names: Sequence[str], place: int) -> list[int]:
+def _chosen(items: CaseColumns, names: Sequence[str], place: int) -> list[int]:
     """Raters who chose each option in time: capital letters."""
     signs = [items["answers"][name][place] for name in names]
     return [signs.count(letter) for letter in LETTERS]
 
 
-def _behaviour(items: Json, names: Sequence[str], place: int) -> ItemStatistics:
-    told_apart = items["discrimination"][place]
+def _behaviour(items: CaseColumns, names: Sequence[str], place: int) -> ItemStatistics:
+    apart = items["discrimination"][place]
     return item_of(
         _chosen(items, names, place),
         LETTERS.index(items["key"][place]),
         items["n_right"][place],
         items["n_counted"][place],
-        nan if told_apart is None else told_apart,
+        nan if apart is None else apart,
         place in items["missed_by_all"],
     )
 
 
-def _is_missed_by_readers(items: Json, readers: list[str], place: int) -> bool:
+def _is_missed_by_readers(items: CaseColumns, readers: list[str], place: int) -> bool:
     signs = [items["answers"][name][place] for name in readers]
     counted = [sign for sign in signs if sign not in NOT_COUNTED]
     return bool(counted) and items["key"][place] not in counted

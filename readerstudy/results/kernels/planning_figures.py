@@ -7,7 +7,9 @@ from dataclasses import asdict, dataclass
 from statistics import mean, variance
 from typing import Any
 
-from readerstudy.results.kernels.stored import ALL_TASKS, MODEL, READER, Json, kinds_of, order_of, pairs_of, raters_of
+from readerstudy.analysis.kernels.panel_result import PairTable
+from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, READER, StoredAnalysis, n_in
+from readerstudy.results.kernels.stored import kinds_of, order_of, pairs_of, raters_of
 
 DECIMALS = 4
 
@@ -27,7 +29,7 @@ class PlanningFigures:
         return {name: value for name, value in asdict(self).items() if name != "model"}
 
 
-def planning_figures(result: Json) -> list[PlanningFigures]:
+def planning_figures(result: StoredAnalysis) -> list[PlanningFigures]:
     """For each model; none for fewer than two readers, or where a pair has no question in common.
 
     The spread of readers is that of their accuracies without what questions add to it: s² - ψ/(2K) over 1 - 1/K, with ψ
@@ -43,9 +45,9 @@ def planning_figures(result: Json) -> list[PlanningFigures]:
         known = [one for one in found if one is not None]
         return mean(known) if known and len(known) == len(found) else None
 
-    accuracies = [raters_of(panel)[name]["accuracy"]["value"] for name in readers]
+    accuracies = [one for name in readers if (one := raters_of(panel)[name]["accuracy"]["value"]) is not None]
     among = share((one, other) for place, one in enumerate(readers) for other in readers[:place])
-    if among is None or None in accuracies or panel["n"] < 2:
+    if among is None or len(accuracies) < len(readers) or panel["n"] < 2:
         return []
     spread = (variance(accuracies) - among / (2 * panel["n"])) / (1 - 1 / panel["n"])
     sd, found = max(0.0, spread) ** 0.5, []
@@ -57,7 +59,7 @@ def planning_figures(result: Json) -> list[PlanningFigures]:
     return found
 
 
-def _apart(table: Json) -> float | None:
+def _apart(table: PairTable) -> float | None:
     """Share of questions that exactly one of the two has right."""
-    n = sum(table[name] for name in ("both", "first_only", "second_only", "neither"))
+    n = n_in(table)
     return (table["first_only"] + table["second_only"]) / n if n else None

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
+from annotation.statistics.kernels.catalogue import Statistic
+from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, POST_HOC, STRATA_MERGED, Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
-from annotation.statistics.kernels.results import CLUSTERS_IGNORED, POST_HOC, STRATA_MERGED
-from readerstudy.results.kernels.inferences import Line, lines_of
-from readerstudy.results.kernels.reader_agreement import reader_agreement
-from readerstudy.results.kernels.stored import (
+from readerstudy.analysis.kernels.panel_result import RaterEntry, ReaderDifference, Runs
+from readerstudy.analysis.kernels.result import (
     ALL_TASKS,
     READER,
-    Json,
+    Comparison,
+    ResultPart,
+    StoredAnalysis,
+    StoredRater,
+    plain,
+)
+from readerstudy.results.kernels.agreement_tables import reader_agreement
+from readerstudy.results.kernels.inferences import Line, lines_of
+from readerstudy.results.kernels.stored import (
     asks_guesses,
     kinds_of,
     left_models,
@@ -33,9 +42,9 @@ from readerstudy.results.kernels.stored import (
 class Planned:
     """One model minus the mean of the readers."""
 
-    row: Json
+    row: Comparison
     lines: list[Line]  # by the inference of the plan, by the two others, then the sensitivity lines
-    by_reader: list[Json]  # minus each reader alone, in the order of the readers
+    by_reader: list[ReaderDifference]  # minus each reader alone, in the order of the readers
     has_left: bool = False  # the run was taken out after results were seen; it was planned and stays
     n_runs: int = 0  # in the mean that stands for the model; 0: one run does
 
@@ -48,11 +57,11 @@ class Planned:
         return self.lines[1:]
 
 
-def planned_rows(result: Json) -> list[Planned]:
+def planned_rows(result: StoredAnalysis) -> list[Planned]:
     return _by_inference(result, planned_comparisons(result))
 
 
-def _by_inference(result: Json, comparisons: Sequence[Json]) -> list[Planned]:
+def _by_inference(result: StoredAnalysis, comparisons: Sequence[Comparison]) -> list[Planned]:
     found = []
     left, runs = {one["name"] for one in left_models(result)}, runs_in_mean(result)
     for row in comparisons:
@@ -96,15 +105,15 @@ def other_lines(planned: Sequence[Planned]) -> OtherLines:
 class PostHoc:
     """What came or was chosen after somebody had seen a result: in no family, with raw p."""
 
-    rows: list[tuple[Planned, Json]]  # model minus the mean of the readers, and the model as ``raters`` has it
-    pairs: list[Json]  # that the plan names, with such a model
+    rows: list[tuple[Planned, StoredRater]]  # model minus the mean of the readers, and the model as ``raters`` has it
+    pairs: list[Comparison]  # that the plan names, with such a model
 
     @property
     def planned(self) -> list[Planned]:
         return [one for one, _model in self.rows]
 
 
-def post_hoc_table(result: Json) -> PostHoc | None:
+def post_hoc_table(result: StoredAnalysis) -> PostHoc | None:
     """Nothing where every model was there and named before unblinding."""
     models = {one["name"]: one for one in post_hoc_models(result)}
     rows = _by_inference(result, post_hoc_differences(result))
@@ -116,18 +125,18 @@ def post_hoc_table(result: Json) -> PostHoc | None:
 class PlannedPairs:
     """The family of pairs that the plan names, one test for each."""
 
-    rows: list[tuple[Json, tuple[int, int] | None]]  # with the places of the two in the order of raters
+    rows: list[tuple[Comparison, tuple[int, int] | None]]  # with the places of the two in the order of raters
     n_tests: int  # over which p is adjusted
 
     @property
     def has_clusters(self) -> bool:
         return any("difference_cluster" in row for row, _places in self.rows)
 
-    def of(self, first: str, second: str) -> Json | None:
+    def of(self, first: str, second: str) -> Comparison | None:
         return next((row for row, _places in self.rows if {row["first"], row["second"]} == {first, second}), None)
 
 
-def planned_pairs_table(result: Json) -> PlannedPairs | None:
+def planned_pairs_table(result: StoredAnalysis) -> PlannedPairs | None:
     """Nothing where the plan names no pair."""
     found, place = planned_pairs(result), {name: row for row, name in enumerate(order_of(result))}
     rows = [(one, (place[one["first"]], place[one["second"]]) if one["table"] else None) for one in found]
@@ -140,17 +149,19 @@ class Claims:
 
     margin: float
     reason: str
-    rows: list[Json]
+    rows: list[Comparison]
     n_tests: int  # over which the p of non-inferiority is adjusted
 
 
-def claims_of(result: Json) -> Claims | None:
+def claims_of(result: StoredAnalysis) -> Claims | None:
     """Nothing where the plan names no margin."""
     rows = [one for one in planned_comparisons(result) if one["noninferiority_p"]]
-    if not rows:
+    margin = rows[0]["margin"] if rows else None
+    if margin is None:
         return None
-    n_tests = sum(one["noninferiority_p_holm"]["value"] is not None for one in rows)
-    return Claims(rows[0]["margin"], result["plan"].get("margin_reason", ""), rows, n_tests)
+    tests = [test for one in rows if (test := one["noninferiority_p_holm"])]
+    n_tests = sum(test["value"] is not None for test in tests)
+    return Claims(margin, result["plan"].get("margin_reason", ""), rows, n_tests)
 
 
 @dataclass(frozen=True)
@@ -158,14 +169,14 @@ class AccuracyRow:
     name: str
     is_reader: bool
     is_post_hoc: bool  # said once for the row, not with every number
-    overall: Json
-    best_guess: Json | None  # the same with guesses in place of "cannot tell", where the study asks for them
+    overall: Value
+    best_guess: Value | None  # the same with guesses in place of "cannot tell", where the study asks for them
     n_guessed: int
     n_declined: int
-    by_cluster: Json | None  # the same share, its interval allowing for patients or exams with several questions
-    tasks: list[Json]
-    task_mean: Json
-    bank_mix: Json | None
+    by_cluster: Value | None  # the same share, its interval allowing for patients or exams with several questions
+    tasks: list[Value]
+    task_mean: Value
+    bank_mix: Value | None
     n_failed: int
     failed_share: float | None  # of everything but missing
     n_no_option: int  # declined, ended without a choice, too late
@@ -185,7 +196,7 @@ class AccuracyTable:
     has_guesses: bool
 
 
-def accuracy_table(result: Json) -> AccuracyTable:
+def accuracy_table(result: StoredAnalysis) -> AccuracyTable:
     tasks = [name for name in panel_names(result) if name != ALL_TASKS]
     panels = {name: raters_of(panel) for name, panel in result["panels"].items()}
     kinds, whole = kinds_of(result), panels[ALL_TASKS]
@@ -211,12 +222,12 @@ def accuracy_table(result: Json) -> AccuracyTable:
     )
 
 
-def without_flags(one: Json, flags: Collection[str]) -> Json:
+def without_flags(one: Value, flags: Collection[str]) -> Value:
     """The same value in a table that says these cautions of all of its rows."""
     return {**one, "flags": [flag for flag in one["flags"] if flag not in flags]}
 
 
-def _accuracy_row(rater: Json, is_reader: bool, tasks: list[Json], told: Collection[str]) -> AccuracyRow:
+def _accuracy_row(rater: RaterEntry, is_reader: bool, tasks: list[Value], told: Collection[str]) -> AccuracyRow:
     """``told``: flags that the table says of all of its rows; of a row that is post hoc its head says it."""
     is_post_hoc = POST_HOC in rater["accuracy"]["flags"]
     told = {*told, POST_HOC}
@@ -247,11 +258,11 @@ class RunsRow:
 
     name: str
     named: int | None  # the number of the run that stands for it everywhere else
-    found: Json
+    found: Runs
     n_in_mean: int = 0  # which stands for the model against the readers; 0: one run does
 
 
-def runs_table(result: Json) -> list[RunsRow]:
+def runs_table(result: StoredAnalysis) -> list[RunsRow]:
     """Nothing where no model has a second run."""
     numbers = {one["name"]: one.get("number") for one in result["raters"]}
     whole = raters_of(result["panels"][ALL_TASKS])
@@ -267,10 +278,10 @@ class Breakdown:
     """Accuracy by a property of the questions: its values with the number of questions, and a row for each rater."""
 
     values: list[tuple[str, int]]
-    rows: list[tuple[str, list[Json]]]
+    rows: list[tuple[str, list[Value]]]
 
     @property
-    def by_value(self) -> list[tuple[str, int, list[Json]]]:
+    def by_value(self) -> list[tuple[str, int, list[Value]]]:
         """A row for each value: a page holds them, however many. The shares stand as ``rows`` name the raters."""
         return [
             (value, n, [shares[place] for _name, shares in self.rows]) for place, (value, n) in enumerate(self.values)
@@ -280,20 +291,21 @@ class Breakdown:
 GRADES = ("easy", "medium", "hard")
 
 
-def breakdown(result: Json, table: str, name: str) -> Breakdown:
-    """``table`` and ``name`` as in the JSON, such as categories and category; grades in their order, else as stored."""
-    found = result["tables"][table]
-    if all(one[name] in ("", *GRADES) for one in found):
-        found = sorted(found, key=lambda one: (*GRADES, "").index(one[name]))
-    rows = [(rater, [one["accuracy"][rater] for one in found]) for rater in order_of(result)]
-    return Breakdown([(one[name], one["n"]) for one in found], rows)
+def breakdown(result: StoredAnalysis, table: Literal["categories", "difficulties"]) -> Breakdown:
+    """By a property of the questions; grades in their order, else as stored."""
+    name = {"categories": "category", "difficulties": "difficulty"}[table]
+    found = [(plain(one)[name], one) for one in result["tables"][table]]
+    if all(value in ("", *GRADES) for value, _one in found):
+        found = sorted(found, key=lambda named: (*GRADES, "").index(named[0]))
+    rows = [(rater, [one["accuracy"][rater] for _name, one in found]) for rater in order_of(result)]
+    return Breakdown([(value, one["n"]) for value, one in found], rows)
 
 
-Group = tuple[str, int, dict[str, Json]]  # a task or category, its questions, the accuracy of each rater
+Group = tuple[str, int, dict[str, Value]]  # a task or category, its questions, the accuracy of each rater
 MOST_GROUPS = 12  # that a figure draws
 
 
-def large_tasks(result: Json) -> list[Group]:
+def large_tasks(result: StoredAnalysis) -> list[Group]:
     """Those of questions enough for an interval."""
     found = [(task_label(name), panel) for name, panel in result["panels"].items() if name != ALL_TASKS]
     return [
@@ -303,9 +315,9 @@ def large_tasks(result: Json) -> list[Group]:
     ]
 
 
-def large_categories(result: Json) -> list[Group]:
+def large_categories(result: StoredAnalysis) -> list[Group]:
     """The largest first; a single one tells nothing beside the accuracy over all questions."""
-    found = breakdown(result, "categories", "category").by_value
+    found = breakdown(result, "categories").by_value
     large = sorted((one for one in found if one[1] >= FEWEST_TRIALS), key=lambda one: -one[1])[:MOST_GROUPS]
     names = order_of(result)
     groups = [(value or "no category", n, dict(zip(names, shares, strict=True))) for value, n, shares in large]
@@ -317,18 +329,18 @@ class Variants:
     """The main numbers over all tasks under other rules, each beside the primary result."""
 
     names: list[tuple[str, int]]  # label and questions of each variant
-    rows: list[tuple[str, Json, list[Json]]]  # rater, primary accuracy, under each variant
-    differences: list[tuple[str, list[Json]]]  # model, its difference from the readers: primary, under each variant
-    pairs: list[tuple[Json, list[Json]]]  # planned pair, and its comparison: primary, under each variant
-    agreement: list[tuple[str, list[Json]]]  # measure, readers minus mixed pairs: primary, under each variant
+    rows: list[tuple[str, Value, list[Value]]]  # rater, primary accuracy, under each variant
+    differences: list[tuple[str, list[Value]]]  # model, its difference from the readers: primary, under each variant
+    pairs: list[tuple[Comparison, list[Comparison]]]  # planned pair, and its comparison: primary, under each variant
+    agreement: list[tuple[Statistic, list[Value]]]  # measure, readers minus mixed pairs: primary, under each variant
 
 
-def variants_table(result: Json) -> Variants | None:
+def variants_table(result: StoredAnalysis) -> Variants | None:
     """Nothing where every rule gives the same questions and answers."""
-    variants: Mapping[str, Json] = result["variants"]
+    variants = result["variants"]
     if not variants:
         return None
-    every = [result, *variants.values()]
+    every: list[ResultPart] = [result, *variants.values()]
     primary, *others = [raters_of(one["panels"][ALL_TASKS]) for one in every]
     compared = [{one["first"]: one["difference"] for one in planned_comparisons(each)} for each in every]
     means, families = [reader_agreement(one).rows for one in every], [planned_pairs(one) for one in every]

@@ -18,6 +18,7 @@ from django.views.decorators.http import require_POST, require_safe
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.comparison.comparing_models import inputs_now
 from readerstudy.comparison.comparison_job import (
     ask_for_comparison,
     banks_compared,
@@ -27,7 +28,6 @@ from readerstudy.comparison.comparison_job import (
     result_of,
 )
 from readerstudy.comparison.kernels.comparison_tables import band_rows, category_table, model_rows
-from readerstudy.comparison.loading import inputs_now
 from readerstudy.predictions.eligibility import knows_scores
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.core.exceptions import PermissionDenied
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 
 from annotation.models import User
+from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.models import Analysis
 from readerstudy.results.kernels.stored import order_of, panel_names
 from readerstudy.results.looking import Seen, inside, is_seen, named_result, reader_names
@@ -36,7 +35,7 @@ def seen_in(analysis: Analysis) -> Seen:
     return Seen(inside(analysis), analysis, named_result(analysis, reader_names(analysis)))
 
 
-def panel_named(result: dict[str, Any], wanted: str) -> str:
+def panel_named(result: StoredAnalysis, wanted: str) -> str:
     """All tasks unless a task is asked for; Http404 for one that the analysis does not hold."""
     names = panel_names(result)
     if not wanted:
@@ -46,7 +45,7 @@ def panel_named(result: dict[str, Any], wanted: str) -> str:
     return wanted
 
 
-def rater_at(result: dict[str, Any], place: int) -> str:
+def rater_at(result: StoredAnalysis, place: int) -> str:
     """By the place in the order of the analysis."""
     names = order_of(result)
     if place >= len(names):

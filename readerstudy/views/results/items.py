@@ -14,9 +14,10 @@ from django.views.decorators.http import require_safe
 
 from annotation.site.sorted_tables import asked_sorting
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.kernels.items import SORTED_BY, Show, Which, items_table
-from readerstudy.results.kernels.stored import ALL_TASKS, calibrations, has_times, order_of, panel_names
+from readerstudy.results.kernels.stored import calibrations, has_times, order_of, panel_names
 from readerstudy.results.kernels.tables import breakdown, large_categories, large_tasks
 from readerstudy.results.looking import Seen
 from readerstudy.views.results.access import panel_named, seen_result
@@ -89,8 +90,8 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
     context: dict[str, Any] = {
         **seen.context(),
         "figures": [name for name, groups in groups_drawn.items() if groups],
-        "categories": breakdown(result, "categories", "category"),
-        "difficulties": breakdown(result, "difficulties", "difficulty"),
+        "categories": breakdown(result, "categories"),
+        "difficulties": breakdown(result, "difficulties"),
     }
     return render(request, "readerstudy/results/categories.html", context)
 

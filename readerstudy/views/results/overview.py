@@ -20,7 +20,7 @@ from readerstudy.analysis.staleness import is_stale
 from readerstudy.conducting.analysing import job_under_way
 from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.results.kernels.reader_agreement import reader_agreement
+from readerstudy.results.kernels.agreement_tables import reader_agreement
 from readerstudy.results.kernels.stored import expert_ceiling, has_times
 from readerstudy.results.kernels.tables import (
     accuracy_table,

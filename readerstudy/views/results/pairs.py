@@ -13,21 +13,14 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
+from annotation.statistics.kernels.catalogue import Place, shown_at
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in, value_named
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.kernels.bank_mix import bank_mix_of_pair
-from readerstudy.results.kernels.disagreeing import disagreements
-from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, heatmap, pairs_once
-from readerstudy.results.kernels.reader_agreement import group_table
-from readerstudy.results.kernels.stored import (
-    ALL_TASKS,
-    order_of,
-    pair_between,
-    panel_names,
-    runs_of,
-    with_shown_kappas,
-)
+from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair, disagreements, group_table
+from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, beside_kappa, heatmap, pairs_once
+from readerstudy.results.kernels.stored import order_of, pair_between, panel_names, runs_of, with_shown_kappas
 from readerstudy.results.kernels.tables import planned_pairs_table
 from readerstudy.results.looking import Seen
 from readerstudy.results.wording import caution
@@ -70,6 +63,7 @@ def agreement_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "maps": [(one, _query(one.panel, agree)) for one in maps],
         "card": _card(maps, agree),
         "pairs": pairs_once(rows),
+        "columns": beside_kappa(),
         "groups": group_table(result, panel),
     }
     return render(request, "readerstudy/results/agreement.html", context)
@@ -90,6 +84,7 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
     said = disagreements(result, panel, pair.first, pair.second, agree)
     page = Paginator(said, CASES_A_PAGE).get_page(request.GET.get("page"))
     names, family = (pair.first, pair.second), planned_pairs_table(result)
+    entry = with_shown_kappas(pair.entry)
     context: dict[str, Any] = {
         **seen.context(),
         "panel": result["panels"][panel],
@@ -99,13 +94,14 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
         "others": _query(panel, Agree.RIGHT if agree == Agree.OPTION else Agree.OPTION),
         "query": _query(panel, agree),
         "pair": pair,
-        "entry": with_shown_kappas(pair.entry),
+        "entry": entry,
+        "statistics": [(one, value) for one in shown_at(Place.PAIR) if (value := value_named(entry, one.name))],
         "bank_mix": bank_mix_of_pair(result, pair.first, pair.second) if panel == ALL_TASKS else None,
-        "differences": [pair.entry[name] for name in DIFFERENCES if name in pair.entry],
+        "differences": [one for name in DIFFERENCES if (one := value_named(pair.entry, name))],
         "family": family,
         "planned": family.of(*names) if family else None,
         "is_whole": panel == ALL_TASKS,
-        "n_table": sum(pair.entry["table"].values()),
+        "n_table": n_in(pair.entry["table"]),
         "page": page,
         "cases": cases_shown(seen.analysis.study, names, runs_of(result), list(page.object_list)),
     }
@@ -116,7 +112,7 @@ def _agree(request: HttpRequest) -> Agree:
     return Agree.RIGHT if request.GET.get("of") == Agree.RIGHT else Agree.OPTION
 
 
-def _tabs(result: dict[str, Any], panel: str, agree: Agree) -> list[tuple[str, int, str, bool]]:
+def _tabs(result: StoredAnalysis, panel: str, agree: Agree) -> list[tuple[str, int, str, bool]]:
     """Name, questions, query and whether it is the shown one."""
     return [(name, result["panels"][name]["n"], _query(name, agree), name == panel) for name in panel_names(result)]
 
@@ -127,7 +123,7 @@ def _query(panel: str, agree: Agree) -> str:
     return urlencode({name: value for name, value in said.items() if value})
 
 
-def _maps(result: dict[str, Any], panel: str, agree: Agree) -> list[HeatMap]:
+def _maps(result: StoredAnalysis, panel: str, agree: Agree) -> list[HeatMap]:
     """Of every panel where few raters leave room for all of them beside each other; else of this one."""
     names = panel_names(result) if len(order_of(result)) <= MOST_BESIDE else [panel]
     return [heatmap(result, name, agree) for name in names]

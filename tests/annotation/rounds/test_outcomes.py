@@ -136,7 +136,7 @@ def test_the_shape_of_the_paper(db: None, cora: User, rita: User, noon: datetime
         (4, 120),
         (0, 120),
     ]
-    assert found.paper[0].rate.share.interval == pytest.approx((0.0644114115417, 0.176553602153), abs=1e-6)
+    assert found.paper[0].rate.share.ci95 == pytest.approx((0.0644114115417, 0.176553602153), abs=1e-6)
     assert found.paper[0].rate.clustered is None  # every question has an exam of its own
     assert found.paper[0].rate.bank_mix.value == pytest.approx(13 / 120)
 

@@ -45,7 +45,7 @@ def test_what_enters_the_median_and_what_does_not(
 ) -> None:
     with django_assert_num_queries(1):
         found = round_times(timed)
-    assert (found.active.value, found.active.n, found.active.interval) == (63_000, 7, (60_000, 66_000))
+    assert (found.active.value, found.active.n, found.active.ci95) == (63_000, 7, (60_000, 66_000))
     assert found.n_undefined == 2
     assert found.excluded == [(TimeFlag.RESUMED, 1)]
     assert found.n_unreadable == 1

@@ -22,6 +22,7 @@ from scipy.special import ndtr
 from scipy.stats import binom, multinomial
 
 from annotation.statistics.kernels.bootstrap import percentile_intervals, percentiles, resampled_tables
+from annotation.statistics.kernels.estimate import FEW_DISAGREEMENTS, SMALL_AGREEMENT_N
 from annotation.statistics.kernels.intervals import wilson
 from annotation.statistics.kernels.multireader import FEWEST_READERS, ByUnit, Design, model_minus_readers
 from annotation.statistics.kernels.paired_intervals import tango_limits
@@ -33,7 +34,6 @@ from annotation.statistics.kernels.pairs import (
     result_of,
 )
 from annotation.statistics.kernels.proportions import accuracy_bank_mix, accuracy_task_mean
-from annotation.statistics.kernels.results import FEW_DISAGREEMENTS, SMALL_AGREEMENT_N
 
 N = 198
 FEW = 12  # as many questions as the rarest tasks have

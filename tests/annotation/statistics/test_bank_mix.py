@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.statistics.kernels.bank_mix import bank_mix_kappa
-from readerstudy.results.kernels.bank_mix import bank_mix_of_pair
+from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair
 from tests.readerstudy.results.made import TASKS, small_result
 
 CHANCE = np.random.default_rng(11)

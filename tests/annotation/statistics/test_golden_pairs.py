@@ -10,6 +10,7 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import units_of
+from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.pair_intervals import pair_statistics
 from annotation.statistics.kernels.pair_tables import Codes, outcome_tables, pair_tables, rater_pairs, valid_only
 from annotation.statistics.kernels.pairs import (
@@ -26,7 +27,6 @@ from annotation.statistics.kernels.pairs import (
     same_wrong_option,
     scott_pi,
 )
-from annotation.statistics.kernels.results import Result
 from tests.annotation.statistics.goldencases import Found, Golden
 from tests.annotation.statistics.paper_study import PANELS, PaperStudy
 
@@ -114,7 +114,7 @@ def of_edges(given: Any) -> Found:
 
 def statistics_of(
     answers: Codes, n_options: int, key: Codes | None = None, n_valid: int | None = None
-) -> list[dict[str, Result]]:
+) -> list[dict[str, Estimate]]:
     key = np.zeros(answers.shape[1], dtype=np.int64) if key is None else key
     units, correct = units_of(np.arange(answers.shape[1])), np.asarray(answers == key, dtype=np.int64)
     given: Any = {"n_valid": n_valid, "seed": 1, "panel": "", "draws": 100}

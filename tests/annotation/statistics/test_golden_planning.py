@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from annotation.statistics.kernels.estimate import INCONSISTENT_ASSUMPTIONS
 from annotation.statistics.kernels.planning import (
     mcnemar_exact_power,
     mcnemar_questions,
@@ -23,7 +24,6 @@ from annotation.statistics.kernels.reader_power import (
     readers_needed,
     standard_error,
 )
-from annotation.statistics.kernels.results import INCONSISTENT_ASSUMPTIONS
 from tests.annotation.statistics.goldencases import Found, Golden
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.proportions import (
     ShareInterval,
     accuracy,
@@ -16,7 +17,6 @@ from annotation.statistics.kernels.proportions import (
     clustered_accuracy,
     proportion,
 )
-from annotation.statistics.kernels.results import Result
 from tests.annotation.statistics.goldencases import Found, Golden
 from tests.annotation.statistics.paper_study import PANELS, PaperStudy
 
@@ -61,7 +61,7 @@ def of_bank_mixes(given: Any) -> Found:
     for item in given["items"]:
         n_of, n, k, tasks = zip(*((one["N"], one["n"], one["k"], one["task"]) for one in item["strata"]), strict=True)
         found.append(accuracy_bank_mix(*right_of(k, n), np.array(n_of), tasks))
-    results: list[Result] = [one.accuracy for one in found]
+    results: list[Estimate] = [one.accuracy for one in found]
     return {
         "accuracy_bank_mix": [one.value for one in results],
         "accuracy_bank_mix_n_eff": [one.n_effective for one in found],

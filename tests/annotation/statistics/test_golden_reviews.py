@@ -19,7 +19,7 @@ def of_counts(given: Any) -> Found:
     shares = {issue: share(k, given["n_questions"]) for issue, k in given["issue_questions"].items()}
     return {
         "percent": {issue: 100 * (one.value or 0) for issue, one in shares.items()},
-        "wilson_ci95": {issue: one.interval for issue, one in shares.items()},
+        "wilson_ci95": {issue: one.ci95 for issue, one in shares.items()},
     }
 
 
@@ -35,7 +35,7 @@ def of_records(given: Any) -> Found:
         "questions_reviewed": by_any[ISSUES[0]].n,
         "questions_with_issue_any_reviewer": {issue: one.count for issue, one in by_any.items()},
         "percent_any_reviewer": {issue: 100 * (one.value or 0) for issue, one in by_any.items()},
-        "wilson_ci95_any_reviewer": {issue: one.interval for issue, one in by_any.items()},
+        "wilson_ci95_any_reviewer": {issue: one.ci95 for issue, one in by_any.items()},
         "questions_with_any_issue": issue_rate(judged, ISSUES, CountingRule.ANY, frame).share.count,
         "both_reviewers_flagged": {
             issue: issue_rate(judged, [issue], CountingRule.ALL, frame).share.count for issue in ISSUES

@@ -63,7 +63,7 @@ def test_clusters_golden(golden: Any) -> None:
     assert found.estimate.value == pytest.approx(expected["accuracy"], abs=1e-6)
     assert found.standard_error == pytest.approx(expected["accuracy_cluster_se"], abs=1e-8)
     assert found.design_effect == pytest.approx(expected["design_effect"], abs=1e-6)
-    assert found.estimate.interval == pytest.approx(expected["accuracy_cluster_ci95"], abs=1e-6)
+    assert found.estimate.ci95 == pytest.approx(expected["accuracy_cluster_ci95"], abs=1e-6)
 
 
 def test_single_trials_are_clusters_that_change_nothing_but_the_small_sample_factor() -> None:
@@ -75,10 +75,10 @@ def test_single_trials_are_clusters_that_change_nothing_but_the_small_sample_fac
 def test_few_clusters_get_no_interval_and_equal_answers_wilson_of_the_clusters() -> None:
     few = clustered_share([[1, 0], [1, 1]])
     assert few is not None
-    assert (few.estimate.interval, few.estimate.flags) == (None, (FEW_CLUSTERS,))
+    assert (few.estimate.ci95, few.estimate.flags) == (None, (FEW_CLUSTERS,))
     none = clustered_share([[0, 0, 0]] * 12)
     assert none is not None
-    assert none.estimate.interval == wilson(0, 12)
+    assert none.estimate.ci95 == wilson(0, 12)
     assert clustered_share([]) is None
 
 
@@ -91,7 +91,7 @@ def test_bank_mix_weighs_the_strata_by_the_bank() -> None:
     n_effective = mean * (1 - mean) / variance
     assert found.n_effective == pytest.approx(n_effective)
     assert found.estimate.value == pytest.approx(0.14)
-    assert found.estimate.interval == pytest.approx(wilson(0.14 * n_effective, n_effective))
+    assert found.estimate.ci95 == pytest.approx(wilson(0.14 * n_effective, n_effective))
     assert found.estimate.n == 20
 
 
@@ -100,9 +100,9 @@ def test_bank_mix_lies_in_its_interval(strata: list[tuple[int, int, int]]) -> No
     counts = {str(i): StratumCount(n + more, n, min(k, n)) for i, (n, k, more) in enumerate(strata)}
     found = bank_mix_share(counts).estimate
     assert found.value is not None
-    assert found.interval is not None
-    assert 0 <= found.interval[0] <= found.value + 1e-12
-    assert found.value - 1e-12 <= found.interval[1] <= 1
+    assert found.ci95 is not None
+    assert 0 <= found.ci95[0] <= found.value + 1e-12
+    assert found.value - 1e-12 <= found.ci95[1] <= 1
 
 
 def test_bank_mix_needs_two_of_every_stratum() -> None:
@@ -128,13 +128,13 @@ def test_the_median_has_the_tabulated_interval(n: int, lower: int | None) -> Non
     """Ranks of the sign-test interval, as in Conover's and every other table of it."""
     found = median_estimate(list(range(n, 0, -1)))
     assert found.value == (n + 1) / 2
-    assert found.interval == (None if lower is None else (lower, n + 1 - lower))
+    assert found.ci95 == (None if lower is None else (lower, n + 1 - lower))
 
 
 @given(st.integers(1, 5000))
 def test_the_ranks_equal_scipy(n: int) -> None:
     rank = int(binom.ppf(0.025, n, 0.5))
-    assert median_estimate(range(1, n + 1)).interval == ((rank, n + 1 - rank) if rank else None)
+    assert median_estimate(range(1, n + 1)).ci95 == ((rank, n + 1 - rank) if rank else None)
 
 
 def test_no_values_have_no_median() -> None:

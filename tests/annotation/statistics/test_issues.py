@@ -45,7 +45,7 @@ def test_the_outcomes_of_the_paper_against_its_tables(shared_data: Path) -> None
         found = issue_rate(paper_reviews(), PAPER_FLAGS[outcome], CountingRule.ANY, {"all": 1200}).share
         assert (found.count, found.n) == (int(row["count"]), int(row["n"]))
         assert found.value == pytest.approx(golden["percent"]["value"][name] / 100)
-        assert found.interval == pytest.approx(golden["wilson_ci95"]["value"][name], abs=1e-6)
+        assert found.ci95 == pytest.approx(golden["wilson_ci95"]["value"][name], abs=1e-6)
 
 
 def test_two_reviewers_golden(shared_data: Path) -> None:
@@ -57,7 +57,7 @@ def test_two_reviewers_golden(shared_data: Path) -> None:
     for issue, n in expected["questions_with_issue_any_reviewer"].items():
         found = issue_rate(reviews, [issue], CountingRule.ANY, {"all": 30}).share
         assert (found.count, found.n) == (n, expected["questions_reviewed"])
-        assert found.interval == pytest.approx(expected["wilson_ci95_any_reviewer"][issue], abs=1e-6)
+        assert found.ci95 == pytest.approx(expected["wilson_ci95_any_reviewer"][issue], abs=1e-6)
     for issue, n in expected["both_reviewers_flagged"].items():
         found = issue_rate(reviews, [issue], CountingRule.ALL, {"all": 30}).share
         assert (found.count, found.n) == (n, expected["questions_seen_by_both"])

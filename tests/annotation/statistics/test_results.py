@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from annotation.statistics.kernels.estimate import NO_COMMON_QUESTIONS, ZERO_TRIALS, Estimate, undefined
 from annotation.statistics.kernels.intervals import share
-from annotation.statistics.kernels.results import NO_COMMON_QUESTIONS, ZERO_TRIALS, Result, from_estimate, undefined
 
 
 def test_a_result_of_numpy_numbers_is_plain_json() -> None:
-    result = Result(np.float64(0.5), (np.float64(0.25), np.float64(0.75)), int(np.int64(8)), "wilson", ("small_n",))
+    result = Estimate(np.float64(0.5), (np.float64(0.25), np.float64(0.75)), int(np.int64(8)), "wilson", ("small_n",))
     assert json.loads(json.dumps(result.as_json())) == {
         "value": 0.5,
         "ci95": [0.25, 0.75],
@@ -44,11 +44,11 @@ def test_undefined_is_null_with_a_reason() -> None:
 )
 def test_what_is_no_result_is_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="reason|interval"):  # noqa: RUF043
-        Result(**{"ci95": None, "n": 3, "method": "wilson", **wrong})
+        Estimate(**{"ci95": None, "n": 3, "method": "wilson", **wrong})
 
 
 def test_a_share_of_reviews_becomes_a_result() -> None:
-    assert from_estimate(share(0, 0)) == undefined(ZERO_TRIALS, n=0, method="wilson")
-    half = from_estimate(share(50, 100))
+    assert share(0, 0) == undefined(ZERO_TRIALS, n=0, method="wilson")
+    half = share(50, 100)
     assert (half.value, half.n, half.reason) == (0.5, 100, None)
     assert half.ci95 == pytest.approx((0.4038, 0.5962), abs=1e-4)

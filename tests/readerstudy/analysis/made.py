@@ -8,18 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from readerstudy.analysis.kernels.arrays import (
-    LETTERS,
-    MODEL,
-    READER,
-    TASKS,
-    Questions,
-    Rater,
-    State,
-    StudyArrays,
-    Times,
-    Voided,
-)
+from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
+from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.design.kernels.rules import AnalysisPlan
 
 
@@ -97,3 +89,13 @@ def paper_shaped(path: Path) -> tuple[StudyArrays, dict[str, Any]]:
         voided={n: Voided.BEFORE_UNBLINDING for n, one in enumerate(given["questions"]) if one["voided"]},
     )
     return arrays, case["expected"]
+
+
+def computed(arrays: StudyArrays, settings: Settings) -> Any:
+    """What an analysis stores, as plain JSON: tests look at places that only some studies have."""
+    return compute(arrays, settings)
+
+
+def changed(result: Any, **fields: Any) -> Any:
+    """A copy of a stored analysis, or of a part of one, with other fields."""
+    return {**result, **fields}

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, StudyArrays
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.arrays import Rater, StudyArrays
 from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
+from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.design.kernels.rules import AnalysisPlan
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays
 
 QUICK = Settings(seed=7, draws=100)
 KEY = "ABCDABCDABCD"
@@ -52,15 +52,15 @@ def of_family(result: dict[str, Any], family: str) -> list[dict[str, Any]]:
 
 
 def test_a_model_made_from_the_key_after_unblinding_changes_no_number_of_the_others() -> None:
-    before = compute(study(MODELS), QUICK)
-    after = compute(study({**MODELS, "Keyed": KEY}, late=("Keyed",)), QUICK)
+    before = computed(study(MODELS), QUICK)
+    after = computed(study({**MODELS, "Keyed": KEY}, late=("Keyed",)), QUICK)
     named = [one for one in before["comparisons"] if one["first"] == "Keyed"]
     assert [one["p"]["reason"] for one in named] == ["no_such_rater"]  # the plan names it, and it was not there
     assert without(after, "Keyed") == without(before, "Keyed")
 
 
 def test_it_is_in_no_family_has_its_raw_p_alone_and_is_flagged_wherever_it_stands() -> None:
-    result = compute(study({**MODELS, "Keyed": KEY}, late=("Keyed",)), QUICK)
+    result = computed(study({**MODELS, "Keyed": KEY}, late=("Keyed",)), QUICK)
     late = of_family(result, "post hoc")
     assert [(one["panel"], one["first"], one["second"]) for one in late] == [
         ("All tasks", "Keyed", "mean of the readers"),
@@ -88,13 +88,13 @@ def test_it_is_in_no_family_has_its_raw_p_alone_and_is_flagged_wherever_it_stand
 
 
 def test_the_groups_that_readers_are_held_against_are_the_planned_ones() -> None:
-    result = compute(study({**MODELS, "Keyed": KEY}, late=("Keyed",)), QUICK)
+    result = computed(study({**MODELS, "Keyed": KEY}, late=("Keyed",)), QUICK)
     groups = result["panels"]["All tasks"]["groups"]
     assert {name: one["n_raters"] for name, one in groups.items()} == {"readers": 3, "models": 2, "all": 5}
 
 
 def test_with_late_models_only_nothing_is_planned() -> None:
-    result = compute(study(MODELS, late=tuple(MODELS)), QUICK)
+    result = computed(study(MODELS, late=tuple(MODELS)), QUICK)
     assert not of_family(result, "primary")
     assert not of_family(result, "exploratory, by task")
     assert len([one for one in of_family(result, "post hoc") if one["second"] == "mean of the readers"]) == 6
@@ -126,9 +126,9 @@ def test_the_plan_of_a_study_read_elsewhere_was_made_after_the_readings(
 ) -> None:
     arrays = make_arrays(READERS, MODELS, KEY)
     readers = [replace(one, facts={"imported": came}) for one, came in zip(arrays.raters[:3], imported, strict=True)]
-    plan = compute(replace(arrays, raters=(*readers, *arrays.raters[3:])), QUICK)["plan"]
+    plan = computed(replace(arrays, raters=(*readers, *arrays.raters[3:])), QUICK)["plan"]
     assert (plan["made_after_readings"], plan["is_planned"]) == (expected, True)
 
 
 def test_without_readers_there_are_no_readings_to_come_after() -> None:
-    assert not compute(make_arrays({}, MODELS, KEY), QUICK)["plan"]["made_after_readings"]
+    assert not computed(make_arrays({}, MODELS, KEY), QUICK)["plan"]["made_after_readings"]

@@ -11,12 +11,11 @@ import numpy as np
 import pytest
 
 from readerstudy.analysis.kernels.arrays import NOT_COUNTED, State, Voided
-from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.scoring import score
 from readerstudy.analysis.kernels.settings import Settings, SettingsRefused
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.rules import AnalysisPlan
-from tests.readerstudy.analysis.made import make_arrays, paper_shaped
+from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
 
 QUICK = Settings(seed=7, draws=100)
 KEY = "ABCDABCDABCD"
@@ -24,12 +23,12 @@ READERS = {"R1": "ABCDABCDABAA", "R2": "ABCDABCAABCC", "R3": "ABCDABBBABCD"}
 MODELS = {"M1": "ABCDDDDDABCD", "M2": "ABxDABCDDDDD"}
 
 
-def pair_of(panel: dict[str, Any], *names: str) -> dict[str, Any]:
+def pair_of(panel: Any, *names: str) -> Any:
     [found] = [one for one in panel["pairs"] if {one["first"], one["second"]} == set(names)]
     return dict(found)
 
 
-def rater_of(panel: dict[str, Any], name: str) -> dict[str, Any]:
+def rater_of(panel: Any, name: str) -> Any:
     [found] = [one for one in panel["raters"] if one["name"] == name]
     return dict(found)
 
@@ -69,7 +68,7 @@ def guesses(said: str) -> np.ndarray[Any, Any]:
 def test_a_best_guess_counts_in_an_accuracy_of_its_own() -> None:
     """By hand: 8 of 12 right, three declined, of which one was guessed right, one wrong and one not."""
     arrays = make_arrays(DECLINING, MODELS, KEY, guess=guesses("........AC.."))
-    panel = compute(arrays, QUICK)["panels"]["All tasks"]
+    panel = computed(arrays, QUICK)["panels"]["All tasks"]
     first = rater_of(panel, "R1")
     assert (first["n_declined"], first["n_guessed"]) == (3, 2)
     assert (first["accuracy"]["value"], first["accuracy"]["n"]) == (8 / 12, 12)
@@ -88,7 +87,7 @@ def test_a_guess_changes_no_other_number_and_counts_only_beside_cannot_tell() ->
     plain = make_arrays(DECLINING, MODELS, KEY, state=state)
     guessed = replace(plain, guess=guesses("BAAAAAAAABCD"))
     assert score(guessed, QUICK).guessed.tolist()[0] == [*[1] * 9, 0, 0, NOT_COUNTED]  # type: ignore[union-attr]
-    one, other = compute(plain, QUICK), compute(guessed, QUICK)
+    one, other = computed(plain, QUICK), computed(guessed, QUICK)
     for panel in other["panels"].values():
         for rater in panel["raters"]:
             del rater["accuracy_best_guess"], rater["n_guessed"]
@@ -99,16 +98,16 @@ def test_a_guess_changes_no_other_number_and_counts_only_beside_cannot_tell() ->
 def test_how_sure_somebody_was_of_a_guess_is_held_against_the_guess() -> None:
     arrays = make_arrays(DECLINING, MODELS, KEY, guess=guesses("........AC.."))
     arrays.confidence[0, 8:] = [25, 25, 0, 25]
-    [one] = compute(arrays, QUICK)["tables"]["confidence"]
+    [one] = computed(arrays, QUICK)["tables"]["confidence"]
     assert (one["accuracy"]["25"]["value"], one["accuracy"]["25"]["n"]) == (1 / 3, 3)
-    [one] = compute(replace(arrays, guess=None), QUICK)["tables"]["confidence"]
+    [one] = computed(replace(arrays, guess=None), QUICK)["tables"]["confidence"]
     assert one["accuracy"]["25"]["value"] == 0
 
 
 def test_voided_cases_take_their_guesses_along() -> None:
     voided = {8: Voided.BEFORE_UNBLINDING}
     arrays = make_arrays(DECLINING, MODELS, KEY, guess=guesses("........AC.."), voided=voided)
-    result = compute(arrays, QUICK)
+    result = computed(arrays, QUICK)
     first = rater_of(result["panels"]["All tasks"], "R1")
     assert (first["accuracy_best_guess"]["value"], first["n_guessed"]) == (8 / 11, 1)
     before = rater_of(result["variants"]["with_voided"]["panels"]["All tasks"], "R1")
@@ -135,7 +134,7 @@ def test_the_switches_for_failed_extractions() -> None:
 
 def test_a_result_says_its_panels_pairs_and_groups_and_is_plain_json() -> None:
     arrays = make_arrays(READERS, MODELS, KEY, tasks=["presence"] * 8 + ["location"] * 4)
-    result = compute(arrays, QUICK)
+    result = computed(arrays, QUICK)
     assert json.loads(as_text(result)) == result
     assert list(result["panels"]) == ["All tasks", "presence", "location"]
     whole = result["panels"]["All tasks"]
@@ -153,7 +152,7 @@ def test_a_result_says_its_panels_pairs_and_groups_and_is_plain_json() -> None:
 def test_the_planned_family_is_adjusted_and_everything_else_is_post_hoc() -> None:
     tasks = ["presence"] * 8 + ["location"] * 4
     arrays = make_arrays(READERS, MODELS, KEY, tasks=tasks, plan=AnalysisPlan(margin=0.9).as_json())
-    result = compute(arrays, QUICK)
+    result = computed(arrays, QUICK)
     planned = [one for one in result["comparisons"] if one["planned"]]
     assert [(one["panel"], one["first"], one["second"]) for one in planned] == [
         ("All tasks", "M1", "mean of the readers"),
@@ -167,15 +166,15 @@ def test_the_planned_family_is_adjusted_and_everything_else_is_post_hoc() -> Non
     assert len(others) == 4
     assert all("post_hoc" in one["p"]["flags"] for one in others)
     own_words = replace(arrays, plan=AnalysisPlan(primary="readers among themselves").as_json())
-    assert not any(one["planned"] for one in compute(own_words, QUICK)["comparisons"])
+    assert not any(one["planned"] for one in computed(own_words, QUICK)["comparisons"])
 
 
 def test_a_voided_question_changes_nothing_else() -> None:
     """With answers of every kind to it; it is named, and counted in a labelled variant only."""
-    plain = compute(make_arrays(READERS, MODELS, KEY), QUICK)
+    plain = computed(make_arrays(READERS, MODELS, KEY), QUICK)
     more = {name: said + "D" for name, said in READERS.items()}
     models = {"M1": MODELS["M1"] + "x", "M2": MODELS["M2"] + "A"}
-    voided = compute(make_arrays(more, models, KEY + "A", voided={12: Voided.BEFORE_UNBLINDING}), QUICK)
+    voided = computed(make_arrays(more, models, KEY + "A", voided={12: Voided.BEFORE_UNBLINDING}), QUICK)
     for part in ("panels", "comparisons", "mrmc", "time", "tables"):
         assert voided[part] == plain[part]
     assert voided["items"]["discrimination"][:12] == plain["items"]["discrimination"]
@@ -187,9 +186,9 @@ def test_a_voided_question_changes_nothing_else() -> None:
 
 def test_a_question_voided_after_unblinding_stays_in_the_primary_result() -> None:
     arrays = make_arrays(READERS, MODELS, KEY, voided={11: Voided.AFTER_UNBLINDING})
-    result = compute(arrays, QUICK)
+    result = computed(arrays, QUICK)
     assert result["panels"]["All tasks"]["n"] == 12
-    plain = compute(make_arrays(READERS, MODELS, KEY), QUICK)
+    plain = computed(make_arrays(READERS, MODELS, KEY), QUICK)
     assert result["items"]["discrimination"] == plain["items"]["discrimination"]
     [(name, variant)] = result["variants"].items()
     assert (name, variant["n"]) == ("without_all_voided", 11)
@@ -200,14 +199,14 @@ def test_slips_count_in_a_labelled_variant_only() -> None:
     arrays = make_arrays(READERS, MODELS, KEY)
     slip = arrays.slip.copy()
     slip[0, 10] = 2
-    result = compute(replace(arrays, slip=slip), QUICK)
+    result = computed(replace(arrays, slip=slip), QUICK)
     assert rater_of(result["panels"]["All tasks"], "R1")["n_correct"] == 10
     assert rater_of(result["variants"]["with_slips"]["panels"]["All tasks"], "R1")["n_correct"] == 11
 
 
 def test_the_same_inputs_give_the_same_bytes_and_another_seed_other_intervals() -> None:
     def text(seed: int) -> str:
-        return as_text(compute(make_arrays(READERS, MODELS, KEY), replace(QUICK, seed=seed)))
+        return as_text(computed(make_arrays(READERS, MODELS, KEY), replace(QUICK, seed=seed)))
 
     assert text(7) == text(7)
     first, second = json.loads(text(7)), json.loads(text(8))
@@ -217,15 +216,15 @@ def test_the_same_inputs_give_the_same_bytes_and_another_seed_other_intervals() 
 
 
 def test_a_study_without_models_and_one_with_a_single_reader() -> None:
-    result = compute(make_arrays({"R1": READERS["R1"]}, {}, KEY), QUICK)
+    result = computed(make_arrays({"R1": READERS["R1"]}, {}, KEY), QUICK)
     assert result["comparisons"] == []
     assert result["panels"]["All tasks"]["groups"]["readers"]["fleiss_kappa"]["reason"] == "one_rater"
-    models_only = compute(make_arrays({}, MODELS, KEY), QUICK)
+    models_only = computed(make_arrays({}, MODELS, KEY), QUICK)
     assert models_only["mrmc"]["readers"]["value"] is None
     assert models_only["comparisons"][0]["difference"]["reason"]
 
 
-def timed(seconds: list[float], censored: list[int]) -> dict[str, Any]:
+def timed(seconds: list[float], censored: list[int]) -> Any:
     """The times of the first reader, one after the other; those at the places ``censored`` ended at the limit."""
     arrays = make_arrays(READERS, MODELS, KEY)
     active, ended = np.full(arrays.state.shape, np.nan), np.zeros(arrays.state.shape, dtype=bool)
@@ -234,7 +233,7 @@ def timed(seconds: list[float], censored: list[int]) -> dict[str, Any]:
     state = arrays.state.copy()
     state[0, censored] = State.TIMED_OUT
     times = replace(arrays.times, active_ms=active, censored=ended)
-    result: dict[str, Any] = compute(replace(arrays, state=state, times=times, position=position), QUICK)["time"]
+    result: Any = computed(replace(arrays, state=state, times=times, position=position), QUICK)["time"]
     return result
 
 
@@ -274,16 +273,16 @@ GOLDEN = "stats/golden/paper_shaped_study.json"
 
 
 @pytest.fixture(scope="module")
-def paper(shared_data: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+def paper(shared_data: Path) -> tuple[Any, Any]:
     arrays, expected = paper_shaped(shared_data.parent / GOLDEN)
-    return compute(arrays, Settings(seed=7, draws=100)), expected
+    return computed(arrays, Settings(seed=7, draws=100)), expected
 
 
 TASK_NAMES = {"all": "All tasks"}
 
 
 @pytest.mark.parametrize("task", ["all", "negation", "presence", "differential", "location", "geometric"])
-def test_every_kappa_of_the_paper_shaped_study(paper: tuple[dict[str, Any], dict[str, Any]], task: str) -> None:
+def test_every_kappa_of_the_paper_shaped_study(paper: tuple[Any, Any], task: str) -> None:
     result, expected = paper
     names = expected["rater_order"]["value"]
     panel = result["panels"][TASK_NAMES.get(task, task)]
@@ -296,7 +295,7 @@ def test_every_kappa_of_the_paper_shaped_study(paper: tuple[dict[str, Any], dict
             assert (found["value"] is None) == (found["reason"] is not None)
 
 
-def test_the_rest_of_the_paper_shaped_study(paper: tuple[dict[str, Any], dict[str, Any]]) -> None:
+def test_the_rest_of_the_paper_shaped_study(paper: tuple[Any, Any]) -> None:
     result, expected = paper
     whole = result["panels"]["All tasks"]
     for name, value in expected["accuracy_cluster_se"]["value"].items():
@@ -331,7 +330,7 @@ def test_case_sets_that_share_nothing_have_a_primary_result() -> None:
     state = arrays.state.copy()
     state[:2, 20:], state[2:4, :20] = State.NOT_ASSIGNED, State.NOT_ASSIGNED
     arrays = replace(arrays, state=state, option=np.where(state == State.NOT_ASSIGNED, -1, arrays.option))
-    result = compute(arrays, QUICK)
+    result = computed(arrays, QUICK)
     [one] = [one for one in result["comparisons"] if one["family"] == "primary"]
     assert one["difference"]["value"] == pytest.approx(0.8 - 0.75, abs=0.05)
     assert one["difference"]["ci95"] is not None
@@ -346,7 +345,7 @@ def test_a_reader_who_stops_cuts_nobody_and_is_said() -> None:
     """One of six who stopped after 60 of 200 questions cut all of them to 60, without a word."""
     readers, key = spread_over(200, {f"R{row}": "BBBA"[row % 4 :] + "BBA"[: row + 1] for row in range(6)})
     readers["R5"] = readers["R5"][:60] + "." * 140
-    result = compute(make_arrays(readers, {"M": "BBBBA" * 40}, key), QUICK)
+    result = computed(make_arrays(readers, {"M": "BBBBA" * 40}, key), QUICK)
     [one] = [one for one in result["comparisons"] if one["family"] == "primary"]
     found = result["mrmc"]["models"]["M"]
     assert (one["difference"]["n"], found["n_cells"], found["n_missing"]) == (200, 1060, 140)
@@ -357,7 +356,7 @@ def test_a_reader_who_stops_cuts_nobody_and_is_said() -> None:
 
 def test_readers_of_the_plan_without_an_answer_are_said() -> None:
     gone = [{"kind": "reader", "reader": f"R{row}", "reason": reason} for row, reason in enumerate(GONE, 7)]
-    result = compute(replace(make_arrays(READERS, MODELS, KEY), excluded=tuple(gone)), QUICK)
+    result = computed(replace(make_arrays(READERS, MODELS, KEY), excluded=tuple(gone)), QUICK)
     for found in (result["mrmc"]["readers"], *result["mrmc"]["models"].values()):
         assert found["n_readers_dropped"] == 2
         assert "readers_dropped" in found["flags"]
@@ -370,7 +369,7 @@ GONE = ("withdrawn", "replaced", "no answers")  # the place of one who was repla
 def test_the_unit_is_the_cluster_where_questions_share_one() -> None:
     readers, key = spread_over(48, {"R1": "BBBAB", "R2": "BABBA", "R3": "BBA"})
     clusters = [place // 3 for place in range(48)]
-    found = compute(make_arrays(readers, {"M": "BBBBA" * 9 + "BBB"}, key, clusters=clusters), QUICK)
+    found = computed(make_arrays(readers, {"M": "BBBBA" * 9 + "BBB"}, key, clusters=clusters), QUICK)
     model, [one] = found["mrmc"]["models"]["M"], found["comparisons"][:1]
     random = model["by_cluster"]["random_readers_random_questions"]
     assert (model["unit"], one["difference"]["method"]) == ("by_cluster", "by_cluster random_readers_random_questions")
@@ -383,7 +382,7 @@ def test_non_inferiority_is_a_family_of_its_own() -> None:
     readers, key = spread_over(40, {"R1": "BBBA", "R2": "BABB", "R3": "BBAB", "R4": "ABBBA", "R5": "BBBBA"})
     models = {"Good": "B" * 40, "Same": "BBBAB" * 8, "Poor": "BA" * 20}
     plan = AnalysisPlan(margin=0.1).as_json()
-    found = compute(make_arrays(readers, models, key, plan=plan), QUICK)
+    found = computed(make_arrays(readers, models, key, plan=plan), QUICK)
     good, same, poor = (one for one in found["comparisons"] if one["family"] == "primary")
     tests = [one["noninferiority_p"]["value"] for one in (good, same, poor)]
     assert tests[0] < tests[1] < tests[2]
@@ -391,5 +390,5 @@ def test_non_inferiority_is_a_family_of_its_own() -> None:
     assert adjusted == pytest.approx([3 * tests[0], 2 * tests[1], tests[2]])
     assert [one["non_inferior"] for one in (good, same, poor)] == [p <= 0.025 for p in adjusted]
     assert (good["non_inferior"], poor["non_inferior"]) == (True, False)
-    without = compute(make_arrays(readers, models, key), QUICK)["comparisons"][0]
+    without = computed(make_arrays(readers, models, key), QUICK)["comparisons"][0]
     assert (without["noninferiority_p"], without["non_inferior"], without["equivalent"]) == (None, None, None)

@@ -13,7 +13,8 @@ from annotation.models import Assignment, BlindAnswer, User
 from annotation.review.rounds import create_round, open_round
 from annotation.sampling.samples import draw_sample
 from readerstudy.analysis.gathering import gather
-from readerstudy.analysis.kernels.arrays import MODEL, READER, State, Voided
+from readerstudy.analysis.kernels.arrays import State, Voided
+from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import PredictionState, ResponseState, StudyState

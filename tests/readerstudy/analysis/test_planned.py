@@ -11,14 +11,14 @@ import pytest
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from readerstudy.analysis.kernels.arrays import MODEL, READER, Rater, Voided
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.arrays import Rater, Voided
 from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
+from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.rules import AnalysisPlan
 from tests.annotation.statistics import goldencases
-from tests.readerstudy.analysis.made import make_arrays, paper_shaped
+from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
 from tests.readerstudy.analysis.test_computing import KEY, MODELS, READERS, pair_of
 
 QUICK = Settings(seed=7, draws=100)
@@ -31,7 +31,7 @@ RATERS = (
 )
 
 
-def planned(*pairs: tuple[str, str]) -> dict[str, Any]:
+def planned(*pairs: tuple[str, str]) -> Any:
     return AnalysisPlan(pairs=pairs).as_json()
 
 
@@ -39,7 +39,7 @@ def meant(*pairs: tuple[str, str]) -> list[tuple[str, str, str]]:
     return [(one.first, one.second, one.reason) for one in planned_pairs(planned(*pairs), RATERS)]
 
 
-def family_of(result: dict[str, Any]) -> list[dict[str, Any]]:
+def family_of(result: Any) -> list[Any]:
     return [one for one in result["comparisons"] if one["family"] == "planned pairs"]
 
 
@@ -82,7 +82,7 @@ def test_a_pair_that_is_named_in_two_ways_stands_once() -> None:
 # --- the family -----------------------------------------------------------------------------------
 def test_planned_pairs_are_tested_exactly_and_adjusted_among_themselves() -> None:
     pairs = (("M1", "each reader"), ("R1", "R3"), ("R9", "M2"))
-    result = compute(make_arrays(READERS, MODELS, KEY, plan=planned(*pairs)), QUICK)
+    result = computed(make_arrays(READERS, MODELS, KEY, plan=planned(*pairs)), QUICK)
     family = family_of(result)
     assert [(one["first"], one["second"]) for one in family] == [
         *(("M1", name) for name in READERS),
@@ -117,7 +117,7 @@ def test_planned_pairs_are_tested_exactly_and_adjusted_among_themselves() -> Non
 
 def test_what_the_plan_does_not_name_stays_post_hoc() -> None:
     tasks = ["presence"] * 8 + ["location"] * 4
-    result = compute(make_arrays(READERS, MODELS, KEY, tasks=tasks, plan=planned(("R1", "M1"))), QUICK)
+    result = computed(make_arrays(READERS, MODELS, KEY, tasks=tasks, plan=planned(("R1", "M1"))), QUICK)
     for name, panel in result["panels"].items():
         for pair in panel["pairs"]:
             is_planned = (name, pair["first"], pair["second"]) == ("All tasks", "M1", "R1")
@@ -130,8 +130,8 @@ def test_what_the_plan_does_not_name_stays_post_hoc() -> None:
 def test_where_questions_share_exams_the_test_by_cluster_stands_beside() -> None:
     clusters = [place // 2 for place in range(12)]
     arrays = make_arrays(READERS, MODELS, KEY, clusters=clusters, plan=planned(("M1", "R1"), ("M3", "R1")))
-    known, nobody = family_of(compute(arrays, QUICK))
-    entry = pair_of(compute(arrays, QUICK)["panels"]["All tasks"], "M1", "R1")
+    known, nobody = family_of(computed(arrays, QUICK))
+    entry = pair_of(computed(arrays, QUICK)["panels"]["All tasks"], "M1", "R1")
     assert known["p"]["flags"] == known["p_holm"]["flags"] == ["clusters_ignored"]
     assert known["cluster_mcnemar_chi2"] == entry["cluster_mcnemar_chi2"]
     assert (known["cluster_mcnemar_chi2"]["flags"], known["difference_cluster"]["n_clusters"]) == ([], 6)
@@ -140,14 +140,14 @@ def test_where_questions_share_exams_the_test_by_cluster_stands_beside() -> None
 
 def test_a_variant_has_the_family_too() -> None:
     arrays = make_arrays(READERS, MODELS, KEY, voided={3: Voided.AFTER_UNBLINDING}, plan=planned(("M1", "R2")))
-    result = compute(arrays, QUICK)
+    result = computed(arrays, QUICK)
     [one], [other] = family_of(result), family_of(result["variants"]["without_all_voided"])
     assert (one["difference"]["n"], other["difference"]["n"]) == (12, 11)
 
 
 def test_raters_without_a_common_question_have_no_p() -> None:
     readers = {"R1": "ABCD........", "R2": "....ABCDABCD", "R3": "ABCDABCDABCD"}
-    family = family_of(compute(make_arrays(readers, {}, KEY, plan=planned(("each reader", "each reader"))), QUICK))
+    family = family_of(computed(make_arrays(readers, {}, KEY, plan=planned(("each reader", "each reader"))), QUICK))
     reasons = {(one["first"], one["second"]): one["p"]["reason"] for one in family}
     assert reasons == {("R1", "R2"): "no_common_questions", ("R1", "R3"): None, ("R2", "R3"): None}
     assert {one["p_holm"]["method"] for one in family} == {"holm over 2"}
@@ -156,18 +156,18 @@ def test_raters_without_a_common_question_have_no_p() -> None:
 def test_without_pairs_in_the_plan_nothing_of_a_result_is_another() -> None:
     """So that the rule of the analysis keeps its name."""
     arrays = make_arrays(READERS, MODELS, KEY)
-    text = as_text(compute(arrays, QUICK))
+    text = as_text(computed(arrays, QUICK))
     assert '"mcnemar exact for pairs, never planned; t test' in text
     assert "planned pairs" not in text
     with_pairs = replace(arrays, plan=planned(("M1", "R1")))
     assert with_pairs.sha256() != arrays.sha256()
-    result, other = compute(arrays, QUICK), compute(with_pairs, QUICK)
+    result, other = computed(arrays, QUICK), computed(with_pairs, QUICK)
     assert [one for one in other["comparisons"] if one["family"] != "planned pairs"] == result["comparisons"]
 
 
 def test_every_exact_p_of_the_paper_shaped_study_is_planned() -> None:
     arrays, expected = paper_shaped(Path(goldencases.__file__).with_name("golden") / "paper_shaped_study.json")
-    result = compute(replace(arrays, plan=planned(("each model", "each reader"))), QUICK)
+    result = computed(replace(arrays, plan=planned(("each model", "each reader"))), QUICK)
     family = {f"{one['first']} vs {one['second']}": one for one in family_of(result)}
     assert set(family) == set(expected["mcnemar_exact_p"]["value"])
     for name, value in expected["mcnemar_exact_p"]["value"].items():

@@ -12,8 +12,8 @@ import pytest
 from annotation.models import User
 from annotation.statistics.kernels.multireader import Design, model_minus_readers
 from readerstudy.analysis.gathering import gather
-from readerstudy.analysis.kernels.arrays import MODEL, Repeats, State, StudyArrays
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.arrays import Repeats, State, StudyArrays
+from readerstudy.analysis.kernels.result import MODEL
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.rules import AnalysisPlan
@@ -22,7 +22,7 @@ from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.report.method_statistics import _planned_runs
 from readerstudy.results.wording import came
 from readerstudy.unblinding.looks import unblind
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.analysis.test_gathering import predict
 from tests.readerstudy.exports.read_study import read_study
 
@@ -46,7 +46,7 @@ def seen(study: ReaderStudy, noon: datetime) -> None:
     unblind(study, actor=None, at=noon, because="results")
 
 
-def facts(study: ReaderStudy) -> list[dict[str, Any]]:
+def facts(study: ReaderStudy) -> list[Any]:
     return [dict(one.facts) for one in gather(study).raters if one.kind == MODEL]
 
 
@@ -130,7 +130,7 @@ def test_a_line_of_no_model_or_of_several_says_so_and_changes_no_model(study: Re
     arrays = gather(plan(study, ("Alpha", "run 2"), ("Gamma", MEAN)))
     assert facts(study)[0] == bare[0]
     assert list(arrays.plan_meets_nobody) == [("Alpha", "run 2"), ("Gamma", MEAN)]
-    assert compute(arrays, QUICK)["plan"]["runs_of_nobody"] == [["Alpha", "run 2"], ["Gamma", MEAN]]
+    assert computed(arrays, QUICK)["plan"]["runs_of_nobody"] == [["Alpha", "run 2"], ["Gamma", MEAN]]
 
 
 # --- the mean of runs against the readers ---------------------------------------------------------
@@ -159,7 +159,7 @@ def shares() -> np.ndarray[Any, Any]:
 
 def test_right_or_wrong_of_the_model_is_the_share_of_its_runs_that_are_right() -> None:
     arrays = of_runs([1, 2, 3])
-    result, alone = compute(arrays, QUICK), compute(of_runs(None), QUICK)
+    result, alone = computed(arrays, QUICK), computed(of_runs(None), QUICK)
     found = result["mrmc"]["models"]["M"]
     readers = np.array([[a == b for a, b in zip(said, KEY, strict=True)] for said in READERS.values()], dtype=np.int8)
     by_hand = model_minus_readers(shares(), readers, Design(assigned=arrays.state[:3] != State.NOT_ASSIGNED))
@@ -175,25 +175,25 @@ def test_right_or_wrong_of_the_model_is_the_share_of_its_runs_that_are_right() -
 
 
 def test_each_reader_alone_has_a_t_interval_over_questions_or_clusters() -> None:
-    own = compute(of_runs([1, 2, 3]), QUICK)["mrmc"]["models"]["M"]["difference_by_reader"][0]
+    own = computed(of_runs([1, 2, 3]), QUICK)["mrmc"]["models"]["M"]["difference_by_reader"][0]
     apart = shares() - np.array([a == b for a, b in zip(READERS["R1"], KEY, strict=True)])
     half = 2.131449545559323 * apart.std(ddof=1) / 4  # t of 15 degrees, 16 questions
     assert (own["reader"], own["method"], own["n"]) == ("R1", "question_t", 16)
     assert own["ci95"] == pytest.approx([apart.mean() - half, apart.mean() + half])
-    clustered = compute(of_runs([1, 2, 3], [*range(8), *range(8)]), QUICK)
+    clustered = computed(of_runs([1, 2, 3], [*range(8), *range(8)]), QUICK)
     own = clustered["mrmc"]["models"]["M"]["difference_by_reader"][0]
     assert (own["method"], own["flags"], own["ci95"]) == ("cluster_t", ["few_clusters"], None)
 
 
 def test_only_the_runs_that_count_in_the_mean_move_it() -> None:
-    two, three = (compute(of_runs(runs), QUICK)["mrmc"]["models"]["M"] for runs in ([1, 2], [1, 2, 3]))
+    two, three = (computed(of_runs(runs), QUICK)["mrmc"]["models"]["M"] for runs in ([1, 2], [1, 2, 3]))
     assert two["value"] != three["value"]
     assert two["method"].endswith("mean of 2 runs")
     assert of_runs([1, 2]).sha256() != of_runs([1, 2, 3]).sha256()
 
 
 def test_methods_say_what_the_plan_names_and_what_came_of_it() -> None:
-    result = compute(of_runs([1, 2, 3]), QUICK)
+    result = computed(of_runs([1, 2, 3]), QUICK)
     [text] = [" ".join(_planned_runs(result))]
     assert "The plan names the runs that stand for models: M: mean of all runs." in text
     assert "For M (mean of 3 runs) right or wrong in the comparison with the readers is the share" in text

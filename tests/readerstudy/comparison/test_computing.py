@@ -10,9 +10,8 @@ import pytest
 from annotation.enums import Task
 from annotation.statistics.kernels.comparing import PairedTable, mcnemar_exact_p, paired_table
 from annotation.statistics.kernels.ranking import RankBand, rank_bands, ranked_pairs
-from readerstudy.analysis.kernels.arrays import LETTERS
-from readerstudy.comparison.kernels.bank_arrays import FAILED, MISSING, BankArrays, Entrant
-from readerstudy.comparison.kernels.bank_comparison import compare
+from readerstudy.analysis.kernels.result import LETTERS
+from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, BankArrays, Entrant, compare
 from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, band_rows, file_rows
 
 SIGNS = {"x": FAILED, ".": MISSING}

@@ -15,8 +15,7 @@ from pytest_django.fixtures import Settings
 from annotation.enums import ImportState, JobState, Role
 from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, Job, QuestionBank, Revision, User
-from readerstudy.comparison.comparing_models import NothingToCompare, compare_models
-from readerstudy.comparison.loading import gather
+from readerstudy.comparison.comparing_models import NothingToCompare, compare_models, gather
 from readerstudy.models import ModelComparison, PredictionRun
 from readerstudy.predictions.runs import withdraw_run
 from readerstudy.predictions.targets import Target

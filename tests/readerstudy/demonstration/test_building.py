@@ -12,8 +12,8 @@ from django.test import Client
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import Role
 from annotation.models import Assignment, Image, QuestionBank, Review, User
+from readerstudy.comparison.comparing_models import inputs_now
 from readerstudy.comparison.comparison_job import newest_comparison
-from readerstudy.comparison.loading import inputs_now
 from readerstudy.demonstration import building
 from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.answering import MODELS, READERS, Predicted, Read, SimulatedCase, simulate

@@ -52,15 +52,15 @@ def test_each_number_has_its_n() -> None:
 
 def test_the_interval_at_the_assumed_share_is_wilsons() -> None:
     found = of(accuracy=0.8).overall
-    assert found.estimate.interval is not None
-    low, high = found.estimate.interval
+    assert found.estimate.ci95 is not None
+    low, high = found.estimate.ci95
     assert (high - low) / 2 == pytest.approx(wilson_half_width(0.8, 200))
     assert found.half_width == pytest.approx(wilson_half_width(0.8, 200), rel=0.02)
 
 
 def test_a_task_without_cases_says_nothing() -> None:
     nothing = of().tasks[1]
-    assert (nothing.estimate.value, nothing.estimate.interval, nothing.width, nothing.half_width) == (None,) * 4
+    assert (nothing.estimate.value, nothing.estimate.ci95, nothing.width, nothing.half_width) == (None,) * 4
 
 
 def test_the_smallest_difference_needs_as_many_cases_as_there_are() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from readerstudy.analysis.kernels.contrasts import INFERENCES as COMPUTED
+from readerstudy.analysis.kernels.contrasts import NAMED as COMPUTED
 from readerstudy.analysis.kernels.contrasts import is_planned
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.drawing import DrawRequest, Quota

@@ -15,7 +15,6 @@ import pytest
 
 from annotation.figures.kernels.forms import FigureForm, Width, printed_percent
 from annotation.figures.kernels.saving import in_style, rendered
-from readerstudy.analysis.kernels.computing import compute
 from readerstudy.figures.kernels.accuracy import accuracy_figure, by_category_figure, by_task_figure
 from readerstudy.figures.kernels.agreement import agreement_figure
 from readerstudy.figures.kernels.calibration import calibration_figure
@@ -24,15 +23,15 @@ from readerstudy.figures.kernels.legends import LEGENDS, figure_legend
 from readerstudy.figures.kernels.reading_time import time_figure
 from readerstudy.figures.kernels.rendering import FIGURES, figures_of, render
 from readerstudy.figures.kernels.style import mark_of
-from readerstudy.results.kernels.scale import COLOURS, N_STEPS, luminance, step_of, words_on
+from readerstudy.results.kernels.heatmap import COLOURS, N_STEPS, luminance, step_of, words_on
 from tests.architecture.source import ROOT
 from tests.architecture.test_colours import contrast
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.results.made import QUICK, TASKS, small_result
 
 
 @pytest.fixture(scope="module")
-def result() -> dict[str, Any]:
+def result() -> Any:
     return small_result()
 
 
@@ -53,14 +52,14 @@ def test_the_page_has_the_colours_of_the_figure() -> None:
     assert found == [(str(step), colour, words_on(step)) for step, colour in enumerate(COLOURS)]
 
 
-def test_figures_without_data_are_not_offered(result: dict[str, Any]) -> None:
+def test_figures_without_data_are_not_offered(result: Any) -> None:
     assert figures_of(result) == ["difference", "inferences", "accuracy", "agreement", "error-consistency"]  # no times
     assert {"accuracy-by-task", "accuracy-by-category"} & set(figures_of(of_eleven("Model "))) == {"accuracy-by-task"}
     assert list(FIGURES) == list(LEGENDS)
 
 
 @pytest.mark.parametrize("form", list(FigureForm), ids=str)
-def test_the_same_analysis_gives_the_same_bytes(result: dict[str, Any], form: FigureForm) -> None:
+def test_the_same_analysis_gives_the_same_bytes(result: Any, form: FigureForm) -> None:
     first = render("difference", result, form, Width.ONE)
     render("accuracy", result, FigureForm.SVG, Width.TWO)  # what was drawn in between changes nothing
     assert render("difference", result, form, Width.ONE) == first
@@ -81,14 +80,14 @@ def written_in(svg: bytes) -> set[str]:
 def test_names_stand_in_figures_as_they_are(name: str) -> None:
     """A name is no formula: neither set as one, nor a reason why there is no figure."""
     models = {name: "BBBA", "Poor": "CxBA"}
-    result = compute(make_arrays({"R1": "BBBA", "R2$": "BBCA"}, models, "BBBB", tasks=TASKS), QUICK)
+    result = computed(make_arrays({"R1": "BBBA", "R2$": "BBCA"}, models, "BBBB", tasks=TASKS), QUICK)
     for figure in figures_of(result):
         found = written_in(render(figure, result, FigureForm.SVG, Width.TWO))
         shown = [line for line in found if line.startswith(name)]
         assert shown, (figure, sorted(found))
 
 
-def test_columns_of_a_journal(result: dict[str, Any]) -> None:
+def test_columns_of_a_journal(result: Any) -> None:
     def points(width: Width) -> float:
         found = re.search(rb'<svg[^>]* width="([\d.]+)pt"', render("accuracy", result, FigureForm.SVG, width))
         assert found
@@ -97,7 +96,7 @@ def test_columns_of_a_journal(result: dict[str, Any]) -> None:
     assert [points(Width.ONE), points(Width.TWO)] == pytest.approx([241.2, 504])
 
 
-def test_accuracy_is_drawn_beside_chance_and_the_mean_of_the_readers(result: dict[str, Any]) -> None:
+def test_accuracy_is_drawn_beside_chance_and_the_mean_of_the_readers(result: Any) -> None:
     figure = accuracy_figure(result, Width.TWO)
     [axes] = figure.axes
     across = [np.asarray(one.get_xdata()) for one in axes.lines if one.get_marker() == "None"]
@@ -113,7 +112,7 @@ def test_accuracy_is_drawn_beside_chance_and_the_mean_of_the_readers(result: dic
 
 
 @pytest.mark.parametrize("width", list(Width), ids=str)
-def test_accuracy_marks_small_n(result: dict[str, Any], width: Width) -> None:
+def test_accuracy_marks_small_n(result: Any, width: Width) -> None:
     """Fewer than 10 questions: a dagger behind n, told under the figure; without any neither stands there."""
     figure = accuracy_figure(result, width)
     [axes] = figure.axes
@@ -126,7 +125,7 @@ def test_accuracy_marks_small_n(result: dict[str, Any], width: Width) -> None:
 
 def test_accuracy_marks_only_the_rater_whose_n_is_small() -> None:
     models = {"Whole": "B" * 12, "Part": "BBBC" + "." * 8}
-    found = compute(make_arrays({"R1": "B" * 12, "R2": "BC" * 6}, models, "B" * 12, tasks=TASKS * 3), QUICK)
+    found = computed(make_arrays({"R1": "B" * 12, "R2": "BC" * 6}, models, "B" * 12, tasks=TASKS * 3), QUICK)
     figure = accuracy_figure(found, Width.ONE)
     assert [one.get_text() for one in figure.axes[0].texts if "†" in one.get_text()] == ["3 of 4 †"]
 
@@ -148,13 +147,13 @@ def test_reliability_has_a_picture_for_each_rater_who_stated_a_chance_and_the_di
         assert [np.asarray(one.get_xdata()).tolist() for one in marks] == [[0], [35], [100]]
 
 
-def timed_result(seconds: list[float], ended: int = 0) -> dict[str, Any]:
+def timed_result(seconds: list[float], ended: int = 0) -> Any:
     """Two readers with these times; the last ``ended`` of the second ended at a limit."""
     n, arrays = len(seconds), make_arrays({"R1": "B" * len(seconds), "R2": "B" * len(seconds)}, {}, "B" * len(seconds))
     at_limit = np.zeros((2, n), dtype=bool)
     at_limit[1, n - ended :] = True
     times = replace(arrays.times, active_ms=np.array([seconds, seconds]) * 1000, censored=at_limit)
-    return compute(replace(arrays, times=times), QUICK)
+    return computed(replace(arrays, times=times), QUICK)
 
 
 def test_a_box_of_times_has_whiskers_at_the_5th_and_95th_percentile_which_the_legend_names() -> None:
@@ -185,7 +184,7 @@ def test_the_heatmap_writes_every_kappa_and_hatches_what_is_not_shown() -> None:
     """Undefined, or of fewer than ten questions; panels have letters, and under each stands the mean of each group."""
     models = {"Good": "BBBA" * 3, "Poor": "CCBA" * 2 + "CxBA"}
     readers = {"R1": "BBBA" * 3, "R2": "BBCA" * 2 + "BBBB"}
-    result = compute(make_arrays(readers, models, "BBBB" * 3, tasks=TASKS * 3), QUICK)
+    result = computed(make_arrays(readers, models, "BBBB" * 3, tasks=TASKS * 3), QUICK)
     figure = agreement_figure(result, Width.TWO)
     whole, presence, location = figure.axes[:3]
     assert [one.get_title(loc="left") for one in (whole, presence, location)] == [
@@ -205,7 +204,7 @@ def test_the_heatmap_writes_every_kappa_and_hatches_what_is_not_shown() -> None:
 
 
 @cache
-def of_eleven(name: str) -> dict[str, Any]:
+def of_eleven(name: str) -> Any:
     """Three readers and eight models whose names end alike, on six panels; some kappas lie below zero."""
     rng = np.random.default_rng(1)
     key = "".join(rng.choice(list("ABCD"), 60))
@@ -216,7 +215,7 @@ def of_eleven(name: str) -> dict[str, Any]:
     tasks = ["presence", "negation", "differential", "location", "geometric"] * 12
     readers = {f"R{place}": said(0.6) for place in range(3)}
     models = {f"{name}{place}": said(place / 10) for place in range(8)}
-    return compute(make_arrays(readers, models, key, tasks=tasks), QUICK)
+    return computed(make_arrays(readers, models, key, tasks=tasks), QUICK)
 
 
 @pytest.mark.parametrize("width", list(Width), ids=str)
@@ -243,8 +242,8 @@ def test_the_panels_of_a_heatmap_share_the_names_at_their_edges() -> None:
     assert below == [False] * 4 + [True] * 2
 
 
-def test_planned_is_said_only_of_what_the_plan_names(result: dict[str, Any]) -> None:
-    def said(of: dict[str, Any]) -> list[str]:
+def test_planned_is_said_only_of_what_the_plan_names(result: Any) -> None:
+    def said(of: Any) -> list[str]:
         return [one.get_text() for one in inferences_figure(of, Width.TWO).legends[0].get_texts()]
 
     assert said(result)[0] == "random readers, random questions (planned)"
@@ -252,7 +251,7 @@ def test_planned_is_said_only_of_what_the_plan_names(result: dict[str, Any]) -> 
     assert not any("planned" in one for one in said(result | {"comparisons": others}))
 
 
-def test_all_inferences_and_each_reader_stand_in_a_figure_of_their_own(result: dict[str, Any]) -> None:
+def test_all_inferences_and_each_reader_stand_in_a_figure_of_their_own(result: Any) -> None:
     figure = inferences_figure(result, Width.TWO)
     labels = [one.get_text() for one in figure.legends[0].get_texts()]
     assert labels[1] == "these two readers, random questions: says nothing about other readers"
@@ -265,7 +264,7 @@ def test_all_inferences_and_each_reader_stand_in_a_figure_of_their_own(result: d
     assert "can be narrower than one of the other two" in figure_legend("inferences", result)
 
 
-def test_the_planned_comparison_is_printed_alone(result: dict[str, Any]) -> None:
+def test_the_planned_comparison_is_printed_alone(result: Any) -> None:
     """One interval for each model with its numbers; how it was made stands in the legend."""
     figure = difference_figure(result, Width.TWO)
     [axes] = figure.axes
@@ -284,7 +283,7 @@ def test_the_planned_comparison_is_printed_alone(result: dict[str, Any]) -> None
     assert "2 readers, 4 questions that all of them answered" in said
 
 
-def test_the_line_of_the_readers_has_a_number_with_its_interval_and_rule(result: dict[str, Any]) -> None:
+def test_the_line_of_the_readers_has_a_number_with_its_interval_and_rule(result: Any) -> None:
     mean = result["mrmc"]["readers"]
     low, high = mean["ci95"]
     said = figure_legend("accuracy", result)
@@ -312,7 +311,7 @@ def test_tasks_and_categories_have_panels_of_their_own() -> None:
     )
     [only] = result["tables"]["categories"]
     two = [{**only, "category": name, "n": n} for name, n in (("Bones", 20), ("Lungs", 40), ("Rare", 9))]
-    several = {**result, "tables": {**result["tables"], "categories": two}}
+    several: Any = {**result, "tables": {**result["tables"], "categories": two}}
     drawn = [one.get_title(loc="left") for one in by_category_figure(several, Width.ONE).axes]
     assert drawn == ["A  Lungs (n = 40)", "B  Bones (n = 20)"]  # the largest first, none of fewer than ten
 
@@ -340,7 +339,7 @@ def test_every_picture_of_calibration_has_its_numbers_below_and_none_is_empty(wi
     readers = {f"Reader with a long name {n}": "BBBA" for n in range(3)}
     arrays = make_arrays(readers, {"Good": "BBBB", "Poor": "CxBA"}, "BBBB", tasks=TASKS, confidence=confidence)
     with in_style():
-        figure = calibration_figure(compute(arrays, QUICK), width)
+        figure = calibration_figure(computed(arrays, QUICK), width)
         figure.draw_without_rendering()
     assert len(figure.axes) == 3
     boxes = [axes._left_title.get_window_extent() for axes in figure.axes]  # type: ignore[attr-defined]
@@ -351,9 +350,7 @@ def test_every_picture_of_calibration_has_its_numbers_below_and_none_is_empty(wi
 
 @pytest.mark.parametrize("width", list(Width), ids=str)
 @pytest.mark.parametrize("name", ["difference", "inferences", "accuracy", "agreement", "error-consistency"])
-def test_simulated_data_says_so_in_the_picture_and_in_its_legend(
-    result: dict[str, Any], name: str, width: Width
-) -> None:
+def test_simulated_data_says_so_in_the_picture_and_in_its_legend(result: Any, name: str, width: Width) -> None:
     with in_style():
         figure = FIGURES[name].draw(result, width)
         figure.draw_without_rendering()

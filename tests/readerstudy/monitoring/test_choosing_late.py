@@ -32,7 +32,7 @@ N = 12
 READERS = {"R1": "BBBBBABABBAA", "R2": "BBABBABBBBAA", "R3": "BBBABBAABABA"}
 MODELS = {"Alpha": "BBBBBBBBBBAA", "Beta": "BABABABBABAB"}
 SEEN, LATER = NOON + timedelta(hours=1), NOON + timedelta(hours=2)
-SeenStudy = tuple[ReaderStudy, dict[str, Any]]
+SeenStudy = tuple[ReaderStudy, Any]
 
 
 def predicted(study: ReaderStudy, name: str, letters: str, at: datetime) -> PredictionRun:
@@ -43,18 +43,18 @@ def predicted(study: ReaderStudy, name: str, letters: str, at: datetime) -> Pred
     return run
 
 
-def result_of(study: ReaderStudy) -> dict[str, Any]:
+def result_of(study: ReaderStudy) -> Any:
     study.refresh_from_db()
     return stored_result(analyse_study(study, actor=None, at=LATER, settings=QUICK))
 
 
-def numbers(result: dict[str, Any], *names: str) -> list[tuple[str, float, float]]:
+def numbers(result: Any, *names: str) -> list[tuple[str, float, float]]:
     """Planned difference and adjusted p of these models."""
     rows = [one for one in result["comparisons"] if one["family"] == "primary" and one["first"] in names]
     return [(one["first"], one["difference"]["value"], one["p_holm"]["value"]) for one in rows]
 
 
-def left_over(result: dict[str, Any]) -> list[str]:
+def left_over(result: Any) -> list[str]:
     return [
         one["first"] for one in result["comparisons"] if one["family"] == "post hoc" and one["panel"] == "All tasks"
     ]

@@ -16,7 +16,7 @@ from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, User
 from annotation.site.conflicts import conflicts
 from readerstudy.analysis.main_block import Cases, cases_of
-from readerstudy.comparison.loading import gather_runs, gather_study_runs
+from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs
 from readerstudy.design.checking import hindrances_of, problems_of
 from readerstudy.design.conflicts import may_not_read
 from readerstudy.design.creating import create_study
@@ -26,7 +26,7 @@ from readerstudy.design.pool import candidates_of, mates_of_patient
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown
-from readerstudy.results.kernels.disagreeing import Disagreement
+from readerstudy.results.kernels.agreement_tables import Disagreement
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, make_bank, make_revision, make_round
 from tests.annotation.review.pixels import give_pixels

@@ -17,23 +17,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.analysis.kernels.arrays import (
-    LETTERS,
-    MODEL,
-    READER,
-    TASKS,
-    Questions,
-    Rater,
-    State,
-    StudyArrays,
-    Times,
-    Voided,
-)
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.settings import SWITCHES, Settings
 from readerstudy.design.kernels.rules import CHANCES, AnalysisPlan
 from readerstudy.report.kernels import recompute
 from readerstudy.report.ratings import ratings_csv
+from tests.readerstudy.analysis.made import computed
 
 CHOSEN = [State.ANSWERED, State.UNCONFIRMED, State.LATE]
 OF_READERS = [State.MISSING, State.UNCONFIRMED, State.DECLINED, State.TIMED_OUT, State.LATE]
@@ -213,7 +203,7 @@ def run(seed: int, folder: Path) -> tuple[int, str]:
     """The exit status of the script, and what it printed."""
     arrays, settings = random_study(seed)
     (folder / "data").mkdir(exist_ok=True)
-    (folder / "analysis.json").write_text(json.dumps(compute(arrays, settings)), encoding="utf-8")
+    (folder / "analysis.json").write_text(json.dumps(computed(arrays, settings)), encoding="utf-8")
     text = ratings_csv(arrays, settings)
     (folder / "data" / "ratings.csv").write_text(text, encoding="utf-8", newline="")
     out = io.StringIO()

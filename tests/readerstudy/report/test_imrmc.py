@@ -7,10 +7,9 @@ from collections import defaultdict
 import pytest
 
 from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
-from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.report.imrmc import N_FAKE, imrmc_csv, imrmc_input, key_rows
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays
 
 SETTINGS = Settings(seed=1, draws=100)
 
@@ -45,7 +44,7 @@ def test_what_it_calls_auc_is_the_share_that_is_right(arrays: StudyArrays) -> No
             scores[reader, modality].append(score)
     share = {place: sum(score > 0.5 for score in of) / len(of) for place, of in scores.items()}
     whole = {
-        one["name"]: one["accuracy"]["value"] for one in compute(arrays, SETTINGS)["panels"]["All tasks"]["raters"]
+        one["name"]: one["accuracy"]["value"] for one in computed(arrays, SETTINGS)["panels"]["All tasks"]["raters"]
     }
     assert share[1, 1] == whole["R1"]
     assert share[2, 1] == whole["R2"]  # over the four that count for R2

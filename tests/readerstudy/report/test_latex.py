@@ -12,23 +12,22 @@ import numpy as np
 import pytest
 
 from readerstudy.analysis.kernels.arrays import Times, Voided
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.report.kernels.latex import escaped, fixed, percent, percent_limits, stacked, whole_document
 from readerstudy.report.latex_tables import tex_tables
-from readerstudy.results.kernels.stored import ALL_TASKS
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import changed, computed, make_arrays
 from tests.readerstudy.report.made import HOSTILE
 from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result
 
 
 @pytest.fixture(scope="module")
-def result() -> dict[str, Any]:
+def result() -> Any:
     return small_result()
 
 
 @pytest.fixture(scope="module")
-def tables(result: dict[str, Any]) -> dict[str, str]:
+def tables(result: Any) -> dict[str, str]:
     return {one.name: one.tex() for one in tex_tables(result)}
 
 
@@ -58,7 +57,7 @@ def test_heads_are_short_lines() -> None:
     assert stacked("Location and distribution") == r"\shortstack[r]{Location and\\distribution}"
 
 
-def test_the_tables_and_their_numbers(result: dict[str, Any], tables: dict[str, str]) -> None:
+def test_the_tables_and_their_numbers(result: Any, tables: dict[str, str]) -> None:
     assert list(tables) == [
         *("accuracy", "categories", "difficulties", "comparison", "difference_by_reader", "mean_agreement"),
         *("pairs", "kappas_by_task", "groups"),
@@ -78,7 +77,7 @@ def test_kappas_of_fewer_than_ten_questions_are_not_printed_and_the_caption_says
     """As on the page; everything else of such a pair, and all of more questions, is."""
     tasks = ["presence"] * 12 + ["location"] * 4
     readers = {"R1": "BBBABBCCDBABCABB", "R2": "BBCABBCDDBABBBAB"}
-    result = compute(make_arrays(readers, {"Good": "BBBBBBCBDBABBBBB"}, "B" * 16, tasks=tasks), QUICK)
+    result = computed(make_arrays(readers, {"Good": "BBBBBBCBDBABBBBB"}, "B" * 16, tasks=tasks), QUICK)
     tables = {one.name: one.tex() for one in tex_tables(result)}
     by_task = tables["kappas_by_task"]
     for pair in result["panels"]["presence"]["pairs"]:
@@ -95,12 +94,12 @@ def test_kappas_of_fewer_than_ten_questions_are_not_printed_and_the_caption_says
 
 
 def test_percentages_have_the_decimals_of_the_figures() -> None:
-    one = {"value": 0.83838, "ci95": [0.5, 0.91234], "n": 999}
+    one: Any = {"value": 0.83838, "ci95": [0.5, 0.91234], "n": 999}
     assert (percent(one), percent_limits(one)) == ("83.8", "(50.0 to 91.2)")
-    many = {**one, "n": 1000}
+    many: Any = {**one, "n": 1000}
     assert (percent(many), percent_limits(many)) == ("83.84", "(50.00 to 91.23)")
-    assert percent({**one, "value": -0.05}, signed=True) == "$-$5.0"
-    assert percent({**one, "value": None}) == "n/a"
+    assert percent(changed(one, value=-0.05), signed=True) == "$-$5.0"
+    assert percent(changed(one, value=None)) == "n/a"
 
 
 def test_failed_extractions_stand_beside_the_ways_of_saying_overall(tables: dict[str, str]) -> None:
@@ -122,7 +121,7 @@ def test_every_caption_says_n_rule_and_that_data_are_simulated(tables: dict[str,
     assert "n in the head" in tables["accuracy"]
 
 
-def test_planned_pairs_stand_after_the_comparison(result: dict[str, Any]) -> None:
+def test_planned_pairs_stand_after_the_comparison(result: Any) -> None:
     plan = AnalysisPlan(pairs=(("Good", "R2"), ("R_9", "Poor"))).as_json()
     tables = {one.name: one.tex() for one in tex_tables(small_result(plan=plan))}
     assert list(tables)[3:6] == ["comparison", "difference_by_reader", "planned_pairs"]
@@ -146,7 +145,7 @@ def test_rows_have_as_many_cells_as_the_table_has_columns(tables: dict[str, str]
 def test_long_names_leave_room_for_the_numbers() -> None:
     """Two names of sixty signs stand in lines of 28, in every table that has a row for them."""
     names = {f"consortium/chest_xray_assistant_27B_multimodal_instruct_2026110{day}": "BBBA" for day in (1, 2)}
-    tables = tex_tables(compute(make_arrays({"R1": "BBBA", "R2": "BBCA"}, names, "BBBB", tasks=TASKS), QUICK))
+    tables = tex_tables(computed(make_arrays({"R1": "BBBA", "R2": "BBCA"}, names, "BBBB", tasks=TASKS), QUICK))
     for table in tables:
         for _head, rows in table.parts:
             for row in rows:
@@ -168,20 +167,20 @@ def test_captions_say_what_is_taken_from_what_and_what_is_taken_as_independent(t
     assert "by question" not in tables["comparison"]
     assert "fewer than 5 readers" in tables["comparison"]
     means = tables["mean_agreement"]
-    assert means.index("Excess agreement") < means.index("Error consistency") < means.index("Cohen's kappa, same")
+    assert means.index("Excess agreement") < means.index("Error consistency") < means.index("Cohen{'}s kappa, same")
     assert "no proof of a shared way of thinking" in means
     shared = {one.name: one.tex() for one in tex_tables(small_result(clusters=[0, 0, 1, 1]))}
     assert "Patients or exams are the unit" in shared["comparison"]
     assert "questions, by question" in shared["comparison"]
 
 
-def awkward() -> dict[str, Any]:
+def awkward() -> Any:
     """Hostile names, times, a voided case: every table is there."""
     names = {HOSTILE: "CxBA", r"\end{document}": "BBBB", "]*[-- «é» −": "BBCA"}
     active = np.full((5, 4), np.nan)
     active[:2] = [[1000, 2000, 3000, 4000], [2000, 2500, 1500, 1000]]
     empty = np.zeros((5, 4), dtype=bool)
-    return compute(
+    return computed(
         make_arrays(
             {"R&1": "BBBA", "R_2": "BB?A"},
             names,

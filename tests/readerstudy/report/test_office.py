@@ -25,7 +25,7 @@ from tests.readerstudy.results.made import small_result
 
 
 @pytest.fixture(scope="module")
-def result() -> dict[str, Any]:
+def result() -> Any:
     return small_result()
 
 
@@ -36,7 +36,7 @@ def kept(cell: Any) -> Any:
     return None if cell == "" else cell
 
 
-def test_the_workbook_has_every_cell_with_sixteen_digits(result: dict[str, Any]) -> None:
+def test_the_workbook_has_every_cell_with_sixteen_digits(result: Any) -> None:
     sheets = [*accuracy_sheets(result), *agreement_sheets(result)]
     book = openpyxl.load_workbook(io.BytesIO(workbook_of(sheets, codebook_rows(sheets))))
     assert book.sheetnames == [*(one.name for one in sheets), "codebook"]
@@ -76,7 +76,7 @@ def test_escaped_text_comes_back(text: str) -> None:
 
 
 def test_the_same_tables_give_the_same_bytes_whenever_they_are_written(
-    result: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    result: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sheets = accuracy_sheets(result)
 

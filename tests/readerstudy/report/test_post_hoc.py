@@ -30,6 +30,7 @@ from readerstudy.report.methods import methods_text
 from readerstudy.report.readme import readme_text
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import changed
 from tests.readerstudy.report.made import QUICK, reported_analysis, reported_study
 from tests.readerstudy.results.made import late_result, small_result, stored
 from tests.readerstudy.studies import make_study
@@ -39,11 +40,11 @@ PAIRS = (("Late", "R1"), ("Good", "R1"))
 
 
 @pytest.fixture(scope="module")
-def late() -> dict[str, Any]:
+def late() -> Any:
     return late_result(plan=AnalysisPlan(margin=0.1, pairs=PAIRS).as_json())
 
 
-def page_of(client: Client, cora: User, result: dict[str, Any], name: str = "study-analysed") -> str:
+def page_of(client: Client, cora: User, result: Any, name: str = "study-analysed") -> str:
     study = make_study("Shown", n_cases=4, state=StudyState.CLOSED, unblinded_at=NOON)
     client.force_login(cora)
     return client.get(reverse(name, args=[study.slug, stored(study, result).public_id])).content.decode()
@@ -59,9 +60,7 @@ def words_of(figure: Any) -> list[str]:
 
 # --- pages ----------------------------------------------------------------------------------------
 @pytest.mark.django_db
-def test_the_page_shows_it_in_a_block_of_its_own_with_its_date(
-    client: Client, cora: User, late: dict[str, Any]
-) -> None:
+def test_the_page_shows_it_in_a_block_of_its_own_with_its_date(client: Client, cora: User, late: Any) -> None:
     page = page_of(client, cora, late)
     planned, block = page.split('id="post-hoc-title"')
     planned = planned[planned.index('id="planned-title"') :]
@@ -84,7 +83,7 @@ def test_without_a_late_model_nothing_is_said(client: Client, cora: User) -> Non
 
 
 @pytest.mark.django_db
-def test_agreement_and_categories_name_it_too(client: Client, cora: User, late: dict[str, Any]) -> None:
+def test_agreement_and_categories_name_it_too(client: Client, cora: User, late: Any) -> None:
     study = make_study("Shown", n_cases=4, state=StudyState.CLOSED, unblinded_at=NOON)
     client.force_login(cora)
     analysis = stored(study, late)
@@ -96,7 +95,7 @@ def test_agreement_and_categories_name_it_too(client: Client, cora: User, late: 
 
 
 # --- figures --------------------------------------------------------------------------------------
-def test_figures_mark_it_and_say_what_the_mark_means(late: dict[str, Any]) -> None:
+def test_figures_mark_it_and_say_what_the_mark_means(late: Any) -> None:
     assert "difference" in figures_of(late)
     drawn = {"difference": difference_figure, "accuracy": accuracy_figure, "agreement": agreement_figure}
     for name, draw in drawn.items():
@@ -107,13 +106,13 @@ def test_figures_mark_it_and_say_what_the_mark_means(late: dict[str, Any]) -> No
     assert not [one for one in words_of(difference_figure(small_result(), Width.ONE)) if "‡" in one]
 
 
-def test_the_difference_figure_has_late_models_last(late: dict[str, Any]) -> None:
+def test_the_difference_figure_has_late_models_last(late: Any) -> None:
     axes = difference_figure(late, Width.ONE).axes[0]
     assert [one.get_text() for one in axes.get_yticklabels()] == ["Good", "Poor", "Late ‡"]
 
 
 # --- the report -----------------------------------------------------------------------------------
-def test_the_sheet_has_its_raw_p_and_no_other(late: dict[str, Any]) -> None:
+def test_the_sheet_has_its_raw_p_and_no_other(late: Any) -> None:
     sheet = next(one for one in agreement_sheets(late) if one.name == "comparison")
     rows = [dict(zip([column.name for column in sheet.columns], row, strict=True)) for row in sheet.rows]
     found = [row for row in rows if row["first"] == "Late"]
@@ -125,7 +124,7 @@ def test_the_sheet_has_its_raw_p_and_no_other(late: dict[str, Any]) -> None:
     assert not [row for row in rows if row["first"] == "Good" and "post_hoc" in str(row["flags"]) and row["planned"]]
 
 
-def test_printed_tables_name_it_post_hoc(late: dict[str, Any]) -> None:
+def test_printed_tables_name_it_post_hoc(late: Any) -> None:
     tables = {one.name: one.tex() for one in tex_tables(late)}
     planned, own = tables["comparison"].split("Post hoc model &")
     assert "Late &" not in planned
@@ -152,7 +151,7 @@ def test_methods_never_call_it_named_before(rita: User, remo: User) -> None:
     assert "Named after results were seen: 1" in str(first)
 
 
-def test_the_readme_lists_it(late: dict[str, Any]) -> None:
+def test_the_readme_lists_it(late: Any) -> None:
     text = flat(readme_text(late, "0" * 64, {"a.csv": "a table"}))
     assert "Comparison: Planned comparison" in text
     assert "Post hoc: Late, run imported on 2026-11-22, named on 2026-11-23" in text
@@ -180,5 +179,5 @@ def test_methods_begin_with_a_plan_made_after_the_readings(rita: User, remo: Use
     result = stored_result(analysis)
     facts = facts_of(analysis, result)
     assert MADE_AFTER not in methods_text(result, facts)
-    elsewhere = {**result, "plan": {**result["plan"], "made_after_readings": True}}
+    elsewhere = changed(result, plan=changed(result["plan"], made_after_readings=True))
     assert f"Statistical analysis. {MADE_AFTER}: all readings came from files" in flat(methods_text(elsewhere, facts))

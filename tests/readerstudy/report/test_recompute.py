@@ -15,15 +15,16 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.analysis.kernels.arrays import LETTERS, Experts, Repeats, State, StudyArrays, Times, Voided
-from readerstudy.analysis.kernels.computing import RULE, compute
+from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.computing import RULE
+from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.storing import as_text, software_versions
 from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.report.kernels import recompute
 from readerstudy.report.ratings import experts_csv, ratings_csv, runs_csv
 from tests.architecture.source import imports_of
-from tests.readerstudy.analysis.made import make_arrays, paper_shaped
+from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
 from tests.readerstudy.report import random_studies
 
 SCRIPT = Path(recompute.__file__)
@@ -127,7 +128,7 @@ def _when(row: int, voided: dict[int, Voided]) -> str:
 def write(folder: Path, arrays: StudyArrays, settings: Settings = QUICK) -> dict[str, Any]:
     """The part of a report that the script reads, and the script; returns the analysis."""
     (folder / "data").mkdir(parents=True)
-    text = as_text(compute(arrays, settings) | {"inputs_sha256": "", "software": software_versions()})
+    text = as_text(computed(arrays, settings) | {"inputs_sha256": "", "software": software_versions()})
     (folder / "analysis.json").write_text(text, encoding="utf-8")
     (folder / "data" / "ratings.csv").write_text(ratings_csv(arrays, settings), encoding="utf-8", newline="")
     if arrays.repeats is not None:

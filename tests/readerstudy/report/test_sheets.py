@@ -9,26 +9,26 @@ import pytest
 
 from annotation.exports.tables import Cell
 from readerstudy.analysis.kernels.arrays import Voided
+from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.other_sheets import other_sheets
 from readerstudy.report.sheets import Sheet
-from readerstudy.results.kernels.inferences import INFERENCES
 from tests.readerstudy.results.made import guessed_result, small_result
 
 Row = dict[str, Cell]
 
 
 @pytest.fixture(scope="module")
-def result() -> dict[str, Any]:
+def result() -> Any:
     return small_result(
         voided={2: Voided.AFTER_UNBLINDING}, excluded=({"kind": "reader", "reader": "R9", "reason": "x"},)
     )
 
 
 @pytest.fixture(scope="module")
-def sheets(result: dict[str, Any]) -> dict[str, Sheet]:
+def sheets(result: Any) -> dict[str, Sheet]:
     return {one.name: one for one in [*accuracy_sheets(result), *agreement_sheets(result), *other_sheets(result)]}
 
 
@@ -37,14 +37,14 @@ def rows_of(sheet: Sheet) -> list[Row]:
     return [dict(zip(names, row, strict=True)) for row in sheet.rows]
 
 
-def same(row: Row, one: dict[str, Any]) -> None:
+def same(row: Row, one: Any) -> None:
     low, high = one["ci95"] or (None, None)
     assert (row["value"], row["low"], row["high"]) == (one["value"], low, high)
     assert (row["n"], row["method"], row["reason"]) == (one["n"], one["method"], one["reason"] or "")
     assert row["flags"] == "|".join(one["flags"])
 
 
-def test_accuracy_of_every_rater_in_every_panel(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+def test_accuracy_of_every_rater_in_every_panel(result: Any, sheets: dict[str, Sheet]) -> None:
     rows = rows_of(sheets["accuracy"])
     seen = 0
     for panel, found in result["panels"].items():
@@ -70,7 +70,7 @@ def test_accuracy_with_best_guesses_where_they_were_asked(sheets: dict[str, Shee
 
 
 @pytest.mark.parametrize(("name", "key"), [("categories", "category"), ("difficulties", "difficulty")])
-def test_breakdowns(result: dict[str, Any], sheets: dict[str, Sheet], name: str, key: str) -> None:
+def test_breakdowns(result: Any, sheets: dict[str, Sheet], name: str, key: str) -> None:
     rows = rows_of(sheets[name])
     for one in result["tables"][name]:
         for rater, share in one["accuracy"].items():
@@ -79,7 +79,7 @@ def test_breakdowns(result: dict[str, Any], sheets: dict[str, Sheet], name: str,
             assert row["n_questions"] == one["n"]
 
 
-def test_every_statistic_of_every_pair(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+def test_every_statistic_of_every_pair(result: Any, sheets: dict[str, Sheet]) -> None:
     rows = rows_of(sheets["pairs"])
     for panel, found in result["panels"].items():
         for pair in found["pairs"]:
@@ -93,7 +93,7 @@ def test_every_statistic_of_every_pair(result: dict[str, Any], sheets: dict[str,
             assert {cell: mine[f"table_{cell}"]["value"] for cell in pair["table"]} == pair["table"]
 
 
-def test_every_statistic_of_every_group(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+def test_every_statistic_of_every_group(result: Any, sheets: dict[str, Sheet]) -> None:
     rows = rows_of(sheets["groups"])
     n = 0
     for panel, found in result["panels"].items():
@@ -112,7 +112,7 @@ def test_every_statistic_of_every_group(result: dict[str, Any], sheets: dict[str
     assert n == len(rows)
 
 
-def test_comparisons_by_three_inferences(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+def test_comparisons_by_three_inferences(result: Any, sheets: dict[str, Sheet]) -> None:
     rows = rows_of(sheets["comparison"])
     mean = [row for row in rows if row["first"] == "mean of the readers"]
     assert len([row for row in mean if row["line"] in ("planned", "other")]) == 3 * len(result["panels"])
@@ -153,7 +153,7 @@ def test_planned_pairs_follow_the_comparisons_with_the_test_by_cluster_beside() 
     assert (rows[4]["value"], rows[4]["reason"], rows[4]["p"]) == (None, "no_such_rater", None)
 
 
-def test_times_cases_variants_and_what_is_left_out(result: dict[str, Any], sheets: dict[str, Sheet]) -> None:
+def test_times_cases_variants_and_what_is_left_out(result: Any, sheets: dict[str, Sheet]) -> None:
     times = rows_of(sheets["time"])
     assert {row["of"] for row in times} >= {"R1", "R2", "all readers", "all readers, winsorised"}
     same(

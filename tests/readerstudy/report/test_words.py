@@ -21,10 +21,11 @@ from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.kernels.guideline_items import ITEMS
 from readerstudy.report.methods import methods_text
 from readerstudy.results.looking import stored_result
+from tests.readerstudy.analysis.made import changed
 from tests.readerstudy.report.made import HOSTILE, reported_analysis
 from tests.readerstudy.results.made import small_result
 
-Said = tuple[dict[str, Any], StudyFacts]
+Said = tuple[Any, StudyFacts]
 
 
 @pytest.fixture
@@ -89,15 +90,15 @@ def test_methods_say_what_takes_questions_as_independent(said: Said) -> None:
     result, facts = said
     words = "take questions as independent; since clusters hold several questions"
     assert words not in flat(methods_text(result, facts))
-    whole = {**result["panels"]["All tasks"], "unit": "cluster"}
-    shared = {**result, "panels": {**result["panels"], "All tasks": whole}}
+    whole = changed(result["panels"]["All tasks"], unit="cluster")
+    shared = changed(result, panels={**result["panels"], "All tasks": whole})
     assert words in flat(methods_text(shared, facts))
     assert not any(line.endswith("-") for line in methods_text(shared, facts).splitlines())
 
 
 def test_methods_say_that_data_are_simulated(said: Said) -> None:
     result, facts = said
-    text = methods_text({**result, "simulated": True}, replace(facts, simulated=True))
+    text = methods_text(changed(result, simulated=True), replace(facts, simulated=True))
     assert text.startswith("SIMULATED DATA")
     assert "simulated multi-reader" in flat(text)
 
@@ -116,7 +117,7 @@ def test_methods_of_readings_made_elsewhere_invent_nothing(said: Said) -> None:
 
 def test_a_plan_of_its_own_makes_everything_post_hoc(said: Said) -> None:
     result, facts = said
-    text = flat(methods_text({**result, "plan": {**result["plan"], "is_planned": False, "margin": 0.05}}, facts))
+    text = flat(methods_text(changed(result, plan=changed(result["plan"], is_planned=False, margin=0.05)), facts))
     assert "every test is post hoc" in text
     assert "margin 5 percentage points" in text
 
@@ -221,7 +222,7 @@ def test_methods_say_the_reason_of_the_margin(said: Said) -> None:
     result, facts = said
     plan = {**result["plan"], "margin": 0.05, "margin_reason": "what two readers differ by."}
     assert "margin 5 percentage points (what two readers differ by)." in flat(
-        methods_text({**result, "plan": plan}, facts)
+        methods_text(changed(result, plan=plan), facts)
     )
 
 
@@ -262,7 +263,7 @@ def test_a_draw_is_told_as_one(said: Said) -> None:
 def test_the_flow_is_drawn_with_the_same_bytes_and_hostile_words(said: Said, width: Width) -> None:
     result, facts = said
     hostile = {"kind": "case", "case": 3, "decided": "before_unblinding", "reason": HOSTILE}
-    result = {**result, "excluded": [*result["excluded"], hostile]}
+    result = changed(result, excluded=[*result["excluded"], hostile])
     flow = flow_of(result, facts)
     first = rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)
     assert first == rendered(lambda: flow_figure(flow, result, width), FigureForm.SVG)

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from readerstudy.analysis.kernels.arrays import READER
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.result import READER
 from readerstudy.analysis.kernels.settings import Settings
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.planned_pairs import Pair
@@ -17,7 +16,7 @@ from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.enums import PredictionState, StudyState
 from readerstudy.models import Analysis, ModelEntry, Prediction, PredictionRun, ReaderStudy
 from tests.annotation.review.cases import NOON
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.studies import make_study
 
 QUICK = Settings(seed=7, draws=100)
@@ -26,26 +25,26 @@ MODELS = {"Good": "BBBB", "Poor": "CxBA"}
 TASKS = ["presence", "presence", "presence", "location"]
 
 
-def small_result(**fields: Any) -> dict[str, Any]:
-    return compute(make_arrays(READERS, MODELS, "BBBB", **{"tasks": TASKS, **fields}), QUICK)
+def small_result(**fields: Any) -> Any:
+    return computed(make_arrays(READERS, MODELS, "BBBB", **{"tasks": TASKS, **fields}), QUICK)
 
 
-def guessed_result() -> dict[str, Any]:
+def guessed_result() -> Any:
     """The same study where the first reader cannot tell in the last case, and guesses right."""
     guess = np.array([[-1, -1, -1, 1], *[[-1] * 4] * 3], dtype=np.int8)
-    return compute(make_arrays({**READERS, "R1": "BBB?"}, MODELS, "BBBB", tasks=TASKS, guess=guess), QUICK)
+    return computed(make_arrays({**READERS, "R1": "BBB?"}, MODELS, "BBBB", tasks=TASKS, guess=guess), QUICK)
 
 
-def late_result(*, elsewhere: bool = False, **fields: Any) -> dict[str, Any]:
+def late_result(*, elsewhere: bool = False, **fields: Any) -> Any:
     """The same study with a third model, made from the key after results were seen; the readers read ``elsewhere``."""
     arrays = make_arrays(READERS, {**MODELS, "Late": "BBBB"}, "BBBB", **{"tasks": TASKS, **fields})
     came = {"imported_at": "2026-11-22T12:00:00+00:00", "named_at": "2026-11-23T12:00:00+00:00"}
-    facts: dict[str, dict[str, Any]] = {
+    facts: dict[str, Any] = {
         READER: {"imported": elsewhere},
         "Late": {"post_hoc": True, "run": "late-run", **came},
     }
     raters = [replace(one, facts=facts.get(one.name, facts.get(one.kind, {}))) for one in arrays.raters]
-    return compute(replace(arrays, raters=tuple(raters)), QUICK)
+    return computed(replace(arrays, raters=tuple(raters)), QUICK)
 
 
 def analysed_study(
@@ -78,12 +77,12 @@ def analysed_study(
         )
     arrays = make_arrays(READERS, MODELS, "BBBB", tasks=TASKS, plan=AnalysisPlan(pairs=pairs).as_json())
     arrays = replace(arrays, questions=replace(arrays.questions, public_id=tuple(one.public_id for one in cases)))
-    result = compute(arrays, QUICK)
+    result = computed(arrays, QUICK)
     next(one for one in result["raters"] if one["name"] == "Good")["run"] = run.public_id
     return stored(study, result)
 
 
-def stored(study: ReaderStudy, result: dict[str, Any]) -> Analysis:
+def stored(study: ReaderStudy, result: Any) -> Analysis:
     text = as_text(result)
     return Analysis.objects.create(
         study=study,

@@ -13,7 +13,7 @@ from readerstudy.results.kernels.planning_figures import planning_figures
 from tests.annotation.statistics.forecast_check import Planned, Right, simulated
 
 
-def result_of(model: Right, readers: Right) -> dict[str, Any]:
+def result_of(model: Right, readers: Right) -> Any:
     rows = {"Model": model, **{f"R{place}": row for place, row in enumerate(readers, 1)}}
     names = list(rows)
     pairs = [(one, other) for place, one in enumerate(names) for other in names[place + 1 :]]

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from io import StringIO
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -17,7 +18,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.rules import Rules
@@ -26,10 +27,11 @@ from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, Enrolment
 from readerstudy.report import contents
 from readerstudy.report.writing import write_report
-from readerstudy.results.kernels.stored import Json, with_names
+from readerstudy.results.kernels.stored import with_names
 from readerstudy.results.looking import reader_names, stored_result
 from readerstudy.sharing.linking import share_results
 from tests.annotation.review.cases import NOON
+from tests.readerstudy.analysis.made import computed
 from tests.readerstudy.report.made import reported_analysis
 from tests.readerstudy.report.random_studies import random_study
 from tests.readerstudy.results.made import analysed_study
@@ -52,11 +54,11 @@ def _analysed(rules: Rules, *readers: User) -> Analysis:
 
 
 @pytest.fixture
-def drawn(monkeypatch: pytest.MonkeyPatch) -> list[Json]:
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[StoredAnalysis]:
     """The results that were drawn; a drawing says how it calls its raters."""
-    found: list[Json] = []
+    found: list[StoredAnalysis] = []
 
-    def draw(_name: str, result: Json, *_rest: object) -> bytes:
+    def draw(_name: str, result: StoredAnalysis, *_rest: object) -> bytes:
         found.append(result)
         return " ".join(result["order"]).encode()
 
@@ -70,7 +72,7 @@ def test_a_result_with_names_holds_no_pseudonym_and_the_same_numbers(seed: int) 
     arrays, settings = random_study(seed)
     left = {"kind": "reader", "reader": "R99", "reason": "withdrew"}
     arrays = replace(arrays, excluded=(*arrays.excluded, left))
-    result = json.loads(as_text(compute(arrays, settings)))
+    result = json.loads(as_text(computed(arrays, settings)))
     names = {f"R{number}": f"Reader {number}" for number in range(100)}
     told = with_names(result, names)
     assert not re.findall(r'"R\d+"', json.dumps(told))
@@ -78,8 +80,8 @@ def test_a_result_with_names_holds_no_pseudonym_and_the_same_numbers(seed: int) 
 
 
 def test_only_names_of_raters_change() -> None:
-    result = {"study": "R1", "items": {"category": ["R1"], "answers": {"R1": "AB"}}, "order": ["R1", "Good"]}
-    expected = {"study": "R1", "items": {"category": ["R1"], "answers": {"Rita": "AB"}}, "order": ["Rita", "Good"]}
+    result: Any = {"study": "R1", "items": {"category": ["R1"], "answers": {"R1": "AB"}}, "order": ["R1", "Good"]}
+    expected: Any = {"study": "R1", "items": {"category": ["R1"], "answers": {"Rita": "AB"}}, "order": ["Rita", "Good"]}
     assert with_names(result, {"R1": "Rita"}) == expected
 
 
@@ -110,7 +112,7 @@ def test_a_name_that_is_not_one_persons_alone_is_not_shown(named: Analysis, rita
 
 
 def test_coordinators_read_names_and_the_link_and_the_json_hold_pseudonyms(
-    client: Client, cora: User, named: Analysis, drawn: list[Json]
+    client: Client, cora: User, named: Analysis, drawn: list[StoredAnalysis]
 ) -> None:
     token = share_results(named, days=7, note="", actor=cora, at=timezone.now()).token
     client.force_login(cora)
@@ -132,12 +134,12 @@ def test_coordinators_read_names_and_the_link_and_the_json_hold_pseudonyms(
     assert "Rita" not in see_analysis(named, actor=cora, at=timezone.now())
 
 
-def test_render_figures_names_readers(named: Analysis, drawn: list[Json], tmp_path: Path) -> None:
+def test_render_figures_names_readers(named: Analysis, drawn: list[StoredAnalysis], tmp_path: Path) -> None:
     call_command("render_figures", "trial", "--output", str(tmp_path / "figures"), stdout=StringIO())
     assert b"Rita" in (tmp_path / "figures" / "accuracy-one.svg").read_bytes()
 
 
-def test_a_figure_is_drawn_again_when_a_name_changes(named: Analysis, rita: User, drawn: list[Json]) -> None:
+def test_a_figure_is_drawn_again_when_a_name_changes(named: Analysis, rita: User, drawn: list[StoredAnalysis]) -> None:
     given = (named, "accuracy", FigureForm.SVG, Width.TWO)
     assert b"Rita" in figure_file(*given, names=reader_names(named))
     User.objects.filter(pk=rita.pk).update(name="Rita Rossi")
@@ -147,7 +149,7 @@ def test_a_figure_is_drawn_again_when_a_name_changes(named: Analysis, rita: User
 
 
 def test_the_report_holds_pseudonyms_in_every_file(
-    rita: User, remo: User, drawn: list[Json], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rita: User, remo: User, drawn: list[StoredAnalysis], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     analysis = reported_analysis(rita, remo, rules=NAMED)
     monkeypatch.setattr(contents, "rendered", lambda *_given: b"flow")
@@ -158,7 +160,7 @@ def test_the_report_holds_pseudonyms_in_every_file(
 
 
 def test_a_browser_asks_again_for_a_figure_with_names(
-    client: Client, cora: User, named: Analysis, drawn: list[Json]
+    client: Client, cora: User, named: Analysis, drawn: list[StoredAnalysis]
 ) -> None:
     """Who withdraws is not named from then on."""
     client.force_login(cora)

@@ -12,18 +12,17 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
 from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, Voided
-from readerstudy.analysis.kernels.computing import compute
+from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.latex_tables import tex_tables
-from readerstudy.results.kernels.inferences import INFERENCES
 from readerstudy.templatetags.results import as_kappa
 from tests.annotation.review.cases import NOON
 from tests.pages import markup
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.analysis.test_planned_runs import QUICK as MEAN_QUICK
 from tests.readerstudy.analysis.test_planned_runs import of_runs
 from tests.readerstudy.results.made import QUICK, analysed_study, guessed_result, small_result, stored
@@ -431,7 +430,7 @@ def test_a_page_of_a_stored_analysis_costs_few_queries(
 def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared(
     coordinator: Client, seen: Analysis
 ) -> None:
-    result = compute(of_runs([1, 2, 3]), MEAN_QUICK)
+    result = computed(of_runs([1, 2, 3]), MEAN_QUICK)
     page = coordinator.get(address("study-analysed", stored(seen.study, result))).content.decode()
     planned = page[page.index("Accuracy of the model minus the mean of the readers") :].partition("</table>")[0]
     own = page[page.index("Accuracy of the model minus that of one reader") :].partition("</table>")[0]
@@ -445,7 +444,7 @@ def test_a_mean_of_runs_that_stands_for_a_model_is_named_wherever_it_is_compared
     methods = [str(cell) for row in sheet.rows for cell in row if "mean of 3 runs" in str(cell)]
     assert set(methods) >= {f"by_question {one}, mean of 3 runs" for one in INFERENCES}
     assert all("M: mean of 3 runs" in figure_legend(name, result) for name in ("difference", "inferences"))
-    alone = coordinator.get(address("study-analysed", stored(seen.study, compute(of_runs(None), MEAN_QUICK))))
+    alone = coordinator.get(address("study-analysed", stored(seen.study, computed(of_runs(None), MEAN_QUICK))))
     assert "mean of 3 runs" not in alone.content.decode()
 
 
@@ -455,7 +454,7 @@ def test_cases_are_sorted_over_all_of_their_pages(
     """By how many had them right, from either end; as expensive as the table by itself, and kept from page to page."""
     key = "ABCD" * 60
     readers = {"R1": "A" * 240, "R2": "ABCD" * 30 + "A" * 120}
-    result = compute(make_arrays(readers, {"Good": key[:200] + "." * 40}, key), QUICK)
+    result = computed(make_arrays(readers, {"Good": key[:200] + "." * 40}, key), QUICK)
     analysis = stored(seen.study, result)
     there = address("study-items", analysis)
     shares = [right / n for right, n in zip(result["items"]["n_right"], result["items"]["n_counted"], strict=True)]

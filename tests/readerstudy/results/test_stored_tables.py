@@ -7,30 +7,29 @@ from typing import Any
 import pytest
 
 from readerstudy.analysis.kernels.arrays import Voided
-from readerstudy.analysis.kernels.computing import compute
-from readerstudy.results.kernels.disagreeing import disagreements
+from readerstudy.analysis.kernels.result import ALL_TASKS
+from readerstudy.results.kernels.agreement_tables import disagreements, reader_agreement
 from readerstudy.results.kernels.heatmap import Agree, heatmap, pairs_once
 from readerstudy.results.kernels.items import Which, items_table
-from readerstudy.results.kernels.reader_agreement import reader_agreement
-from readerstudy.results.kernels.stored import ALL_TASKS, pair_between, planned_comparisons
+from readerstudy.results.kernels.stored import pair_between, planned_comparisons
 from readerstudy.results.kernels.tables import accuracy_table, breakdown, other_lines, planned_rows, variants_table
 from readerstudy.templatetags import results as written
-from tests.readerstudy.analysis.made import make_arrays
+from tests.readerstudy.analysis.made import computed, make_arrays
 from tests.readerstudy.results.made import QUICK, TASKS, guessed_result, small_result
 
 
 @pytest.fixture(scope="module")
-def result() -> dict[str, Any]:
+def result() -> Any:
     return small_result()
 
 
-def twelve_questions() -> dict[str, Any]:
+def twelve_questions() -> Any:
     models = {"Good": "BBBA" * 3, "Poor": "CCBA" * 2 + "CxBA"}
     arrays = make_arrays({"R1": "BBBA" * 3, "R2": "BBCA" * 2 + "BBBB"}, models, "BBBB" * 3, tasks=TASKS * 3)
-    return compute(arrays, QUICK)
+    return computed(arrays, QUICK)
 
 
-def value(number: float | None, *limits: float, **fields: Any) -> dict[str, Any]:
+def value(number: float | None, *limits: float, **fields: Any) -> Any:
     return {"value": number, "ci95": list(limits) or None, "n": 9, "method": "m", "flags": [], "reason": None, **fields}
 
 
@@ -63,7 +62,7 @@ def test_cautions_of_all_rows_stand_once_above_the_table_of_accuracies() -> None
     assert table.rows[0].task_mean["flags"] == ["stratum_too_small", "small_n"]
 
 
-def test_the_heatmap_holds_every_pair_twice_readers_first_and_marks_what_is_not_sure(result: dict[str, Any]) -> None:
+def test_the_heatmap_holds_every_pair_twice_readers_first_and_marks_what_is_not_sure(result: Any) -> None:
     result = twelve_questions()
     found = heatmap(result, ALL_TASKS, Agree.OPTION)
     rows = found.rows
@@ -99,17 +98,17 @@ def test_a_cell_counts_the_cases_on_which_the_two_disagree(agree: Agree) -> None
         assert cell.n_disagreed == len(disagreements(result, ALL_TASKS, cell.first, cell.second, agree))
 
 
-def test_no_kappa_is_shown_of_fewer_than_ten_questions(result: dict[str, Any]) -> None:
+def test_no_kappa_is_shown_of_fewer_than_ten_questions(result: Any) -> None:
     """It is computed and kept; raw agreement, which needs no margins, is shown."""
     [cell, *_more] = pairs_once(heatmap(result, ALL_TASKS, Agree.OPTION).rows)
     assert pair_between(result["panels"][ALL_TASKS], "R1", "R2").entry["cohen_kappa"]["value"] is not None
-    assert (cell.css, cell.is_told, written.as_kappa(cell.shown)) == ("undefined", False, "n/a")
+    assert (cell.css, cell.has_enough, written.as_kappa(cell.shown)) == ("undefined", False, "n/a")
     assert written.cautions(cell.shown) == "not shown: too few questions"
     assert cell.entry["brennan_prediger"]["value"] is None
     assert cell.entry["percent_agreement"]["value"] == 0.75
 
 
-def test_disagreements_by_option_and_by_right_and_wrong(result: dict[str, Any]) -> None:
+def test_disagreements_by_option_and_by_right_and_wrong(result: Any) -> None:
     def cases(first: str, second: str, agree: Agree, panel: str = ALL_TASKS) -> list[int]:
         return [one.case for one in disagreements(result, panel, first, second, agree)]
 
@@ -134,12 +133,12 @@ def test_voided_cases_are_in_no_list_and_make_a_line_of_their_own() -> None:
     primary = planned_rows(result)[0].row["difference"]
     assert good[1] == [primary, planned_comparisons(other)[0]["difference"]]
     assert good[1][0]["n"] == good[1][1]["n"] - 1
-    assert [name for name, _values in found.agreement] == ["excess", "error_consistency", "kappa"]
+    assert [measure.name for measure, _values in found.agreement] == ["excess", "error_consistency", "kappa"]
     assert found.agreement[0][1] == [reader_agreement(one).rows[0].difference for one in (result, other)]
     assert variants_table(small_result()) is None
 
 
-def test_the_planned_inference_comes_first_with_the_numbers_of_the_analysis(result: dict[str, Any]) -> None:
+def test_the_planned_inference_comes_first_with_the_numbers_of_the_analysis(result: Any) -> None:
     rows = planned_rows(result)
     assert [one.row["first"] for one in rows] == ["Good", "Poor"]  # the largest difference first
     planned = rows[0].planned
@@ -170,7 +169,7 @@ def test_what_all_lines_of_a_kind_say_stands_in_the_head_and_what_one_says_stays
     ]
 
 
-def test_the_accuracy_table_counts_failed_extractions(result: dict[str, Any]) -> None:
+def test_the_accuracy_table_counts_failed_extractions(result: Any) -> None:
     table = accuracy_table(result)
     poor = table.rows[-1]
     assert table.tasks == [("presence", 3), ("location", 1)]
@@ -178,7 +177,7 @@ def test_the_accuracy_table_counts_failed_extractions(result: dict[str, Any]) ->
     assert (poor.overall["value"], [one["n"] for one in poor.tasks]) == (0.25, [3, 1])
 
 
-def test_the_accuracy_table_has_best_guesses_where_they_were_asked(result: dict[str, Any]) -> None:
+def test_the_accuracy_table_has_best_guesses_where_they_were_asked(result: Any) -> None:
     assert not accuracy_table(result).has_guesses
     table = accuracy_table(guessed_result())
     first, second = table.rows[:2]
@@ -189,8 +188,8 @@ def test_the_accuracy_table_has_best_guesses_where_they_were_asked(result: dict[
     assert second.best_guess == second.overall
 
 
-def test_accuracy_by_category_keeps_the_order_of_the_raters(result: dict[str, Any]) -> None:
-    table = breakdown(result, "categories", "category")
+def test_accuracy_by_category_keeps_the_order_of_the_raters(result: Any) -> None:
+    table = breakdown(result, "categories")
     assert table.values == [("Lungs", 4)]
     assert [one["value"] for _, [one] in table.rows] == [0.75, 0.5, 1.0, 0.25]
     assert "small_n" in table.rows[0][1][0]["flags"]
@@ -198,21 +197,21 @@ def test_accuracy_by_category_keeps_the_order_of_the_raters(result: dict[str, An
     assert (value, n, [one["value"] for one in shares]) == ("Lungs", 4, [0.75, 0.5, 1.0, 0.25])
 
 
-def test_difficulty_goes_from_easy_to_hard(result: dict[str, Any]) -> None:
+def test_difficulty_goes_from_easy_to_hard(result: Any) -> None:
     [row] = result["tables"]["categories"]
     result["tables"]["difficulties"] = [{"difficulty": each, **row} for each in ("hard", "", "easy", "medium")]
-    values = breakdown(result, "difficulties", "difficulty").values
+    values = breakdown(result, "difficulties").values
     assert [value for value, _ in values] == ["easy", "medium", "hard", ""]
 
 
-def test_cases_missed_by_all_readers_are_found(result: dict[str, Any]) -> None:
+def test_cases_missed_by_all_readers_are_found(result: Any) -> None:
     assert [one.case for one in items_table(result, ALL_TASKS, Which.READERS_MISSED)] == [4]
     assert not items_table(result, ALL_TASKS, Which.MISSED)
     [second] = [one for one in items_table(result, "presence", Which.ALL) if one.case == 2]
     assert [(one.sign, one.is_wrong) for one in second.answers][-1] == ("x", True)
 
 
-def test_what_a_case_says_of_itself_is_what_the_kernel_says(result: dict[str, Any]) -> None:
+def test_what_a_case_says_of_itself_is_what_the_kernel_says(result: Any) -> None:
     first, second, third, fourth = items_table(result, ALL_TASKS, Which.ALL)
     assert fourth.options == [("A", 3), ("B", 1), ("C", 0), ("D", 0)]  # two readers and a model chose A, the key is B
     assert (fourth.beaten_by, fourth.behaviour.functioning_distractors) == ("A", 1)
@@ -225,6 +224,6 @@ def test_what_a_case_says_of_itself_is_what_the_kernel_says(result: dict[str, An
     assert [one.case for one in items_table(result, ALL_TASKS, Which.BEATEN)] == [4]
 
 
-def test_a_case_that_tells_nobody_apart_has_a_reason(result: dict[str, Any]) -> None:
+def test_a_case_that_tells_nobody_apart_has_a_reason(result: Any) -> None:
     result["items"]["discrimination"][0] = None
     assert items_table(result, ALL_TASKS, Which.ALL)[0].behaviour.discrimination.reason == "no_variation"
