@@ -6,9 +6,8 @@ import json
 import platform
 from collections.abc import Mapping
 from datetime import datetime
+from importlib.metadata import version
 
-import numpy as np
-import scipy
 from django.db import transaction
 from django.utils.translation import gettext as _
 
@@ -97,8 +96,8 @@ def software_versions() -> dict[str, str]:
         "program": VERSION,
         "rule": RULE,
         "python": platform.python_version(),
-        "numpy": np.__version__,
-        "scipy": scipy.__version__,
+        "numpy": version("numpy"),
+        "scipy": version("scipy"),
     }
 
 
