@@ -147,6 +147,10 @@ _PAIRS = (
         BY_BOOTSTRAP, OF_MARGINS, Place.HEATMAP | ON_PAIRS,
     ),
     Statistic(
+        "phi", "pair", _("Phi of right and wrong"), "correlation of right (1) and wrong (0) of the two",
+        Scale.COEFFICIENT, BY_BOOTSTRAP, DRAWN, Place.PAIR,
+    ),
+    Statistic(
         "same_wrong_option", "pair", _("Same wrong option"), "share with the same wrong option where both are wrong",
         Scale.SHARE, "Wilson", (), Place.PAIR,
     ),

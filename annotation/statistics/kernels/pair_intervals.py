@@ -26,7 +26,7 @@ from annotation.statistics.kernels.bootstrap import (
     resampled_each,
     resampled_tables,
 )
-from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.estimate import EXPECTED_AGREEMENT_IS_ONE, NO_VARIATION, Estimate
 from annotation.statistics.kernels.pair_sums import PairColumns
 from annotation.statistics.kernels.pair_tables import (
     Codes,
@@ -42,7 +42,7 @@ Sums = tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # agreed, rows, columns
 
 OPTIONS, RIGHT_WRONG, OUTCOMES = "options", "right_wrong", "outcomes"  # families of draws by question
 PAIRS = "pairs"  # the one family of draws by cluster
-ERROR_CONSISTENCY = "error_consistency"  # the one statistic of right and wrong
+OF_RIGHT_WRONG = (ERROR_CONSISTENCY, PHI) = ("error_consistency", "phi")
 BY_ACCURACY = ("agreement_if_independent", "excess_agreement")  # of valid answers
 BY_WILSON = {  # without clusters
     "percent_agreement": pairs.percent_agreement_result,
@@ -96,8 +96,8 @@ def pair_statistics(
     Returns
     -------
     For each pair in the order of ``rater_pairs``: ``percent_agreement``, ``expected_agreement``, ``cohen_kappa``,
-    ``scott_pi``, ``gwet_ac1``, ``brennan_prediger``, ``error_consistency``, ``agreement_if_independent`` and
-    ``excess_agreement``. Without clusters the first has Wilson's interval and Brennan-Prediger the image of it.
+    ``scott_pi``, ``gwet_ac1``, ``brennan_prediger``, ``error_consistency``, ``phi``, ``agreement_if_independent``
+    and ``excess_agreement``. Without clusters the first has Wilson's interval and Brennan-Prediger the image of it.
     """
     found = [PairStatistics(first, second, {}, {}) for first, second in rater_pairs(len(answers))]
     if not found:
@@ -113,7 +113,7 @@ def pair_statistics(
     else:
         replicated = _by_question((of_options, of_right, outcomes), n_valid, seed, panel, draws)
     behind = dict.fromkeys(values, (of_options, answers))
-    behind |= {ERROR_CONSISTENCY: (of_right, correct)} | dict.fromkeys(BY_ACCURACY, (of_valid, valid))
+    behind |= dict.fromkeys(OF_RIGHT_WRONG, (of_right, correct)) | dict.fromkeys(BY_ACCURACY, (of_valid, valid))
     for name, (tables, codes) in behind.items():
         n_clusters = clusters_in_common(codes, units) if units.clustered else None
         results = _results(name, values[name], tables, replicated.get(name), n_clusters)
@@ -138,7 +138,10 @@ def _results(
     for value, table, interval in zip(values.tolist(), tables, intervals, strict=True):
         of_margins, ci95 = name not in BY_WILSON, interval.ci95
         flags = () if isnan(value) else interval.flags  # of limits that there are not
-        result = pairs.result_of(value, table, ci95=ci95, method=method, flags=flags, of_margins=of_margins)
+        reason = NO_VARIATION if name == PHI else EXPECTED_AGREEMENT_IS_ONE
+        result = pairs.result_of(
+            value, table, ci95=ci95, method=method, flags=flags, of_margins=of_margins, reason=reason
+        )
         yield result, interval.bootstrap_undefined_fraction
 
 
@@ -153,6 +156,7 @@ def _values(of_options: Sums, of_right: Sums, outcomes: NDArray[Any], n_valid: i
     return {
         **pairs.coefficients(*of_options),
         ERROR_CONSISTENCY: pairs.coefficients(*of_right)["cohen_kappa"],
+        PHI: pairs.phi(*of_right),
         "agreement_if_independent": pairs.agreement_if_independent(outcomes, n_valid),
         "excess_agreement": pairs.excess_agreement(outcomes, n_valid),
     }

@@ -11,6 +11,7 @@ References
 .. [4] K. L. Gwet, Br. J. Math. Stat. Psychol. 61 (2008) 29-48.
 .. [5] R. L. Brennan, D. J. Prediger, Educ. Psychol. Meas. 41 (1981) 687-699.
 .. [6] R. Geirhos, K. Meding, F. A. Wichmann, Adv. Neural Inf. Process. Syst. 33 (2020) 13890-13902.
+.. [7] K. Pearson, Philos. Trans. R. Soc. A 195 (1900) 1-47.
 """
 
 from __future__ import annotations
@@ -154,6 +155,26 @@ def error_consistency(tables: Counts) -> Values:
     return cohen_kappa(tables)
 
 
+def phi(agreed: Counts, rows: Counts, columns: Counts) -> Values:
+    """Phi coefficient of being right [7]_: the correlation of 0 (wrong) and 1 (right) of two raters.
+
+    Parameters
+    ----------
+    agreed : array, shape (...)
+        Questions that both had right or both wrong.
+    rows, columns : array, shape (..., 2)
+        Questions that the first and the second rater had wrong, and had right.
+
+    Returns
+    -------
+    float array, shape (...), in [-1, 1]; NaN where one of the two had all right or all wrong, and without a question.
+    """
+    n, first, second = rows.sum(axis=-1), rows[..., 1], columns[..., 1]
+    both = (agreed + first + second - n) / 2
+    margins = np.prod(rows, axis=-1, dtype=np.float64) * np.prod(columns, axis=-1, dtype=np.float64)
+    return _divided(n * both - first * second, np.sqrt(margins))
+
+
 def agreement_if_independent(outcomes: Counts, n_options: int) -> Values:
     """Agreement of two raters with these accuracies who err independently and evenly: ab + (1 - a)(1 - b)/(q - 1).
 
@@ -221,19 +242,21 @@ def result_of(
     method: str,
     flags: tuple[str, ...] = (),
     of_margins: bool = True,
+    reason: str = EXPECTED_AGREEMENT_IS_ONE,
 ) -> Estimate:
     """A coefficient of one table of counts with the cautions that the table calls for.
 
     Below 10 questions the interval is left out, and where the two agree on all questions or on none (flag
     ``no_variation``): draws of such a table know no other. Below 30 questions and with fewer than 5 disagreements the
-    result is flagged, and one that is made ``of_margins`` beside a constant rater.
+    result is flagged, and one that is made ``of_margins`` beside a constant rater. ``reason``: why a value that is not
+    finite is none, where there are questions.
     """
     n, agreed = int(table.sum()), int(np.trace(table))
     if n == 0:
         return undefined(NO_COMMON_QUESTIONS, n=0, method=method)
     if not isfinite(value):
         small = (SMALL_N,) if n < SMALL_AGREEMENT_N else ()
-        return undefined(EXPECTED_AGREEMENT_IS_ONE, n=n, method=method, flags=(*flags, *small))
+        return undefined(reason, n=n, method=method, flags=(*flags, *small))
     if agreed in (0, n) and n >= FEWEST_FOR_INTERVAL:
         ci95, flags = None, (*flags, NO_VARIATION)
     flags = (*flags, *agreement_cautions(n, agreed))

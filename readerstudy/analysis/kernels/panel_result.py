@@ -79,6 +79,7 @@ class PairEntry(TypedDict):
     gwet_ac1: DrawnValue
     brennan_prediger: DrawnValue
     error_consistency: DrawnValue
+    phi: NotRequired[DrawnValue]  # earlier versions of the program did not store it
     agreement_if_independent: DrawnValue
     excess_agreement: DrawnValue
     cohen_kappa_se: Value

@@ -444,7 +444,9 @@ def of_options(tables: Array, q: int) -> dict[str, Array]:
 
 
 def of_right_wrong(tables: Array, _q: int) -> dict[str, Array]:
-    return {"error_consistency": cohen_kappa(tables)}
+    (a, b), (c, d) = np.moveaxis(np.asarray(tables, dtype=float), (-2, -1), (0, 1))
+    phi = divided(a * d - b * c, np.sqrt((a + b) * (c + d) * (a + c) * (b + d)))
+    return {"error_consistency": cohen_kappa(tables), "phi": phi}
 
 
 def of_outcomes(counts: Array, _q: int) -> dict[str, Array]:
@@ -486,6 +488,7 @@ def cells_of_pair(panel: Panel, i: int, j: int) -> dict[str, tuple[Array, tuple[
 
 
 STATISTICS = {"options": of_options, "right_wrong": of_right_wrong, "outcomes": of_outcomes}
+WITHOUT_VALUE = {"phi": "no_variation"}  # why it is undefined; others: nothing is left to correct for chance
 OF_AGREEMENT = ("percent_agreement", "brennan_prediger")  # of how often the two agree, and nothing else
 
 
@@ -551,7 +554,7 @@ def pair_value(name: str, number: float, replicates: Array, table: Array, n_clus
     if n == 0:
         return value(None, 0, reason="no_common_questions", **more)
     if math.isnan(number):
-        return value(None, n, flags=small(n, 30), reason="expected_agreement_is_one", **more)
+        return value(None, n, flags=small(n, 30), reason=WITHOUT_VALUE.get(name, "expected_agreement_is_one"), **more)
     if n >= 10 and np.trace(table) in (0, n):
         ci, flags = None, [*flags, *["no_variation"] * ("no_variation" not in flags)]
     constant = name not in OF_AGREEMENT and 1 in [int(np.count_nonzero(table.sum(axis=axis))) for axis in (0, 1)]
@@ -1658,6 +1661,7 @@ def everything(ratings: Ratings, analysis: Json) -> Iterator[tuple[tuple[str, ..
 # --- comparing ------------------------------------------------------------------------------------------------------
 P_VALUES = {"p", "p_holm", "noninferiority_p", "noninferiority_p_holm", "mcnemar_exact_p", "mcnemar_midp"}
 GIVEN = ("settings", "plan", "raters", "strata", "software")  # what the computation starts from
+LATER = ("phi",)  # an analysis by an earlier version of the program has none
 MOST_SHOWN = 50  # differences of one part
 
 
@@ -1678,6 +1682,8 @@ class Tally:
         """Of words, those that are computed, too: flags, reasons, names."""
         if isinstance(stored, dict) and isinstance(computed, dict):
             for name in {**stored, **computed}:
+                if name in LATER and name not in stored:
+                    continue
                 if name not in stored:
                     self.different.append(f"{place}.{name}: not in analysis.json, computed {computed[name]!r}")
                 elif name in computed:

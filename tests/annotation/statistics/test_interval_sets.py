@@ -28,7 +28,9 @@ NAMES = {
     "agreement_if_independent",
     "excess_agreement",
     "error_consistency",
+    "phi",
 }
+RIGHT_WRONG = {"error_consistency", "phi"}
 QUESTIONS = units_of(np.arange(N))
 KEY = np.random.default_rng(1).integers(Q, size=N)
 
@@ -98,7 +100,7 @@ def test_few_disagreements_are_flagged() -> None:
         other[1, :n] = (other[1, :n] + 1) % Q
         (pair,) = of_pairs(other)
         found = {name for name, one in pair.results.items() if "few_disagreements" in one.flags}
-        assert found >= NAMES - {"error_consistency"} if flagged else not found - {"error_consistency"}
+        assert found >= NAMES - RIGHT_WRONG if flagged else not found - RIGHT_WRONG
 
 
 def test_a_pair_does_not_depend_on_who_else_is_there() -> None:
@@ -129,6 +131,21 @@ def test_the_clusters_of_a_pair_are_those_that_it_answered() -> None:
     assert second.results["cohen_kappa"].ci95 is None
     assert second.results["cohen_kappa"].flags == ("few_clusters", "small_n")
     assert second.results["error_consistency"].ci95 is not None  # a failed answer is wrong, and counts
+
+
+@pytest.mark.parametrize("units", [QUESTIONS, units_of(np.arange(N) // 3)])
+def test_phi_has_an_interval_unless_one_of_the_two_has_all_right(units: Units) -> None:
+    answers = answers_of(0.5, 0.7, 1.0)
+    right = (answers[:2] == KEY).astype(float)
+    first, second, _third = of_pairs(answers, units)
+    found = first.results["phi"]
+    assert found.value == pytest.approx(np.corrcoef(right)[0, 1])
+    low, high = found.ci95 or (0.0, 0.0)
+    assert low < (found.value or 0) < high
+    assert high - low == pytest.approx(3.92 / N**0.5, rel=0.25)  # the error of a correlation of 0 is 1/sqrt(n)
+    undefined = second.results["phi"]
+    assert (undefined.value, undefined.reason, undefined.n) == (None, "no_variation", N)
+    assert second.bootstrap_undefined_fraction["phi"] == 1
 
 
 def test_pairs_that_share_no_question_or_option_say_why() -> None:

@@ -25,8 +25,10 @@ from annotation.statistics.kernels.pairs import (
     gwet_ac1,
     percent_agreement,
     percent_agreement_result,
+    phi,
     same_wrong_option,
     scott_pi,
+    sums_of,
 )
 
 Q = 4
@@ -48,6 +50,14 @@ def test_kappa_equals_that_of_scikit_learn(answers: Answers) -> None:
         warnings.simplefilter("ignore")  # it warns where kappa is undefined
         expected = cohen_kappa_score(answers[0][both], answers[1][both], labels=list(range(Q)))
     assert float(cohen_kappa(pair_tables(answers, Q)[0, 0])) == pytest.approx(expected, nan_ok=True)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+def test_phi_is_the_correlation_of_right_and_wrong(pairs: list[tuple[bool, bool]]) -> None:
+    correct = np.array(pairs, dtype=np.int8).T
+    found = float(phi(*sums_of(pair_tables(correct, 2)[0, 0])))
+    with np.errstate(invalid="ignore", divide="ignore"):  # where one of the two has all right or all wrong
+        assert found == pytest.approx(np.corrcoef(correct.astype(float))[0, 1], nan_ok=True, abs=1e-12)
 
 
 @given(tables_of_two)

@@ -369,6 +369,18 @@ def test_what_else_was_changed_is_found(tampered: Tampered, change: Callable[[di
     assert tampered(change)[-1].endswith(" differ")
 
 
+def test_an_analysis_from_before_a_statistic_was_added_is_still_checked(
+    report: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = report / "analysis.json"
+    result = json.loads(path.read_text(encoding="utf-8"))
+    for panel in result["panels"].values():
+        for pair in panel["pairs"]:
+            del pair["phi"]
+    path.write_text(json.dumps(result), encoding="utf-8")
+    assert recompute.main(report) == 0, capsys.readouterr().out
+
+
 def test_numbers_that_the_script_does_not_know_are_listed(tampered: Tampered) -> None:
     def change(result: dict[str, Any]) -> None:
         result["later"] = {"number": 1.5}

@@ -279,6 +279,21 @@ def test_agreement_within_readers_models_and_all_stands_on_the_page(coordinator:
     assert "not shown: too few questions" in part
 
 
+@pytest.mark.parametrize("is_stored", [True, False])
+def test_a_pair_shows_phi_if_the_analysis_has_it(coordinator: Client, seen: Analysis, is_stored: bool) -> None:
+    """One by an earlier version of the program has none, and is shown without it."""
+    result, label = json.loads(seen.result), "<dt>Phi of right and wrong</dt>"
+    for pair in result["panels"]["All tasks"]["pairs"]:
+        pair["phi"] |= {"value": 0.25, "ci95": [0.125, 0.375], "n": 40, "reason": None}
+        if not is_stored:
+            del pair["phi"]
+    Analysis.objects.filter(pk=seen.pk).update(result=json.dumps(result))
+    page = markup(coordinator.get(address("study-pair", seen, 0, 2)))
+    assert (f'{label}<dd>0.250<br><span class="small muted">0.125 to 0.375' in page) == is_stored
+    assert (label in page) == is_stored
+    assert "<dt>Error consistency</dt>" in page
+
+
 def test_a_pair_shows_its_table_and_the_cases_on_which_it_disagrees(coordinator: Client, seen: Analysis) -> None:
     page = coordinator.get(address("study-pair", seen, 0, 2)).content.decode()
     assert "<bdi>Good</bdi> and <bdi>R1</bdi>" in page  # the model first, as in the difference
