@@ -18,7 +18,7 @@ from annotation.review.assigning import assigned_now, reviewers_of
 from annotation.review.kernels.transitions import UNREVIEWED
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels.estimate import Estimate
-from annotation.statistics.kernels.quantiles import median_estimate
+from annotation.statistics.kernels.intervals import median_estimate
 
 State = AssignmentState
 

@@ -14,7 +14,7 @@ from annotation.case.kernels.durations import CLOCK_RULES, RULE, is_counted
 from annotation.exports.source_ids import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
-from annotation.statistics.kernels.quantiles import median_estimate
+from annotation.statistics.kernels.intervals import median_estimate
 from readerstudy.enrolment.reader_status import ReaderStatus, standings_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import (

@@ -32,8 +32,7 @@ from annotation.statistics.kernels.estimate import (
     TestValue,
     undefined,
 )
-from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS
-from annotation.statistics.kernels.paired_intervals import newcombe, tango, tango_limits
+from annotation.statistics.kernels.intervals import FEWEST_CLUSTERS, FEWEST_TRIALS, newcombe, tango, tango_limits
 
 NONINFERIORITY_LEVEL = 0.025  # one-sided
 QUESTION_T = "question_t"

@@ -26,8 +26,8 @@ from annotation.statistics.kernels.estimate import (
     Interval,
     undefined,
 )
+from annotation.statistics.kernels.groups import Codes
 from annotation.statistics.kernels.intervals import Z95, share
-from annotation.statistics.kernels.rating_sums import Codes, rating_counts
 
 FUNCTIONING = 0.05  # a wrong option that at least this share of the raters chose does something [2]_
 FEWEST_TO_MISS = 2  # raters who must have been counted before "everybody missed it" is said
@@ -59,25 +59,6 @@ class ItemStatistics:
     functioning_distractors: int
     beaten_by: tuple[int, ...]
     missed_by_all: bool
-
-
-def item_statistics(answers: Codes, correct: Codes, key: Codes, n_options: int) -> list[ItemStatistics]:
-    """One ``ItemStatistics`` for each question.
-
-    Parameters
-    ----------
-    answers : int array, shape (raters, questions)
-        Codes of options; negative: no rating.
-    correct : int array, shape (raters, questions)
-        1 right, 0 wrong, negative not counted.
-    key : int array, shape (questions,)
-    """
-    counts = rating_counts(answers, n_options)
-    n_right, n_counted = (correct == 1).sum(axis=0).tolist(), (correct >= 0).sum(axis=0).tolist()
-    told_apart = discrimination(correct)
-    missed = missed_by_all(correct).tolist()
-    rows = zip(counts.tolist(), key.tolist(), n_right, n_counted, told_apart.tolist(), missed, strict=True)
-    return [item_of(*row) for row in rows]
 
 
 def item_of(

@@ -189,13 +189,6 @@ def model_minus_readers(model: Scores, readers: Scores, design: Design = COMPLET
     return replace(found, model_accuracy=float(model[used].mean()) if used.any() else None)
 
 
-def paired_difference(first: Scores, second: Scores) -> MultiReader:
-    """Accuracy of the same readers in two conditions, first minus second; both of shape (readers, questions)."""
-    everything = np.ones(first.shape[1], dtype=np.bool_)
-    apart, counted = first.astype(np.float64) - second, (first >= 0) & (second >= 0)
-    return _analysed(_Cells.of(apart, counted, everything, COMPLETE), lowest=-1.0, tested=True)
-
-
 @dataclass(frozen=True)
 class _Cells:
     """The values ``y`` of readers on questions, 0 where not ``counted``; of shape (readers, questions)."""
@@ -293,10 +286,11 @@ def _by_unit(parts: Parts, spread: _Spread, fewest: int = 0) -> ByUnit:
     """Fewer than ``fewest`` units: errors without limits or p."""
     n_readers, n_units = parts.off.shape
     reader, case = parts.reader_and_case() if min(n_readers, n_units) > 1 else (None, None)
-    found = ByUnit(
-        n_units, reader, case, *_inferences(parts, reader, case, spread), _mover(parts, reader, case, spread)
-    )
-    return found if n_units >= fewest else _without_limits(found)
+    both, readers, questions = _inferences(parts, reader, case, spread)
+    mover = _mover(parts, reader, case, spread)
+    if n_units < fewest:
+        both, readers, questions, mover = *map(_without_limits, (both, readers, questions)), None
+    return ByUnit(n_units, reader, case, both, readers, questions, mover)
 
 
 def _inferences(
@@ -337,19 +331,8 @@ def _mover(parts: Parts, reader: float | None, case: float | None, spread: _Spre
     return spread.limits(sqrt(t**2 * reader + z**2 * max(case, 0.0)))
 
 
-def _without_limits(found: ByUnit) -> ByUnit:
-    def bare(one: Inference) -> Inference:
-        if one.se is None:
-            return one
-        return replace(one, ci95=None, ci90=None, p=None, flags=(*one.flags, FEW_CLUSTERS))
-
-    return replace(
-        found,
-        random_readers_random_questions=bare(found.random_readers_random_questions),
-        fixed_readers_random_questions=bare(found.fixed_readers_random_questions),
-        random_readers_fixed_questions=bare(found.random_readers_fixed_questions),
-        mover_ci95=None,
-    )
+def _without_limits(one: Inference) -> Inference:
+    return one if one.se is None else replace(one, ci95=None, ci90=None, p=None, flags=(*one.flags, FEW_CLUSTERS))
 
 
 def _undefined(reason: str, flags: tuple[str, ...] = ()) -> Inference:

@@ -29,14 +29,13 @@ from annotation.statistics.kernels.estimate import (
     FEWEST_FOR_INTERVAL,
     NO_COMMON_QUESTIONS,
     NO_VARIATION,
-    NO_WIDTH,
     SMALL_AGREEMENT_N,
     SMALL_N,
     Estimate,
     Interval,
     undefined,
 )
-from annotation.statistics.kernels.intervals import Z95, share, wilson
+from annotation.statistics.kernels.intervals import share, wilson
 from annotation.statistics.kernels.pair_tables import BOTH_RIGHT, FIRST_ONLY, OTHER_WRONG, SAME_WRONG, SECOND_ONLY
 
 Counts = NDArray[Any]
@@ -86,14 +85,6 @@ def cohen_kappa_se(tables: Counts, weights: Values | None = None) -> Values:
     spread = w - _mean_weights(tables, w) * (1 - kappa)[..., None, None]
     mean = (p * spread).sum(axis=(-2, -1), keepdims=True)
     return _standard_error((p * (spread - mean) ** 2).sum(axis=(-2, -1)), tables, pe)
-
-
-def cohen_kappa_se_null(tables: Counts, weights: Values | None = None) -> Values:
-    """Standard error of kappa where the true one is 0 [2]_: for the test of that, never for an interval."""
-    w, pe = _weights(tables, weights), expected_agreement(tables, weights)
-    rows, columns = _margins(tables)
-    by_chance = rows[..., :, None] * columns[..., None, :]
-    return _standard_error((by_chance * (w - _mean_weights(tables, w)) ** 2).sum(axis=(-2, -1)) - pe**2, tables, pe)
 
 
 def scott_pi(tables: Counts) -> Values:
@@ -198,15 +189,6 @@ def same_wrong_option(outcome: Counts) -> Estimate:
     """
     same = int(outcome[SAME_WRONG])
     return share(same, same + int(outcome[OTHER_WRONG]))
-
-
-def cohen_kappa_result(table: Counts, weights: Values | None = None) -> Estimate:
-    """Kappa of one table with the quick interval, kappa +- z SE clipped to [-1, 1]; the bootstrap is the better one."""
-    kappa, half = float(cohen_kappa(table, weights)), Z95 * float(cohen_kappa_se(table, weights))
-    if half < NO_WIDTH and table.sum() >= FEWEST_FOR_INTERVAL:
-        return result_of(kappa, table, ci95=None, method=LARGE_SAMPLE, flags=(NO_VARIATION,))
-    limits = (max(-1.0, kappa - half), min(1.0, kappa + half)) if isfinite(half) else None
-    return result_of(kappa, table, ci95=limits, method=LARGE_SAMPLE)
 
 
 def percent_agreement_result(table: Counts) -> Estimate:

@@ -1,4 +1,4 @@
-"""Accuracy of one rater: the share of right answers, of these questions, of the bank they came from, and by task.
+"""Accuracy of one rater: share of right answers of these questions, of the bank they came from, by task, over runs.
 
 ``correct`` is 1 right, 0 wrong (declined, failed and late answers are wrong), negative not counted (missing, voided).
 The rules of shares themselves are those of every other share: ``annotation.statistics.kernels.intervals``.
@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from math import isfinite
+from statistics import fmean, stdev
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,7 @@ from annotation.statistics.kernels.estimate import (
     CLUSTERS_IGNORED,
     SMALL_N,
     STRATUM_TOO_SMALL,
+    TOO_FEW,
     ZERO_TRIALS,
     BankMixValue,
     ClusteredAccuracyValue,
@@ -43,6 +45,7 @@ Correct = NDArray[np.integer]
 Codes = NDArray[np.integer]
 
 TASK_MEAN = "task_mean_wilson"
+MEAN, SD = "mean_of_runs", "sd_of_runs"
 FEWEST_OF_TASK = 5  # questions of a task, for an interval of the mean of tasks
 
 
@@ -191,3 +194,24 @@ def _counts(correct: Correct, group: Codes, n_groups: int) -> tuple[NDArray[np.i
 def _flagged(result: Estimate, *, clustered: bool = False) -> Estimate:
     few = (SMALL_N,) if 0 < result.n < FEWEST_TRIALS else ()
     return replace(result, flags=(*result.flags, *few, *((CLUSTERS_IGNORED,) if clustered and result.ci95 else ())))
+
+
+@dataclass(frozen=True)
+class RunSpread:
+    """Mean and standard deviation (R - 1) over R runs; n of both is R."""
+
+    n_runs: int
+    mean: Estimate
+    sd: Estimate
+
+
+def run_spread(accuracies: Sequence[float | None]) -> RunSpread:
+    """``accuracies``: of each run, None where none of its questions counts; both are undefined then.
+
+    The deviation of a single run is undefined, ``too_few``.
+    """
+    n, known = len(accuracies), [one for one in accuracies if one is not None]
+    if n == 0 or len(known) < n:
+        return RunSpread(n, undefined(ZERO_TRIALS, n=n, method=MEAN), undefined(ZERO_TRIALS, n=n, method=SD))
+    sd = Estimate(stdev(known), None, n, SD) if n > 1 else undefined(TOO_FEW, n=n, method=SD)
+    return RunSpread(n, Estimate(fmean(known), None, n, MEAN), sd)

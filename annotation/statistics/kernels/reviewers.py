@@ -1,4 +1,6 @@
-"""How reviewers agree on issues of questions, and how often experts choose the key when they answer blind.
+"""How reviewers agree on issues and grades of questions, and how often experts choose the key when they answer blind.
+
+No page shows the agreement of reviewers yet; it is proved against worked cases and other programs.
 
 Rates of issues by question are in the module ``issues``. Agreement is computed on locked reviews, before adjudication.
 Rare issues make kappa alone misleading, so specific agreement stands beside it.
@@ -6,6 +8,9 @@ Rare issues make kappa alone misleading, so specific agreement stands beside it.
 References
 ----------
 .. [1] D. V. Cicchetti, A. R. Feinstein, J. Clin. Epidemiol. 43 (1990) 551-558.
+.. [2] J. Cohen, Psychol. Bull. 70 (1968) 213-220; D. V. Cicchetti, T. Allison, Am. J. EEG Technol. 11 (1971) 101-110.
+.. [3] J. L. Fleiss, J. Cohen, Educ. Psychol. Meas. 33 (1973) 613-619.
+.. [4] P. E. Shrout, J. L. Fleiss, Psychol. Bull. 86 (1979) 420-428.
 """
 
 from __future__ import annotations
@@ -17,14 +22,183 @@ import numpy as np
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels import pairs
-from annotation.statistics.kernels.bootstrap import DRAWS, generator, percentile_intervals, resampled_tables
-from annotation.statistics.kernels.estimate import ZERO_TRIALS, Estimate, undefined
+from annotation.statistics.kernels.bootstrap import (
+    DRAWS,
+    Units,
+    generator,
+    percentile_intervals,
+    resampled_tables,
+    resampled_totals,
+)
+from annotation.statistics.kernels.estimate import (
+    EXPECTED_AGREEMENT_IS_ONE,
+    FEWEST_FOR_INTERVAL,
+    NO_COMMON_QUESTIONS,
+    NO_VARIATION,
+    ONE_RATER,
+    OUTSIDE_RANGE,
+    SMALL_N,
+    TOO_FEW,
+    ZERO_TRIALS,
+    Estimate,
+    Interval,
+    undefined,
+)
+from annotation.statistics.kernels.group_intervals import agreement_result
+from annotation.statistics.kernels.groups import (
+    ORDINAL,
+    coincidences,
+    common_denominator,
+    krippendorff_alpha,
+    rating_counts,
+)
 from annotation.statistics.kernels.intervals import clustered_share, share
-from annotation.statistics.kernels.pair_tables import Codes
+from annotation.statistics.kernels.pair_tables import Codes, pair_tables
+from annotation.statistics.kernels.pairs import cohen_kappa
+from annotation.statistics.kernels.variance_parts import MeanSquares, mean_squares
 
+NOTHING_LEFT = 1e-12  # a denominator up to it counts as 0
 PANEL = "reviews"  # stands for the panel in the seed of draws
+GRADES = "grades"  # the family of draws
+ICC_NAMES = ("icc1_1", "icc2_1", "icc3_1", "icc1_k", "icc2_k", "icc3_k")
 
 Question = TypeVar("Question", bound=Hashable)
+
+
+def linear_weights(n_grades: int) -> NDArray[np.float64]:
+    """1 - |i - j| / (q - 1) [2]_, shape (q, q); grades that nobody gave count in q."""
+    return 1 - _apart(n_grades)
+
+
+def quadratic_weights(n_grades: int) -> NDArray[np.float64]:
+    """1 - ((i - j) / (q - 1))^2 [3]_, shape (q, q)."""
+    return 1 - _apart(n_grades) ** 2
+
+
+def _apart(n_grades: int) -> NDArray[np.float64]:
+    if n_grades < 2:
+        raise ValueError("a scale has two grades or more")
+    grade = np.arange(float(n_grades))
+    return np.asarray(np.abs(grade[:, np.newaxis] - grade) / (n_grades - 1))
+
+
+def grade_agreement(
+    grades: Codes, n_grades: int, units: Units, *, seed: int, panel: str, draws: int = DRAWS
+) -> dict[str, Estimate]:
+    """Agreement of reviewers on a scale of ordered grades, with bootstrap intervals over questions or clusters.
+
+    Parameters
+    ----------
+    grades : int array, shape (reviewers, questions)
+        0 to q - 1 from the lowest; negative: no grade.
+    n_grades : int
+        q, the grades of the declared scale, used or not.
+    units : Units
+        Of the questions.
+
+    Returns
+    -------
+    ``krippendorff_alpha_ordinal`` of all reviewers, and ``cohen_kappa_linear`` and ``cohen_kappa_quadratic`` where
+    there are two. n is the questions with two grades or more.
+    """
+    counts = rating_counts(grades, n_grades)
+    whole = common_denominator(counts)
+    columns = units.sums(np.rint(coincidences(counts) * whole))
+    drawn = resampled_totals(columns, generator(seed, panel, GRADES), draws) / whole
+    n = int((counts.sum(axis=1) > 1).sum())
+    n_clusters = int(columns.any(axis=(1, 2)).sum()) if units.clustered else None
+    values = {"krippendorff_alpha_ordinal": krippendorff_alpha(columns.sum(axis=0) / whole, ORDINAL)}
+    replicates = {"krippendorff_alpha_ordinal": krippendorff_alpha(drawn, ORDINAL)}
+    if len(grades) == 2:
+        tables = pair_tables(grades, n_grades, group=units.number, n_groups=units.m)[0]
+        drawn_tables = resampled_totals(tables, generator(seed, panel, GRADES), draws)
+        for name, weights in (("linear", linear_weights(n_grades)), ("quadratic", quadratic_weights(n_grades))):
+            values[f"cohen_kappa_{name}"] = cohen_kappa(tables.sum(axis=0), weights)
+            replicates[f"cohen_kappa_{name}"] = cohen_kappa(drawn_tables, weights)
+    found = {}
+    for name, value in values.items():
+        interval = percentile_intervals(replicates[name][:, np.newaxis], n, n_clusters)[0]
+        reason = NO_VARIATION if name.startswith("krippendorff") else EXPECTED_AGREEMENT_IS_ONE
+        found[name] = agreement_result(float(value), interval, n, units.method, reason if n else NO_COMMON_QUESTIONS)
+    return found
+
+
+def intraclass_correlations(grades: NDArray[np.floating]) -> dict[str, Estimate]:
+    """The six intraclass correlations [4]_ of k judges on n targets, the interval for ``icc2_1``.
+
+    Parameters
+    ----------
+    grades : float array, shape (targets, judges)
+        NaN: no grade; targets without all grades are left out.
+
+    Returns
+    -------
+    ``icc1_1``, ``icc2_1`` (absolute agreement of single grades), ``icc3_1`` (consistency), and ``icc1_k``, ``icc2_k``,
+    ``icc3_k`` of the mean of k grades. Undefined: ``one_rater``; ``too_few``, below two targets; ``no_variation``,
+    where the denominator is not above 0; ``outside_range``, below -1.
+    """
+    complete = grades[~np.isnan(grades).any(axis=1)]
+    n, k = complete.shape
+    squares = mean_squares(complete)
+    if squares is None:
+        reason = ONE_RATER if k < 2 else TOO_FEW
+        return {name: undefined(reason, n=n, method="mean_squares") for name in ICC_NAMES}
+    return {name: _result(name, squares, n) for name in ICC_NAMES}
+
+
+def _fractions(ms: MeanSquares) -> dict[str, tuple[float, float]]:
+    """Numerator and denominator of each."""
+    n, k = ms.n_rows, ms.n_columns
+    judges = (ms.columns - ms.rest) / n
+    return {
+        "icc1_1": (ms.rows - ms.within, ms.rows + (k - 1) * ms.within),
+        "icc2_1": (ms.rows - ms.rest, ms.rows + (k - 1) * ms.rest + k * judges),
+        "icc3_1": (ms.rows - ms.rest, ms.rows + (k - 1) * ms.rest),
+        "icc1_k": (ms.rows - ms.within, ms.rows),
+        "icc2_k": (ms.rows - ms.rest, ms.rows + judges),
+        "icc3_k": (ms.rows - ms.rest, ms.rows),
+    }
+
+
+def _result(name: str, squares: MeanSquares, n: int) -> Estimate:
+    above, below = _fractions(squares)[name]
+    method = "shrout_fleiss" if name == "icc2_1" else "mean_squares"
+    if below <= NOTHING_LEFT:
+        return undefined(NO_VARIATION, n=n, method=method)
+    if above < -below * (1 + NOTHING_LEFT):
+        return undefined(OUTSIDE_RANGE, n=n, method=method)
+    interval = icc2_1_interval(squares) if name == "icc2_1" else None
+    return Estimate(above / below, interval, n, method, (SMALL_N,) if n < FEWEST_FOR_INTERVAL else ())
+
+
+def icc2_1_interval(ms: MeanSquares) -> Interval | None:
+    """95 % limits of ``icc2_1`` after Shrout and Fleiss [4]_, clipped to [-1, 1].
+
+    None where the grades leave no residual or their denominators or degrees of freedom nothing, and where the limits
+    come in the wrong order.
+    """
+    from scipy.special import fdtri  # here, since every start of the program would wait for it
+
+    n, k = ms.n_rows, ms.n_columns
+    above, below = _fractions(ms)["icc2_1"]
+    if ms.rest <= NOTHING_LEFT or below <= NOTHING_LEFT:
+        return None
+    rho, ratio = above / below, ms.columns / ms.rest
+    part, other = k * rho * ratio, n * (1 + (k - 1) * rho) - k * rho
+    spread = (n - 1) * part**2 + other**2
+    if spread <= NOTHING_LEFT:
+        return None
+    df = (k - 1) * (n - 1) * (part + other) ** 2 / spread
+    if not df > 0:
+        return None
+    f_low, f_high = float(fdtri(n - 1, df, 0.975)), float(fdtri(df, n - 1, 0.975))
+    judges = k * ms.columns + (k * n - k - n) * ms.rest
+    below_low, below_high = f_low * judges + n * ms.rows, judges + n * f_high * ms.rows
+    if min(below_low, below_high) <= NOTHING_LEFT:
+        return None
+    low = n * (ms.rows - f_low * ms.rest) / below_low
+    high = n * (f_high * ms.rows - ms.rest) / below_high
+    return (max(-1.0, low), min(1.0, high)) if low <= high else None
 
 
 def issue_table(

@@ -27,7 +27,6 @@ from annotation.statistics.kernels.estimate import (
     Interval,
     undefined,
 )
-from annotation.statistics.kernels.intervals import share
 from annotation.statistics.kernels.variance_parts import mean_squares
 
 FEWEST_FOR_SLOPE = 10  # times
@@ -235,25 +234,6 @@ class Block:
     first: int
     last: int
     accuracy: Estimate
-
-
-def accuracy_by_block(correct: NDArray[np.integer], position: NDArray[np.integer], size: int) -> list[Block]:
-    """Accuracy of blocks of ``size`` consecutive positions, counted from 1, with Wilson intervals.
-
-    Parameters
-    ----------
-    correct : int array, shape (n,)
-        1 right, 0 wrong, negative not counted.
-    position : int array, shape (n,)
-        From 1 on.
-    """
-    block = (position - 1) // size
-    found = []
-    for number in np.unique(block).tolist():
-        here = correct[(block == number) & (correct >= 0)]
-        accuracy = share(int(here.sum()), len(here))
-        found.append(Block(number * size + 1, (number + 1) * size, accuracy))
-    return found
 
 
 def logarithms(seconds: Floats) -> Floats:

@@ -36,7 +36,7 @@ from annotation.statistics.kernels.estimate import (
     undefined,
 )
 from annotation.statistics.kernels.group_intervals import GroupStatistics, panel_agreement
-from annotation.statistics.kernels.groups import fleiss_kappa_se, gwet_ac1_se
+from annotation.statistics.kernels.groups import fleiss_kappa_se, gwet_ac1_se, rating_counts
 from annotation.statistics.kernels.pair_intervals import pair_statistics
 from annotation.statistics.kernels.pair_tables import outcome_tables, pair_tables, valid_only
 from annotation.statistics.kernels.pairs import cohen_kappa_se, same_wrong_option
@@ -48,9 +48,8 @@ from annotation.statistics.kernels.proportions import (
     clustered_accuracy,
     clustered_proportion,
     proportion,
+    run_spread,
 )
-from annotation.statistics.kernels.rating_sums import rating_counts
-from annotation.statistics.kernels.runs import run_spread
 from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays
 from readerstudy.analysis.kernels.panel_result import Groups, PairEntry, Panel, RaterEntry, Runs
 from readerstudy.analysis.kernels.planned import planned_pairs

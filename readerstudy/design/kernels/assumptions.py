@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, fields
 from math import ceil, floor, isfinite, sqrt
 from typing import Any
 
-from annotation.statistics.kernels.reader_power import Components, components
+from annotation.statistics.kernels.planning import Components, components
 
 LONGEST = 300
 FIGURES = ("discordant_model_reader", "discordant_readers", "delta", "sd_reader")  # those that a finished study gives

@@ -10,15 +10,18 @@ from typing import Any
 from annotation.enums import Task
 from annotation.statistics.kernels.estimate import ZERO_TRIALS, Estimate, undefined
 from annotation.statistics.kernels.intervals import wilson
-from annotation.statistics.kernels.planning import ALPHA, expected_width, kappa_half_width, smallest_difference
-from annotation.statistics.kernels.reader_power import (
+from annotation.statistics.kernels.planning import (
+    ALPHA,
     Components,
     Reading,
     cases_needed,
+    expected_width,
     half_width,
+    kappa_half_width,
     power_at_margin,
     reader_vs_model_power,
     readers_needed,
+    smallest_difference,
 )
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.drawing import CellCount

@@ -8,9 +8,9 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.bank_mix import bank_mix_kappa
 from annotation.statistics.kernels.catalogue import Place, Scale, Statistic, shown_at
 from annotation.statistics.kernels.estimate import MergedValue, Value
+from annotation.statistics.kernels.pair_intervals import bank_mix_kappa
 from readerstudy.analysis.kernels.panel_result import GroupEntry
 from readerstudy.analysis.kernels.result import (
     ALL_TASKS,

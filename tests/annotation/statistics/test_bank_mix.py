@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import cohen_kappa_score
 
-from annotation.statistics.kernels.bank_mix import bank_mix_kappa
+from annotation.statistics.kernels.pair_intervals import bank_mix_kappa
 from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair
 from tests.readerstudy.results.made import TASKS, small_result
 

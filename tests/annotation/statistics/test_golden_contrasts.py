@@ -10,9 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import percentiles, units_of
-from annotation.statistics.kernels.group_intervals import panel_agreement
-from annotation.statistics.kernels.mean_agreement import Kinds, contrasts, measures_of_sums
-from annotation.statistics.kernels.pair_sums import PairColumns
+from annotation.statistics.kernels.group_intervals import Kinds, contrasts, measures_of_sums, panel_agreement
+from annotation.statistics.kernels.pair_tables import PairColumns
 from tests.annotation.statistics.goldencases import Found, Golden
 from tests.annotation.statistics.paper_study import PaperStudy
 

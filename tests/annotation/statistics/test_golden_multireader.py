@@ -20,11 +20,11 @@ from annotation.statistics.kernels.multireader import (
     MultiReader,
     mean_of_readers,
     model_minus_readers,
-    paired_difference,
 )
 from annotation.statistics.kernels.variance_parts import mean_squares
 from tests.annotation.statistics.goldencases import Found, Golden
 from tests.annotation.statistics.paper_study import PaperStudy
+from tests.annotation.statistics.test_multireader import paired_difference
 
 INFERENCES = {
     "random_readers_random_cases": "random_readers_random_questions",

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.statistics.kernels.ordinal import intraclass_correlations, linear_weights, quadratic_weights
 from annotation.statistics.kernels.pairs import cohen_kappa, cohen_kappa_se
+from annotation.statistics.kernels.reviewers import intraclass_correlations, linear_weights, quadratic_weights
 from tests.annotation.statistics.goldencases import Found, Golden
 
 

@@ -16,9 +16,7 @@ from annotation.statistics.kernels.pair_tables import Codes, outcome_tables, pai
 from annotation.statistics.kernels.pairs import (
     brennan_prediger,
     cohen_kappa,
-    cohen_kappa_result,
     cohen_kappa_se,
-    cohen_kappa_se_null,
     error_consistency,
     expected_agreement,
     gwet_ac1,
@@ -27,6 +25,7 @@ from annotation.statistics.kernels.pairs import (
     same_wrong_option,
     scott_pi,
 )
+from tests.annotation.statistics.coverage import large_sample_kappa
 from tests.annotation.statistics.goldencases import Found, Golden
 from tests.annotation.statistics.paper_study import PANELS, PaperStudy
 
@@ -40,18 +39,16 @@ def of_confusion(given: Any) -> Found:
         "percent_agreement": percent_agreement(table),
         "expected_agreement": expected_agreement(table),
         "cohen_kappa_se": cohen_kappa_se(table),
-        "cohen_kappa_se_null": cohen_kappa_se_null(table),
         "scott_pi": scott_pi(table),
         "gwet_ac1": gwet_ac1(table),
         "brennan_prediger": brennan_prediger(table),
     }
-    result = cohen_kappa_result(table)
+    result = large_sample_kappa(table)
     found |= {"cohen_kappa": result.value, "cohen_kappa_ci95": result.ci95}
     if (weights := custom_weights(given)) is not None:
         found |= {
-            "cohen_kappa_custom": cohen_kappa_result(table, weights).value,
+            "cohen_kappa_custom": float(cohen_kappa(table, weights)),
             "cohen_kappa_custom_se": cohen_kappa_se(table, weights),
-            "cohen_kappa_custom_se_null": cohen_kappa_se_null(table, weights),
         }
     return found
 
@@ -74,7 +71,7 @@ def of_pairs(given: Any) -> Found:
         found[item["id"]] = {
             "n": agreed.n,
             "percent_agreement": agreed.value,
-            "cohen_kappa": cohen_kappa_result(table).value,
+            "cohen_kappa": large_sample_kappa(table).value,
         }
     return found
 
@@ -164,7 +161,7 @@ def of_study(given: Any) -> Found:
 
 def kappas(tables: NDArray[np.integer]) -> Matrix:
     n_raters = next(n for n in range(2, 99) if len(rater_pairs(n)) == len(tables))
-    return as_matrix([cohen_kappa_result(table).value for table in tables], [1.0] * n_raters)
+    return as_matrix([large_sample_kappa(table).value for table in tables], [1.0] * n_raters)
 
 
 def as_matrix(of_pair: list[Any], diagonal: list[Any]) -> Matrix:
@@ -194,7 +191,7 @@ GOLDEN = Golden(
         "paper_shaped_study": of_study,
     },
     {
-        "confusion": "n|(percent|expected)_agreement|cohen_kappa(_custom)?(_se|_se_null|_ci95)?"
+        "confusion": "n|(percent|expected)_agreement|cohen_kappa(_custom)?(_se|_ci95)?"
         "|scott_pi|gwet_ac1|brennan_prediger",
         "degenerate": ".*",
         "ratings": "pairwise_.*",
@@ -212,6 +209,6 @@ def test_golden(file: str, name: str) -> None:
 
 def test_undefined_kappas_say_why() -> None:
     nothing, same = np.zeros((4, 4), dtype=int), np.diag([5, 0, 0, 0])
-    assert cohen_kappa_result(nothing).reason == "no_common_questions"
-    assert cohen_kappa_result(same).reason == "expected_agreement_is_one"
+    assert large_sample_kappa(nothing).reason == "no_common_questions"
+    assert large_sample_kappa(same).reason == "expected_agreement_is_one"
     assert np.isnan(cohen_kappa(np.stack([nothing, same]))).all()

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from annotation.statistics.kernels.proportions import accuracy
-from annotation.statistics.kernels.runs import run_spread
+from annotation.statistics.kernels.proportions import accuracy, run_spread
 from tests.annotation.statistics.goldencases import Found, Golden
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from tests.annotation.statistics.golden_table import all_golden, computed_nowhere, main
+from tests.annotation.statistics.golden_table import NOT_SHOWN, all_golden, computed_nowhere, main
 from tests.annotation.statistics.goldencases import Golden, assert_agrees
 
 
 def test_every_value_at_hand_is_computed_somewhere() -> None:
     assert computed_nowhere() == []
+    assert not NOT_SHOWN & {name for _file, name in all_golden()}
 
 
 def test_the_table_counts_every_value_and_passes(capsys: pytest.CaptureFixture[str]) -> None:

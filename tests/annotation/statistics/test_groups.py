@@ -12,9 +12,9 @@ from statsmodels.stats import inter_rater
 
 from annotation.statistics.kernels import groups
 from annotation.statistics.kernels.group_intervals import COEFFICIENTS
+from annotation.statistics.kernels.groups import RatingSums, coincidences, common_denominator, rating_counts
 from annotation.statistics.kernels.pair_tables import pair_tables
 from annotation.statistics.kernels.pairs import brennan_prediger, gwet_ac1
-from annotation.statistics.kernels.rating_sums import RatingSums, coincidences, common_denominator, rating_counts
 
 Q = 4
 Answers = NDArray[np.int8]
@@ -99,14 +99,6 @@ def test_one_option_throughout_is_undefined() -> None:
     assert (found["percent_agreement"], found["brennan_prediger"]) == (1, 1)
     counts = np.array([[3, 0]] * 8)
     assert groups.fleiss_kappa_se(counts) is None
-    assert groups.fleiss_kappa_se_null(counts) is None
-    assert groups.fleiss_kappa_by_category(counts) == [None, None]
-
-
-def test_errors_that_need_complete_ratings_are_not_made_without() -> None:
-    counts = np.array([[3, 0], [2, 0], [1, 2]])
-    assert groups.fleiss_kappa_se_null(counts) is None
-    assert groups.fleiss_kappa_by_category(counts) is None
 
 
 @given(of_raters(2, 3, 0))

@@ -9,13 +9,11 @@ import pytest
 from numpy.typing import NDArray
 
 from annotation.statistics.kernels.bootstrap import Units, units_of
-from annotation.statistics.kernels.group_intervals import GroupStatistics, panel_agreement
-from annotation.statistics.kernels.groups import fleiss_kappa_se
-from annotation.statistics.kernels.mean_agreement import Means
+from annotation.statistics.kernels.group_intervals import GroupStatistics, Means, panel_agreement
+from annotation.statistics.kernels.groups import fleiss_kappa_se, rating_counts
 from annotation.statistics.kernels.pair_intervals import PairStatistics, pair_statistics
 from annotation.statistics.kernels.pair_tables import pair_tables
 from annotation.statistics.kernels.pairs import cohen_kappa, cohen_kappa_se
-from annotation.statistics.kernels.rating_sums import rating_counts
 
 N, Q, DRAWS = 198, 4, 400
 NAMES = {

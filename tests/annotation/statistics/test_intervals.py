@@ -13,8 +13,14 @@ from hypothesis import strategies as st
 from scipy.stats import binom, binomtest
 
 from annotation.statistics.kernels.estimate import FEW_CLUSTERS, SMALL_N, STRATUM_TOO_SMALL, ZERO_TRIALS
-from annotation.statistics.kernels.intervals import StratumCount, bank_mix_share, clustered_share, share, wilson
-from annotation.statistics.kernels.quantiles import median_estimate
+from annotation.statistics.kernels.intervals import (
+    StratumCount,
+    bank_mix_share,
+    clustered_share,
+    median_estimate,
+    share,
+    wilson,
+)
 
 
 @pytest.fixture

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from annotation.statistics.kernels.items import discrimination, item_statistics, missed_by_all
+from annotation.statistics.kernels.groups import Codes, rating_counts
+from annotation.statistics.kernels.items import ItemStatistics, discrimination, item_of, missed_by_all
 
 KEY = np.array([0, 1, 2, 3, 0, 1])
 ANSWERS = np.array(
@@ -20,6 +21,12 @@ ANSWERS = np.array(
 )
 CORRECT: NDArray[np.int64] = (ANSWERS == KEY).astype(np.int64)
 CORRECT[4, 5] = -1  # missing, where question 3 failed and is wrong
+
+
+def item_statistics(answers: Codes, correct: Codes, key: Codes, n_options: int) -> list[ItemStatistics]:
+    counts, n_counted = rating_counts(answers, n_options), (correct >= 0).sum(axis=0)
+    columns = (counts, key, (correct == 1).sum(axis=0), n_counted, discrimination(correct), missed_by_all(correct))
+    return [item_of(*row) for row in zip(*(one.tolist() for one in columns), strict=True)]
 
 
 def test_what_is_said_of_each_question() -> None:

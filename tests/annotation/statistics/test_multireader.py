@@ -15,9 +15,9 @@ from annotation.statistics.kernels.multireader import (
     ByUnit,
     Design,
     Inference,
+    MultiReader,
     mean_of_readers,
     model_minus_readers,
-    paired_difference,
 )
 from annotation.statistics.kernels.variance_parts import mean_squares
 
@@ -85,6 +85,12 @@ def test_complete_designs_are_those_of_mean_squares(panel: tuple[Correct, Correc
             assert inference.p == pytest.approx(theirs.pvalue, abs=1e-9)
             expected = theirs.confidence_interval(0.95)
             assert inference.ci95 == pytest.approx((max(-1, expected.low), min(1, expected.high)))
+
+
+def paired_difference(first: Correct, second: Correct) -> MultiReader:
+    """The same readers in two conditions: one who is always right minus readers who lose what they lose."""
+    apart = np.where((first >= 0) & (second >= 0), 1 - (first - second), -1)
+    return model_minus_readers(np.ones(first.shape[1]), apart)
 
 
 @given(panels())

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from annotation.statistics.kernels.bootstrap import units_of
-from annotation.statistics.kernels.ordinal import (
+from annotation.statistics.kernels.reviewers import (
     grade_agreement,
     intraclass_correlations,
     linear_weights,

@@ -10,8 +10,7 @@ from annotation.statistics.kernels import pairs
 from annotation.statistics.kernels.bootstrap import Units, generator, resampled_each, resampled_totals, units_of
 from annotation.statistics.kernels.group_intervals import panel_agreement
 from annotation.statistics.kernels.pair_intervals import pair_statistics
-from annotation.statistics.kernels.pair_sums import PairColumns
-from annotation.statistics.kernels.pair_tables import outcome_tables, pair_tables, valid_only
+from annotation.statistics.kernels.pair_tables import PairColumns, outcome_tables, pair_tables, valid_only
 
 N, Q = 80, 4
 RNG = np.random.default_rng(11)

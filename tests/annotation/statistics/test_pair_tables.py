@@ -15,7 +15,6 @@ from annotation.statistics.kernels.pair_tables import (
     SAME_WRONG,
     SECOND_ONLY,
     Codes,
-    mixed_tables,
     outcome_tables,
     pair_tables,
     rater_pairs,
@@ -74,13 +73,6 @@ def test_the_panel_of_all_tasks_is_the_sum_and_clusters_add_up_to_it() -> None:
 def test_only_the_pairs_that_were_asked_for() -> None:
     answers = np.array([[0], [1], [2]], dtype=np.int8)
     assert np.argwhere(pair_tables(answers, Q, pairs=[(2, 0)])).tolist() == [[0, 0, 2, 0]]
-
-
-def test_a_bank_mix_weighs_strata_by_their_size_in_the_bank() -> None:
-    tables = np.array([[[8, 2], [0, 0]], [[0, 0], [1, 1]], [[5, 5], [5, 5]]], dtype=np.int32)
-    mixed = mixed_tables(tables, np.array([300, 100, 0]))
-    assert mixed == pytest.approx(np.array([[0.6, 0.15], [0.125, 0.125]]))
-    assert np.isnan(mixed_tables(np.zeros_like(tables), np.array([300, 100, 0]))).all()
 
 
 def test_codes_beyond_the_last_are_refused() -> None:

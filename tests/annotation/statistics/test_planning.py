@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, isinf
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.statistics.kernels.pairs import cohen_kappa_result
+from annotation.statistics.kernels.intervals import wilson
 from annotation.statistics.kernels.planning import (
     expected_width,
     kappa_half_width,
     mcnemar_questions,
-    questions_rounded,
     smallest_difference,
-    wilson_half_width,
-    wilson_questions,
 )
-
-
-def test_the_smallest_number_of_questions_is_the_smallest() -> None:
-    n = wilson_questions(0.8, 0.05)
-    assert wilson_half_width(0.8, n) <= 0.05 < wilson_half_width(0.8, n - 1)
+from tests.annotation.statistics.coverage import large_sample_kappa
 
 
 @given(n=st.integers(20, 2000), discordant=st.floats(0.05, 0.9))
@@ -43,11 +36,12 @@ def test_the_expected_width_is_a_width(p: float, n: int) -> None:
 
 
 def test_the_expected_width_is_near_the_plain_one_for_many_questions() -> None:
-    assert expected_width(0.8, 2000) == pytest.approx(2 * wilson_half_width(0.8, 2000), rel=0.002)
+    low, high = wilson(1600, 2000)
+    assert expected_width(0.8, 2000) == pytest.approx(high - low, rel=0.002)
 
 
 def test_no_difference_is_never_found() -> None:
-    assert questions_rounded(mcnemar_questions(0.1, 0.1)) is None
+    assert isinf(mcnemar_questions(0.1, 0.1))
     assert smallest_difference(10, 0.01) is None
 
 
@@ -57,7 +51,7 @@ def test_the_width_of_kappa_is_that_of_the_table_that_is_expected() -> None:
     both_right, both_wrong = 0.65, 0.05
     agreed = both_right + both_wrong / 3
     table = np.full((4, 4), (1 - agreed) / 12) + np.eye(4) * (agreed / 4 - (1 - agreed) / 12)
-    expected = cohen_kappa_result(np.rint(1_200_000 * table).astype(int))
+    expected = large_sample_kappa(np.rint(1_200_000 * table).astype(int))
     assert expected.ci95 is not None
     assert expected.value is not None
     assert found[0] == pytest.approx(expected.value, abs=1e-5)

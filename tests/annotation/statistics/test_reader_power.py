@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from annotation.statistics.kernels.reader_power import (
+from annotation.statistics.kernels.planning import (
     FIXED_QUESTIONS,
     FIXED_READERS,
     Components,

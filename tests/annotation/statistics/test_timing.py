@@ -107,11 +107,3 @@ def test_outer_percentiles_stand_beside_the_quartiles() -> None:
     ended = timing.quartiles(np.arange(1.0, 102.0), np.arange(101) > 90)
     assert ended is not None
     assert (ended.p5, ended.q3, ended.p95) == (6, 76, None)
-
-
-def test_accuracy_by_block_leaves_out_what_does_not_count() -> None:
-    found = timing.accuracy_by_block(np.array([1, 0, -1, 1, 1]), np.array([1, 2, 3, 11, 14]), 10)
-    assert [(one.first, one.last, one.accuracy.value, one.accuracy.n) for one in found] == [
-        (1, 10, 0.5, 2),
-        (11, 20, 1.0, 2),
-    ]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from annotation.enums import Task
-from annotation.statistics.kernels.planning import mcnemar_questions, wilson_half_width
+from annotation.statistics.kernels.intervals import wilson
+from annotation.statistics.kernels.planning import mcnemar_questions
 from readerstudy.design.kernels.assumptions import (
     FIGURES,
     Assumptions,
@@ -54,8 +55,8 @@ def test_the_interval_at_the_assumed_share_is_wilsons() -> None:
     found = of(accuracy=0.8).overall
     assert found.estimate.ci95 is not None
     low, high = found.estimate.ci95
-    assert (high - low) / 2 == pytest.approx(wilson_half_width(0.8, 200))
-    assert found.half_width == pytest.approx(wilson_half_width(0.8, 200), rel=0.02)
+    assert (low, high) == pytest.approx(wilson(160, 200))
+    assert found.half_width == pytest.approx((high - low) / 2, rel=0.02)
 
 
 def test_a_task_without_cases_says_nothing() -> None:
