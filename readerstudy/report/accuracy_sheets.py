@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from annotation.exports.tables import Cell, Column
+from annotation.statistics.kernels.catalogue import meanings
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, plain, values_of
 from readerstudy.report.sheets import KIND, PANEL, RATER, REAL, TEXT, VALUE, WHOLE, Sheet, value_cells
 from readerstudy.results.kernels.stored import asks_guesses, calibrations, kinds_of, order_of, raters_of
@@ -27,13 +28,7 @@ MERGED = Column(
     "Tasks whose difficulties are taken together in the mix of the bank, since fewer than two questions of one of them "
     "count; joined by |.",
 )
-MEASURE = Column(
-    "measure",
-    TEXT,
-    "accuracy: right answers over questions. accuracy_task_mean: plain mean of the tasks. accuracy_bank_mix: weighted "
-    "to the mix of the bank. accuracy_best_guess: with the best guess in place of “cannot tell”, in studies that ask "
-    "for it. accuracy_clopper_pearson, accuracy_cluster: accuracy with another interval.",
-)
+MEASURE = Column("measure", TEXT, f"{meanings('rater')}.")
 
 
 def accuracy_sheets(result: StoredAnalysis) -> list[Sheet]:
@@ -49,12 +44,7 @@ def accuracy_sheets(result: StoredAnalysis) -> list[Sheet]:
             "how often blind answers of reviewers to these questions equal the key",
             (
                 PANEL,
-                Column(
-                    "statistic",
-                    TEXT,
-                    "expert_ceiling: share of the blind answers that are the key; expert_ceiling_cluster: the same, "
-                    "its interval by patient or exam.",
-                ),
+                Column("statistic", TEXT, f"{meanings('panel')}."),
                 *VALUE,
             ),
             [
@@ -93,12 +83,7 @@ def accuracy_sheets(result: StoredAnalysis) -> list[Sheet]:
             "accuracy of every run of each model over all tasks, with mean and standard deviation over the runs",
             (
                 RATER,
-                Column(
-                    "statistic",
-                    TEXT,
-                    "accuracy_of_runs: of one run; accuracy_run_mean, accuracy_run_sd: mean and standard deviation "
-                    "(runs minus one), n their runs.",
-                ),
+                Column("statistic", TEXT, f"{meanings('run')}."),
                 Column("run", WHOLE, "Number of the run; missing: all of them."),
                 *VALUE,
             ),
@@ -113,10 +98,8 @@ def accuracy_sheets(result: StoredAnalysis) -> list[Sheet]:
                 Column(
                     "statistic",
                     TEXT,
-                    "brier_score: mean squared distance of the stated chance (0 to 1) from right (1) and wrong (0); "
-                    "brier_reference: that of always stating one's own share right; mean_stated, mean_right: shares; "
-                    "stated_minus_right: above 0 overconfident; *_se: their cluster-robust errors; right: share right "
-                    "of the answers of one bin.",
+                    f"{meanings('calibration')}; *_se: their cluster-robust errors; right: share right of the answers "
+                    "of one bin.",
                 ),
                 Column("stated", REAL, "Of a bin, the mean stated chance from 0 to 1; missing: all answers."),
                 *VALUE,

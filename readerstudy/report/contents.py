@@ -1,9 +1,10 @@
-"""Which files a report has, and how each is made: nothing is written here."""
+"""Which files a report has, how each is made, and what README.txt says of them: nothing is written here."""
 
 from __future__ import annotations
 
 import io
 import json
+import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -24,17 +25,19 @@ from readerstudy.figures.kernels.flow import flow_figure
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.figures.kernels.rendering import figures_of
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.report import checklists, imrmc, ratings
+from readerstudy.report import checklists, ratings
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.flowing import flow_of
+from readerstudy.report.fact_finding import flow_of
 from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.kernels.latex import escaped, plain, whole_document
 from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.methods import methods_text
 from readerstudy.report.office import codebook_rows, document_of, workbook_of
-from readerstudy.report.other_sheets import other_sheets
-from readerstudy.report.readme import readme_text
+from readerstudy.report.ratings import N_FAKE
+from readerstudy.report.sheets import TEXT, other_sheets
+from readerstudy.results.kernels.stored import post_hoc_models
+from readerstudy.results.wording import came, plan_kind
 
 SCRIPT = Path(__file__).parent / "kernels" / "recompute.py"
 SUMS = "SHA256SUMS"
@@ -103,7 +106,7 @@ def _tables(result: StoredAnalysis) -> Iterator[Content]:
     for sheet in sheets:
         yield from _csv(f"tables/{sheet.name}.csv", sheet.about, sheet.columns, sheet.rows, with_codebook=False)
     meanings = codebook_rows(sheets)
-    head = [Column(name, ratings.TEXT, "") for name in ("table", "column", "kind", "meaning", "values")]
+    head = [Column(name, TEXT, "") for name in ("table", "column", "kind", "meaning", "values")]
     yield from _csv("tables/codebook.csv", "what the columns of these tables mean", head, meanings, with_codebook=False)
     printed = tex_tables(result)
     about = "all of these tables in one workbook"
@@ -161,11 +164,11 @@ def _data(source: ReportSource) -> Iterator[Content]:
     for name, (what, of, cells) in more.items():
         yield from _csv(f"data/{name}.csv", what, of, cells)
     yield Content(
-        "data/imrmc.csv", "right and wrong for iMRMC, as R reads it", imrmc.imrmc_csv(arrays, settings).encode
+        "data/imrmc.csv", "right and wrong for iMRMC, as R reads it", ratings.imrmc_csv(arrays, settings).encode
     )
-    yield Content("data/study.imrmc", "the same for the program of iMRMC", imrmc.imrmc_input(arrays, settings).encode)
-    keys = imrmc.key_rows(arrays)
-    yield from _csv("data/imrmc_key.csv", "who is who in these two", imrmc.KEY_COLUMNS, keys)
+    yield Content("data/study.imrmc", "the same for the program of iMRMC", ratings.imrmc_input(arrays, settings).encode)
+    keys = ratings.imrmc_key_rows(arrays)
+    yield from _csv("data/imrmc_key.csv", "who is who in these two", ratings.IMRMC_KEY, keys)
 
 
 def _script() -> Iterator[Content]:
@@ -197,3 +200,66 @@ def _codebook(name: str, columns: Sequence[Column]) -> Content:
 
     about = "what the columns of the table mean"
     return Content(f"{name.removesuffix('.csv')}.codebook.csv", about, content, "*.codebook.csv")
+
+
+WIDTH = 110
+RULES = """
+Numbers in CSV files have full precision; shares are from 0 to 1. A missing value has its reason beside it. The tables
+for LaTeX and DOCX are rounded: percent to one decimal, to two from n = 1,000 on, kappa and p to three.
+
+Text in a CSV cell that a spreadsheet could take for a formula has one apostrophe in front: take one leading apostrophe
+away.
+
+The LaTeX tables need the packages booktabs and longtable; tables/all_tables.tex shows all of them. Where names hold
+letters outside Latin, compile with LuaLaTeX or XeLaTeX.
+
+data/imrmc.csv and data/study.imrmc hold the same rows in the input form of iMRMC, with and without a header. Score 1:
+right, 0: wrong, by the rule of the analysis; what does not count for a rater has no row, and cases voided before
+unblinding are left out. The truth rows have readerID -1 and modalityID 0. iMRMC expects cases with and without disease:
+as its documentation advises for binary outcomes, the cases of the study stand as cases with disease, and {n_fake} cases
+that nobody has read stand as cases without, with the score 0.5 throughout. What iMRMC calls AUC is then the share that
+is right. Modality 1 are the readers themselves; in the modality of a model every reader has the answer of that model,
+so that its difference from modality 1 is the model minus the mean of the readers. data/imrmc_key.csv says who is who.
+For functions that take plain successes, leave out the truth rows and the scores of 0.5. Where readers have different
+cases or answers are missing, iMRMC gives every reader the same weight and the analysis here every question, so that the
+two differ slightly; it knows no patients or exams with several questions.
+
+data/responses.csv and data/predictions.csv hold every column for a logistic mixed model. Wald tests of such a model
+have no degrees of freedom of readers, so that with few readers p is far too small (0.0009 where the multi-reader
+analysis of the same answers gives 0.028), and readers and models need random case effects of their own.
+
+protocol.json is the frozen protocol, byte for byte: its SHA-256 is the hash that every page of the study shows.
+protocol_opening.json opens the commitment that holds the keys. Neither is there for a study that was not frozen here.
+
+A model that is post hoc came in, or was chosen, after somebody had seen a result: nobody can have planned it. Its
+numbers carry the flag post_hoc, its comparisons are in no family, and no other model or group depends on it.
+
+Readers appear under the pseudonym that they have in the study.
+"""
+
+
+def readme_text(result: StoredAnalysis, result_sha256: str, files: Mapping[str, str]) -> str:
+    """``files``: what each file or folder is, by name, in the order to be listed."""
+    title = f"Report of the reader study “{result['study']}”"
+    head = [title, "=" * len(title), ""]
+    if result["simulated"]:
+        head += ["SIMULATED DATA: readings and answers of this study were made up.", ""]
+    version = ", ".join(f"{name} {one}" for name, one in result["software"].items()) if "software" in result else ""
+    facts = {
+        "Protocol SHA-256": result["protocol_sha256"],
+        "Inputs SHA-256": result.get("inputs_sha256", ""),
+        "Analysis SHA-256": result_sha256,
+        "Comparison": plan_kind(result),
+        "Post hoc": "; ".join(f"{one['name']}, {came(one)}" for one in post_hoc_models(result)),
+        "Seed and draws": f"{result['settings']['seed']}, {result['settings']['draws']}",
+        "Computed with": version,
+    }
+    lines = [*head, *(f"{name}: {fact}" for name, fact in facts.items() if fact), "", "Files", "-----"]
+    width = max(map(len, files))
+    for name, about in files.items():
+        indent = " " * (width + 2)
+        lines += textwrap.wrap(f"{name:<{width}}  {about}", WIDTH, subsequent_indent=indent, break_long_words=False)
+    lines += ["", "How to read them", "----------------"]
+    for rule in RULES.format(n_fake=N_FAKE).strip().split("\n\n"):
+        lines += [*textwrap.wrap(rule, WIDTH, break_long_words=False), ""]
+    return "\n".join(lines).rstrip() + "\n"

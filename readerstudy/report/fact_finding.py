@@ -1,4 +1,4 @@
-"""From rows to facts: what the database knows of a study beside its analysis."""
+"""What the database knows of a study beside its analysis, and the flow of cases, readers and models that follows."""
 
 from __future__ import annotations
 
@@ -11,17 +11,29 @@ from django.db.models import Count, Q
 
 from annotation.enums import ImportState, Word
 from annotation.models import Revision
-from readerstudy.analysis.kernels.result import READER, StoredAnalysis
+from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, MODEL, READER, StoredAnalysis, plain
 from readerstudy.design.indications import statement_on
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
+from readerstudy.figures.kernels.flow import Box, Flow
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy
 from readerstudy.report.kernels.facts import CaseFacts, ModelFacts, ReaderFlow, ReportedReaders, StudyFacts
-from readerstudy.results.kernels.stored import is_by_plan, kinds_of, runs_of
+from readerstudy.report.methods import counted
+from readerstudy.results.kernels.stored import is_by_plan, kinds_of, post_hoc_models, runs_of
 from readerstudy.unblinding.looks import looks_before_closing
 
 NOT_SAID = "not said"
+MOST_REASONS, LONGEST_REASON = 6, 60
+STATES = {
+    "n_answered": "answered",
+    "n_unconfirmed": "unconfirmed",
+    "n_declined": "declined",
+    "n_timed_out": "time ended",
+    "n_late": "late",
+    "n_failed": "no option extracted",
+    "n_missing": "missing",
+}
 
 
 def facts_of(analysis: Analysis, result: StoredAnalysis) -> StudyFacts:
@@ -147,3 +159,71 @@ def _model(run: PredictionRun, name: str, n_runs: Mapping[int, int], by_plan: Ma
         n_failed=run.n_failed,
         n_missing=run.n_missing,
     )
+
+
+def flow_of(result: StoredAnalysis, facts: StudyFacts) -> Flow:
+    columns = [("Cases", _case_boxes(result, facts)), ("Readers", _reader_boxes(result, facts))]
+    if facts.models:
+        columns.append(("Models", _model_boxes(result)))
+    kinds = [one["kind"] for one in result["raters"]]
+    who = f"{counted(kinds.count(READER), 'reader')}, {counted(kinds.count(MODEL), 'model')}"
+    return Flow(columns, f"Analysed: {counted(result['panels'][ALL_TASKS]['n'], 'question')}, {who}")
+
+
+def _case_boxes(result: StoredAnalysis, facts: StudyFacts) -> list[Box]:
+    cases, asked = facts.cases, result["questions"]
+    boxes = []
+    if cases.n_bank is not None:
+        boxes.append(Box(f"Question bank: {cases.n_bank:,}"))
+    if cases.n_pool is not None:
+        pool = "all questions were candidates" if cases.pool_reason else "accepted by every review"
+        boxes.append(Box(f"Pool of the draw: {cases.n_pool:,} ({pool})"))
+    how = "Drawn" if cases.n_pool is not None else "Listed"
+    boxes.append(Box(f"{how} for the study: {asked['n_cases']}", _voided(result)))
+    scored = f"Scored: {asked['n_scored']}"
+    if asked["n_voided_after_unblinding"]:
+        scored += f" (of these voided after unblinding, kept: {asked['n_voided_after_unblinding']})"
+    return [*boxes, Box(scored)]
+
+
+def _voided(result: StoredAnalysis) -> list[str]:
+    """How many cases are left out of everything and why, those of an older study first."""
+    declared = result["questions"].get("n_voided_declared", 0)
+    here = result["questions"]["n_voided_before_unblinding"] - declared
+    lines = [f"Voided in the original study, as declared: {declared}", *_reasons(result, DECLARED)] if declared else []
+    return [*lines, *([f"Voided before unblinding: {here}", *_reasons(result, "before_unblinding")] if here else [])]
+
+
+def _reasons(result: StoredAnalysis, decided: str) -> list[str]:
+    """The most frequent reasons with their number; the others as one line."""
+    counts = Counter(one["reason"].strip() for one in result["excluded"] if one.get("decided") == decided)
+    shown = counts.most_common(MOST_REASONS)
+    lines = [f"{_short(reason.rstrip('.'))}: {n}" for reason, n in shown]
+    rest = counts.total() - sum(n for _, n in shown)
+    return [*lines, f"Other reasons: {rest}"] if rest else lines
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= LONGEST_REASON else text[: LONGEST_REASON - 1] + "…"
+
+
+def _reader_boxes(result: StoredAnalysis, facts: StudyFacts) -> list[Box]:
+    flow = facts.flow
+    boxes = [Box(f"Invited: {flow.n_invited}")] if flow.n_invited else []
+    came = [f"Enrolled: {flow.n_enrolled}"] if flow.n_enrolled or not flow.n_imported else []
+    came += [f"Read elsewhere, imported: {flow.n_imported}"] if flow.n_imported else []
+    gone = {"Withdrawn": flow.n_withdrawn, "Replaced": flow.n_replaced, "Without an answer": flow.n_without_answers}
+    boxes.append(Box("; ".join(came), [f"{what}: {n}" for what, n in gone.items() if n]))
+    return [*boxes, Box(f"Analysed: {flow.n_analysed}; {_answers(result, READER)}")]
+
+
+def _model_boxes(result: StoredAnalysis) -> list[Box]:
+    n = sum(one["kind"] == MODEL for one in result["raters"])
+    late = [f"Named after results were seen: {len(found)}"] if (found := post_hoc_models(result)) else []
+    return [Box(f"With a named run: {n}", late), Box(f"Analysed: {n}; {_answers(result, MODEL)}")]
+
+
+def _answers(result: StoredAnalysis, kind: str) -> str:
+    raters = [plain(one) for one in result["panels"][ALL_TASKS]["raters"] if one["kind"] == kind]
+    counts = {word: sum(one[name] for one in raters) for name, word in STATES.items()}
+    return ", ".join(f"{n:,} {word}" for word, n in counts.items() if n) or "no answer"

@@ -6,15 +6,21 @@ from collections.abc import Iterator, Sequence
 
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis
-from readerstudy.report.kernels.latex import TexTable, escaped, marked, percent, percent_limits, percent_of, stacked
-from readerstudy.report.kernels.latex_words import (
+from readerstudy.report.kernels.latex import (
     INTERVAL,
     Rows,
+    TexTable,
     caption,
+    escaped,
     failed_rule,
     layout,
+    marked,
+    percent,
+    percent_limits,
+    percent_of,
     quotes,
     rater_head,
+    stacked,
     with_n,
 )
 from readerstudy.results.kernels.inferences import means_of_runs

@@ -7,16 +7,23 @@ from collections.abc import Iterator
 from annotation.statistics.kernels.catalogue import Place, Scale, Statistic, shown_at, statistic
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, value_named
-from readerstudy.report.kernels.latex import TexTable, escaped, fixed, limits, marked, percent, percent_limits, stacked
-from readerstudy.report.kernels.latex_words import (
+from readerstudy.report.kernels.latex import (
     INTERVAL,
     SHARED_DIFFICULTY,
     Rows,
+    TexTable,
     bootstrap_rule,
     caption,
+    escaped,
+    fixed,
     layout,
+    limits,
+    marked,
     pair_rule,
+    percent,
+    percent_limits,
     rater_head,
+    stacked,
     with_n,
 )
 from readerstudy.results.kernels.agreement_tables import group_table, reader_agreement

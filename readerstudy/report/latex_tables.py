@@ -8,8 +8,11 @@ from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.multireader import FEWEST_READERS
 from readerstudy.analysis.kernels.result import Comparison, StoredAnalysis, Times, plain
 from readerstudy.report.kernels.latex import (
+    INTERVAL,
     NONE,
+    Rows,
     TexTable,
+    caption,
     escaped,
     fixed,
     limits,
@@ -20,7 +23,6 @@ from readerstudy.report.kernels.latex import (
     row_head,
     stacked,
 )
-from readerstudy.report.kernels.latex_words import INTERVAL, Rows, caption
 from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, runs_tex, variants_tex
 from readerstudy.report.latex_agreement import groups_tex, mean_agreement_tex, pairs_tex
 from readerstudy.results.kernels.inferences import Line, counted, means_of_runs, planned_line

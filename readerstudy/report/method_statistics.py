@@ -16,7 +16,7 @@ from readerstudy.analysis.kernels.result import (
     StoredPlan,
 )
 from readerstudy.report.kernels.facts import StudyFacts
-from readerstudy.report.kernels.latex_words import SHARED_DIFFICULTY
+from readerstudy.report.kernels.latex import SHARED_DIFFICULTY
 from readerstudy.results.kernels.agreement_tables import reader_agreement
 from readerstudy.results.kernels.inferences import counted, planned_line
 from readerstudy.results.kernels.stored import (

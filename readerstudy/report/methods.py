@@ -1,14 +1,16 @@
-"""The methods of a study in words, from its plan, its settings and its data; what is not known is said so. Pure."""
+"""The methods of a study in words, from its plan, its settings and its data; what is not known is said so. Pure.
+
+The planned size is that of the forecast that was frozen with the protocol."""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
+from typing import Any
 
 from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, Excluded, StoredAnalysis
 from readerstudy.report.kernels.facts import ModelFacts, ReportedReaders, StudyFacts
-from readerstudy.report.kernels.sample_size import sample_size_text
 from readerstudy.report.method_statistics import statistics_text
 from readerstudy.results.kernels.stored import panel_names, task_label
 
@@ -240,3 +242,81 @@ def _reference(facts: StudyFacts) -> str:
         f"The reference standard is the key of each question as it stood when the study was frozen; {seen}. How the "
         "key was set is not known to the program beyond the reviews of the bank."
     )
+
+
+def sample_size_text(facts: StudyFacts) -> str:
+    readers, cases = counted(facts.flow.n_planned, "reader"), counted(facts.cases.n_main, "case")
+    planned = f"Planned: {readers}, {cases}, each read once by a reader."
+    if not facts.forecast:
+        return f"{planned} How these numbers were chosen is not known to the program."
+    assumed, inferences = facts.forecast["assumptions"], facts.forecast["inferences"]
+    text = [planned, _who(facts.forecast), _assumed(assumed)]
+    if facts.flow.n_imported:
+        text.append("Readings came from files, so that they may have been there when this was forecast.")
+    text += [_expected(one, assumed, facts.forecast["margin"]) for one in inferences]
+    text += _kappas(facts.forecast)
+    if why := facts.forecast["nothing_because"]:
+        text.append(f"No power was forecast: {why}.")
+    if inferences:
+        text.append("Power is that of a two-sided t test at 5 % (non-central t; Hillis, Obuchowski, Berbaum 2011).")
+    return " ".join(text)
+
+
+def _who(forecast: Mapping[str, Any]) -> str:
+    """Defaults that nobody changed are said to be such: who froze the design took them."""
+    assumed = forecast["assumptions"]
+    who, day = assumed["made_by"] or "somebody on the command line", assumed["made_at"][:10]
+    if forecast["are_defaults"]:
+        return f"The forecast in the frozen protocol keeps the program's default assumptions (by {who}, {day})."
+    source = f"; the four figures were taken from {assumed['taken_from']}" if assumed["taken_from"] else ""
+    return f"The assumptions of the forecast in the frozen protocol were made by {who} on {day}{source}."
+
+
+def _assumed(assumed: Mapping[str, Any]) -> str:
+    model, readers = _percent(assumed["discordant_model_reader"]), _percent(assumed["discordant_readers"])
+    effect = assumed["design_effect"]
+    return (
+        f"Assumed: a model and a reader are not both right or both wrong on {model} of the cases, two readers on "
+        f"{readers}; a true difference of {_points(assumed['delta'])}; a standard deviation between accuracies of "
+        f"readers of {_points(assumed['sd_reader'])}"
+        + (f"; a design effect of shared patients of {effect:g}." if effect > 1 else ".")
+    )
+
+
+def _expected(one: Mapping[str, Any], assumed: Mapping[str, Any], margin: float | None) -> str:
+    models = assumed["models"]
+    text = [
+        f"By {one['inference']} the 95 % interval of a difference was expected to be ± {_points(one['half_width'])}, "
+        f"and the power {_whole(one['power'])}"
+    ]
+    if models > 1:
+        text.append(f", at the first step of Holm over {models} models {_whole(one['power_first_step'])}")
+    if margin and one["power_margin"] is not None:
+        text.append(
+            f"; to show non-inferiority at {_points(margin)} where the true difference is "
+            f"{_points(assumed['delta_for_margin'])}: {_whole(one['power_margin'])}"
+        )
+        text.append(f", at the first step {_whole(one['power_margin_first_step'])}" if models > 1 else "")
+    readers, cases, most = one["readers_needed"], one["cases_needed"], _whole(one["power_at_most"])
+    more = counted(readers, "reader") if readers else "more than 100 readers"
+    other = counted(cases, "case") if cases else f"no number of cases (at most {most})"
+    needed = f"a power of {_whole(assumed['target'])} for that difference needs {more} for these cases"
+    return f"{''.join(text)}; {needed}, or {other} for these readers."
+
+
+def _kappas(forecast: Mapping[str, Any]) -> list[str]:
+    pairs = {"two readers": forecast.get("kappa_readers"), "model and reader": forecast.get("kappa_model_reader")}
+    said = [f"of {who} {one['value']:.2f} ± {one['half_width']:.2f}" for who, one in pairs.items() if one]
+    return [f"Expected Cohen’s kappa with its 95 % interval: {', '.join(said)}."] if said else []
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.4g} %"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:.3g} percentage points"
+
+
+def _whole(share: float) -> str:
+    return "above 99 %" if share > 0.995 else f"{100 * share:.0f} %"

@@ -40,7 +40,7 @@ def newest_job(analysis: Analysis) -> Job | None:
 
 def run_report(progress: Progress, params: Params) -> Result:
     """The handler. Run twice it stores once; nobody sees a result by it."""
-    from readerstudy.report.making import make_report  # draws with matplotlib, slow to load
+    from readerstudy.report.writing import make_report  # draws with matplotlib, slow to load
 
     analysis = Analysis.objects.select_related("study__bank").get(pk=params["analysis"])
     actor = User.objects.filter(pk=params["actor"]).first()

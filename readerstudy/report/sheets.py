@@ -1,14 +1,15 @@
-"""What every table of the report shares: a value as cells in full precision, and a sheet that can be written. Pure."""
+"""Tables of the report: a value as cells in full precision, which all share; times, cases, what is left out. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from annotation.exports.tables import Cell, Column, Kind
 from annotation.statistics.kernels.catalogue import meanings
 from annotation.statistics.kernels.cautions import FLAGS, REASONS, explained
 from annotation.statistics.kernels.estimate import Value
+from readerstudy.analysis.kernels.result import StoredAnalysis, TimeResult, Times, plain, values_of
 
 TEXT, WHOLE, REAL, YES_NO = Kind.TEXT, Kind.WHOLE, Kind.REAL, Kind.YES_NO
 RATER = Column("rater", TEXT, "Pseudonym of the reader, or name of the model.")
@@ -63,3 +64,94 @@ def value_cells(one: Value) -> list[Cell]:
 def count_cells(n: int, of: int) -> list[Cell]:
     """A plain count in the columns of VALUE."""
     return [float(n), None, None, of, "count", "", ""]
+
+
+def other_sheets(result: StoredAnalysis) -> list[Sheet]:
+    return [
+        Sheet(
+            "time",
+            "seconds per case of each reader and of all, their change along the order, and the sensitivity lines",
+            (
+                Column("of", TEXT, "Pseudonym of the reader; or all readers; or a sensitivity line over all readers."),
+                TIME_STATISTIC,
+                *VALUE,
+                Column(
+                    "n_censored",
+                    WHOLE,
+                    "How many of the times ended at a limit; slopes, correlation and variances are over the others.",
+                ),
+            ),
+            list(_time_rows(result["time"])),
+        ),
+        Sheet("cases", "the cases one by one: key, who was right, discrimination", CASES, list(_case_rows(result))),
+        Sheet("excluded", "cases and readers that are left out, each with the reason", EXCLUDED, _excluded(result)),
+    ]
+
+
+def _time_rows(time: TimeResult) -> Iterator[Sequence[Cell]]:
+    cut, undisturbed = time["sensitivity"]["winsorised"], time["sensitivity"]["without_quiet_or_blurred"]
+    rows: list[tuple[str, Times]] = [(one["name"], one) for one in time["readers"]]
+    rows += [("all readers", time["all"]), ("all readers, winsorised", cut)]
+    rows += [("all readers, without_quiet_or_blurred", undisturbed)]
+    for name, entry in rows:
+        for statistic, one in values_of(entry):
+            yield [name, statistic, *value_cells(one), entry["n_censored"]]
+    parts = time["all"]["log_time_variance_components"]
+    of = {"reader": parts["reader"], "question": parts["question"], "residual": parts["residual"]}
+    for part, variance in of.items():
+        flags, reason = "|".join(parts["flags"]), parts["reason"] or ""
+        cells: list[Cell] = [variance, None, None, parts["n"], parts["method"], flags, reason]
+        yield ["all readers", f"log_time_variance_{part}", *cells, time["all"]["n_censored"]]
+
+
+CASES = (
+    Column("case", WHOLE, "Number of the case in the study."),
+    Column("case_id", TEXT, "Random id of the case in the study."),
+    Column("question", WHOLE, "Number of the question in its bank."),
+    Column("task", TEXT, "Task of the question."),
+    Column("category", TEXT, "Category of the question as imported."),
+    Column("difficulty", TEXT, "Difficulty stated by the bank; empty: not known."),
+    Column("key", TEXT, "The right option.", "A, B, C, D"),
+    Column("voided", TEXT, "Whether the case was voided, before or after unblinding.", "before, after"),
+    Column("n_right", WHOLE, "Raters who were right."),
+    Column("n_counted", WHOLE, "Raters whose answer counts."),
+    Column(
+        "discrimination",
+        REAL,
+        "Correlation of being right here with the share right on the other scored cases; missing: undefined.",
+    ),
+    Column("missed_by_all", YES_NO, "Whether nobody who counts was right."),
+)
+
+
+def _case_rows(result: StoredAnalysis) -> Iterator[Sequence[Cell]]:
+    items = result["items"]
+    missed, columns = set(items["missed_by_all"]), [plain(items)[column.name] for column in CASES[:-1]]
+    for place in range(len(items["key"])):
+        yield [*(column[place] for column in columns), place in missed]
+
+
+EXCLUDED = (
+    Column("kind", TEXT, "What is left out.", "case, reader"),
+    Column("case", WHOLE, "Number of the case in the study."),
+    Column("case_id", TEXT, "Random id of the case in the study."),
+    Column("question", WHOLE, "Number of the question in its bank."),
+    Column("task", TEXT, "Task of the question."),
+    Column("reader", TEXT, "Pseudonym of the reader."),
+    Column(
+        "decided",
+        TEXT,
+        "When; after unblinding the case stays in the primary result. declared_with_readings: in the original study, "
+        "as the coordinator declared with the import of its readings.",
+        "before_unblinding, declared_with_readings, after_unblinding",
+    ),
+    Column("reason", TEXT, "Why, as it was written down."),
+)
+
+
+def _excluded(result: StoredAnalysis) -> list[Sequence[Cell]]:
+    kinds = {column.name: column.kind for column in EXCLUDED}
+    return [
+        [plain(one).get(name, None if kind == WHOLE else "") for name, kind in kinds.items()]
+        for one in result["excluded"]
+    ]

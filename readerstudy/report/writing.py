@@ -1,25 +1,33 @@
-"""The report of a stored analysis as a folder. The same analysis of the same study gives the same bytes."""
+"""The report of a stored analysis as a folder, and packed. The same analysis of the same study gives the same bytes."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
+from django.conf import settings
+from django.db import transaction
 from django.utils import translation
 from django.utils.translation import gettext as _
 
+from annotation.audit.recording import record
 from annotation.exports.files import whole_file
+from annotation.models import User
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.settings import read_settings
 from readerstudy.analysis.staleness import has_earlier_rule
-from readerstudy.models import Analysis
+from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.contents import ABOUT_SUMS, SUMS, ReportSource, contents_of
 from readerstudy.report.fact_finding import facts_of
+from readerstudy.report.kernels.zipping import zip_folder
+from readerstudy.report.report_job import path_of
 from readerstudy.results.looking import stored_result
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.locking import StudyRefused, lock_study
 
 Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
 
@@ -73,3 +81,41 @@ def _write(folder: Path, name: str, content: bytes, about: str) -> WrittenFile:
     with whole_file(path) as file:
         file.write(content)
     return WrittenFile(name, len(content), hashlib.sha256(content).hexdigest(), about)
+
+
+def make_report(analysis: Analysis, *, actor: User | None, at: datetime, tell: Tell | None = None) -> AnalysisReport:
+    """Write, pack and store; nobody has seen a result by that. Made twice, the same bytes are stored once.
+
+    Raises AnalysisStale.
+    """
+    with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT, prefix="report-") as place:
+        folder, draft = Path(place) / "report", Path(place) / "report.zip"
+        written = write_report(analysis, folder, tell)
+        zip_folder(folder, draft, f"{analysis.study.slug}-report")
+        return _store(analysis, draft, written, actor=actor, at=at)
+
+
+@transaction.atomic
+def _store(
+    analysis: Analysis, draft: Path, written: Sequence[WrittenFile], *, actor: User | None, at: datetime
+) -> AnalysisReport:
+    lock_study(analysis.study)
+    with draft.open("rb") as file:
+        sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+    report, is_new = AnalysisReport.objects.get_or_create(
+        analysis=analysis,
+        sha256=sha256,
+        defaults={
+            "n_bytes": draft.stat().st_size,
+            "contents": [[one.name, one.n_bytes, one.sha256, one.about] for one in written],
+            "made_by": actor,
+            "made_at": at,
+        },
+    )
+    if is_new:
+        facts = {"analysis": analysis.public_id, "report": report.public_id, "sha256": sha256, "n_files": len(written)}
+        record("study.report_made", actor=actor, at=at, subject=analysis.study, facts=facts)
+    path = path_of(report)
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    draft.replace(path)
+    return report

@@ -47,7 +47,7 @@ class Statistic:
     """One named statistic; ``about`` is the entry of the JSON that holds it."""
 
     name: str
-    about: str  # rater, pair, group, time, calibration
+    about: str  # rater, run, panel, pair, group, means, time, calibration
     label: str  # on pages and in print
     meaning: str  # in codebooks
     scale: Scale
@@ -90,18 +90,18 @@ _RATERS = (
         "accuracy_bank_mix", "rater", _("Weighted to the bank"), "weighted to the mix of the bank", Scale.SHARE,
         "Wilson with an effective number of questions", (estimate.STRATA_MERGED, *IGNORED),
     ),
-    Statistic("accuracy_of_runs", "rater", _("Accuracy of a run"), "of one run of a model", Scale.SHARE, "Wilson"),
-    Statistic("accuracy_run_mean", "rater", _("Mean of runs"), "mean over the runs, n their number", Scale.SHARE),
+    Statistic("accuracy_of_runs", "run", _("Accuracy of a run"), "of one run of a model", Scale.SHARE, "Wilson"),
+    Statistic("accuracy_run_mean", "run", _("Mean of runs"), "mean over the runs, n their number", Scale.SHARE),
     Statistic(
-        "accuracy_run_sd", "rater", _("SD of runs"),
+        "accuracy_run_sd", "run", _("SD of runs"),
         "standard deviation over the runs (runs minus one), n their number", Scale.POINTS,
     ),
     Statistic(
-        "expert_ceiling", "rater", _("Experts’ ceiling"), "share of the blind answers of reviewers that are the key",
+        "expert_ceiling", "panel", _("Experts’ ceiling"), "share of the blind answers of reviewers that are the key",
         Scale.SHARE, "Wilson",
     ),
     Statistic(
-        "expert_ceiling_cluster", "rater", _("Experts’ ceiling, clustered"),
+        "expert_ceiling_cluster", "panel", _("Experts’ ceiling, clustered"),
         "the same, its interval by patient or exam", Scale.SHARE, "t with a cluster-robust error",
         (estimate.FEW_CLUSTERS, estimate.NO_VARIATION),
     ),

@@ -52,7 +52,7 @@ def test_every_value_is_in_the_catalogue_with_its_cautions_and_its_method(analys
 def entries_of(result: Any) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = [("calibration", one) for one in result["tables"].get("calibration", ())]
     for panel in result["panels"].values():
-        found += [("rater", one) for one in panel["raters"]] + [("rater", panel)]
+        found += [("rater", one) for one in panel["raters"]] + [("panel", panel)]
         found += [("pair", one) for one in panel["pairs"]] + [("group", one) for one in panel["groups"].values()]
     return [*found, *(("time", one) for one in (*result["time"]["readers"], result["time"]["all"]))]
 

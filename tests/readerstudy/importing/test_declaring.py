@@ -18,8 +18,7 @@ from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, Response, Voiding
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
-from readerstudy.report.fact_finding import facts_of
-from readerstudy.report.flowing import flow_of
+from readerstudy.report.fact_finding import facts_of, flow_of
 from readerstudy.report.methods import methods_text
 from readerstudy.results.looking import stored_result
 from readerstudy.unblinding.looks import unblind

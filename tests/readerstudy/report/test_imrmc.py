@@ -8,7 +8,7 @@ import pytest
 
 from readerstudy.analysis.kernels.arrays import StudyArrays, Voided
 from readerstudy.analysis.kernels.settings import Settings
-from readerstudy.report.imrmc import N_FAKE, imrmc_csv, imrmc_input, key_rows
+from readerstudy.report.ratings import N_FAKE, imrmc_csv, imrmc_input, imrmc_key_rows
 from tests.readerstudy.analysis.made import computed, make_arrays
 
 SETTINGS = Settings(seed=1, draws=100)
@@ -59,7 +59,7 @@ def test_the_same_rows_with_a_description_for_the_program(arrays: StudyArrays) -
 
 
 def test_the_key_says_who_is_who(arrays: StudyArrays) -> None:
-    assert key_rows(arrays) == [
+    assert imrmc_key_rows(arrays) == [
         ["readerID", 1, "R1"],
         ["readerID", 2, "R2"],
         ["modalityID", 1, "the readers themselves"],

@@ -23,11 +23,10 @@ from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.figures.kernels.rendering import figures_of
 from readerstudy.models import PredictionRun
 from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.fact_finding import facts_of
-from readerstudy.report.flowing import flow_of
+from readerstudy.report.contents import readme_text
+from readerstudy.report.fact_finding import facts_of, flow_of
 from readerstudy.report.latex_tables import tex_tables
 from readerstudy.report.methods import methods_text
-from readerstudy.report.readme import readme_text
 from readerstudy.results.looking import stored_result
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.analysis.made import changed

@@ -13,8 +13,7 @@ from readerstudy.analysis.kernels.result import INFERENCES
 from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
-from readerstudy.report.other_sheets import other_sheets
-from readerstudy.report.sheets import Sheet
+from readerstudy.report.sheets import Sheet, other_sheets
 from tests.readerstudy.results.made import guessed_result, small_result
 
 Row = dict[str, Cell]

@@ -15,8 +15,7 @@ from readerstudy.design.kernels.rules import AnalysisPlan, Rules
 from readerstudy.figures.kernels.flow import flow_figure
 from readerstudy.models import ModelEntry
 from readerstudy.report.checklists import NOT_KNOWN, checklist_rows, facts_for_items
-from readerstudy.report.fact_finding import facts_of
-from readerstudy.report.flowing import flow_of
+from readerstudy.report.fact_finding import facts_of, flow_of
 from readerstudy.report.kernels.facts import StudyFacts
 from readerstudy.report.kernels.guideline_items import ITEMS
 from readerstudy.report.methods import methods_text
