@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 
 from django.db import transaction
@@ -9,6 +10,8 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
+from readerstudy.analysis.kernels.computing import RULE
+from readerstudy.analysis.marking import gathered, kept_inputs
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.locking import StudyRefused
@@ -48,3 +51,26 @@ def see_analysis(analysis: Analysis, *, actor: User | None, at: datetime, before
         record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason, **facts})
     record("study.analysis_seen", actor=actor, at=at, subject=study, facts=facts)
     return analysis.result
+
+
+def inputs_now(study: ReaderStudy) -> str:
+    """The hash of what an analysis would read now. All of it is read only where something was stored since it was."""
+    return kept_inputs(study) or gathered(study)[1]
+
+
+def has_earlier_rule(analysis: Analysis) -> bool:
+    """Whether this program would compute other numbers from the same inputs."""
+    return bool(analysis.software.get("rule") != RULE)
+
+
+def is_stale(analysis: Analysis) -> bool:
+    """True when an answer, a voiding, a prediction or a rater has changed since, or the rule of the program."""
+    return has_earlier_rule(analysis) or inputs_now(analysis.study) != analysis.inputs_sha256
+
+
+def stale_among(study: ReaderStudy, analyses: Sequence[Analysis]) -> set[int]:
+    """The ids of the stale ones of a study; nothing is read where there is none."""
+    if not analyses:
+        return set()
+    now = inputs_now(study)
+    return {one.pk for one in analyses if has_earlier_rule(one) or one.inputs_sha256 != now}

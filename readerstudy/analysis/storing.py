@@ -17,7 +17,7 @@ from annotation.site.version import VERSION
 from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.computing import RULE, compute
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.marking import gathered
 from readerstudy.design.kernels.protocol import sha256_of
 from readerstudy.enums import StudyState

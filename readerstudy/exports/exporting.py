@@ -15,7 +15,7 @@ from annotation.exports.source_ids import SOURCE_ID, with_source_ids
 from annotation.exports.tables import Cell, Column, Format
 from annotation.models import User
 from readerstudy.design.conflicts import note_study_keys
-from readerstudy.exports import events, orders, readers, sittings, voidings
+from readerstudy.exports import plain_tables
 from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
@@ -34,11 +34,11 @@ class Table(Word):
 
 HIDDEN_BEFORE_RESULTS = frozenset({Table.RESPONSES, Table.EVENTS})
 _PLAIN: dict[str, tuple[tuple[Column, ...], Callable[[ReaderStudy], Iterator[list[Cell]]]]] = {
-    Table.EVENTS: (events.COLUMNS, events.event_rows),
-    Table.SESSIONS: (sittings.COLUMNS, sittings.session_rows),
-    Table.READERS: (readers.COLUMNS, readers.reader_rows),
-    Table.ORDERS: (orders.COLUMNS, orders.order_rows),
-    Table.VOIDINGS: (voidings.COLUMNS, voidings.voiding_rows),
+    Table.EVENTS: (plain_tables.EVENT_COLUMNS, plain_tables.event_rows),
+    Table.SESSIONS: (plain_tables.SESSION_COLUMNS, plain_tables.session_rows),
+    Table.READERS: (plain_tables.READER_COLUMNS, plain_tables.reader_rows),
+    Table.ORDERS: (plain_tables.ORDER_COLUMNS, plain_tables.order_rows),
+    Table.VOIDINGS: (plain_tables.VOIDING_COLUMNS, plain_tables.voiding_rows),
 }
 
 

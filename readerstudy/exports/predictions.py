@@ -25,7 +25,7 @@ _RUN = (
         "Whether this run is named for the figures; it stands for the model unless the plan says else.",
     ),
 )
-COLUMNS: tuple[Column, ...] = (
+PREDICTION_COLUMNS: tuple[Column, ...] = (
     *STUDY,
     *_RUN,
     *CASE,

@@ -12,7 +12,7 @@ from readerstudy.models.design import ReaderStudy
 class Analysis(models.Model):
     """One computed analysis of a study. Never changed: another input or another setting makes another row.
 
-    Whether it is stale is asked of readerstudy.analysis.staleness, which compares ``inputs_sha256`` with what stands
+    Whether it is stale is asked of readerstudy.analysis.seeing, which compares ``inputs_sha256`` with what stands
     in the tables now.
     """
 
@@ -20,7 +20,7 @@ class Analysis(models.Model):
     study = models.ForeignKey(ReaderStudy, on_delete=models.PROTECT, related_name="analyses")
     inputs_sha256 = models.CharField(max_length=64)  # of answers, keys, voidings, raters and protocol
     seed = models.BigIntegerField()  # of the bootstrap
-    settings = models.JSONField()  # readerstudy.analysis.kernels.settings.Settings
+    settings = models.JSONField()  # readerstudy.analysis.kernels.scoring.Settings
     software = models.JSONField()  # versions of the program and of its numeric libraries
     result = models.TextField()  # canonical JSON, see docs/analysis.md; the same inputs give the same bytes
     result_sha256 = models.CharField(max_length=64)

@@ -15,9 +15,9 @@ from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.figures.kernels.saving import rendered
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.result import StoredAnalysis
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.freezing import opening_of
-from readerstudy.exports import predictions, readers, voidings
+from readerstudy.exports import plain_tables, predictions
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.figures.figure_files import figure_file
@@ -156,10 +156,22 @@ def _data(source: ReportSource) -> Iterator[Content]:
     rows = response_rows(study, with_key=True)
     yield from _csv("data/responses.csv", "a row per reader and case, with all that a mixed model needs", columns, rows)
     more: Mapping[str, tuple[str, Sequence[Column], Rows]] = {
-        "predictions": ("a row per run of a model and case", predictions.COLUMNS, predictions.prediction_rows(study)),
+        "predictions": (
+            "a row per run of a model and case",
+            predictions.PREDICTION_COLUMNS,
+            predictions.prediction_rows(study),
+        ),
         "models": ("the runs and what is known of each model", predictions.RUN_COLUMNS, predictions.run_rows(study)),
-        "readers": ("the readers: training, experience, display", readers.COLUMNS, readers.reader_rows(study)),
-        "voidings": ("the voided cases with their reasons", voidings.COLUMNS, voidings.voiding_rows(study)),
+        "readers": (
+            "the readers: training, experience, display",
+            plain_tables.READER_COLUMNS,
+            plain_tables.reader_rows(study),
+        ),
+        "voidings": (
+            "the voided cases with their reasons",
+            plain_tables.VOIDING_COLUMNS,
+            plain_tables.voiding_rows(study),
+        ),
     }
     for name, (what, of, cells) in more.items():
         yield from _csv(f"data/{name}.csv", what, of, cells)

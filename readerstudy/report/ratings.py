@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from annotation.exports.tables import Cell, Column, Format, write_table
 from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.result import LETTERS
-from readerstudy.analysis.kernels.scoring import score
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings, score
 from readerstudy.report.sheets import REAL, TEXT, WHOLE
 
 OPTIONS = "A, B, C, D"

@@ -19,8 +19,8 @@ from annotation.exports.files import whole_file
 from annotation.models import User
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
-from readerstudy.analysis.kernels.settings import read_settings
-from readerstudy.analysis.staleness import has_earlier_rule
+from readerstudy.analysis.kernels.scoring import read_settings
+from readerstudy.analysis.seeing import has_earlier_rule
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.contents import ABOUT_SUMS, SUMS, ReportSource, contents_of
 from readerstudy.report.fact_finding import facts_of

@@ -31,8 +31,7 @@ from readerstudy.analysis.kernels.result import (
     StoredAnalysis,
     Variant,
 )
-from readerstudy.analysis.kernels.scoring import score, with_slips
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings, score, with_slips
 from readerstudy.analysis.kernels.times import time_results
 
 BEST_GUESS = (

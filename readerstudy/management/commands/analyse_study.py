@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.exports.files import whole_file
 from annotation.statistics.kernels.bootstrap import DRAWS
-from readerstudy.analysis.kernels.settings import SWITCHES, Settings, SettingsRefused
+from readerstudy.analysis.kernels.scoring import SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.seeing import check_may_see, see_analysis
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.management.arguments import find_study

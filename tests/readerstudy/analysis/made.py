@@ -11,7 +11,7 @@ import numpy as np
 from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, StudyArrays, Times, Voided
 from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.kernels.rules import AnalysisPlan
 
 

@@ -10,7 +10,7 @@ import pytest
 from readerstudy.analysis.kernels.arrays import Rater, StudyArrays
 from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.kernels.rules import AnalysisPlan
 from tests.readerstudy.analysis.made import computed, make_arrays
 

@@ -11,7 +11,7 @@ from django.urls import reverse
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import Job, User
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 from readerstudy.analysis.kernels.arrays import NOT_COUNTED, State, Voided
-from readerstudy.analysis.kernels.scoring import score
-from readerstudy.analysis.kernels.settings import Settings, SettingsRefused
+from readerstudy.analysis.kernels.scoring import Settings, SettingsRefused, score
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.rules import AnalysisPlan
 from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped

@@ -14,7 +14,7 @@ from statsmodels.stats.multitest import multipletests
 from readerstudy.analysis.kernels.arrays import Rater, Voided
 from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.rules import AnalysisPlan
 from tests.annotation.statistics import goldencases

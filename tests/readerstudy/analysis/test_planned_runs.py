@@ -14,7 +14,7 @@ from annotation.statistics.kernels.multireader import Design, model_minus_reader
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import Repeats, State, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.marking import mark_of
 from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.enums import StudyState

@@ -17,7 +17,7 @@ import pytest
 
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.computing import RULE
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text
 from tests.readerstudy.analysis.made import computed
 from tests.readerstudy.report.random_studies import random_study

@@ -13,8 +13,8 @@ from django.core.management import CommandError, call_command
 from annotation.enums import JobState
 from annotation.jobs import running
 from annotation.models import AuditEvent, Job, User
-from readerstudy.analysis.kernels.settings import Settings
-from readerstudy.analysis.staleness import is_stale, stale_among
+from readerstudy.analysis.kernels.scoring import Settings
+from readerstudy.analysis.seeing import is_stale, stale_among
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.conducting.opening import close_study
 from readerstudy.enums import StudyState

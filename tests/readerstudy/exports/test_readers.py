@@ -7,7 +7,7 @@ from typing import Any
 from annotation.models import User
 from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, Table
-from readerstudy.exports.readers import COLUMNS, reader_rows
+from readerstudy.exports.plain_tables import READER_COLUMNS, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.studies import enrol, later, make_study
@@ -24,7 +24,7 @@ FACTS = ReaderFacts(
 
 
 def rows_of(study: ReaderStudy) -> list[dict[str, Any]]:
-    return [dict(zip([column.name for column in COLUMNS], row, strict=True)) for row in reader_rows(study)]
+    return [dict(zip([column.name for column in READER_COLUMNS], row, strict=True)) for row in reader_rows(study)]
 
 
 def test_what_each_reader_said_and_how_far_they_came(rita: User, remo: User) -> None:

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.analysis.seeing import see_analysis
-from readerstudy.analysis.staleness import is_stale
+from readerstudy.analysis.seeing import is_stale, see_analysis
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.design.kernels.parsing import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case

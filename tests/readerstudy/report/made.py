@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.models import User
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy

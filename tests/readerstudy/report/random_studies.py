@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, StudyArrays, Times, Voided
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
-from readerstudy.analysis.kernels.settings import SWITCHES, Settings
+from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
 from readerstudy.design.kernels.rules import CHANCES, AnalysisPlan
 from readerstudy.report.kernels import recompute
 from readerstudy.report.ratings import ratings_csv

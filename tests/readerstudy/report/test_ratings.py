@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from readerstudy.analysis.kernels.arrays import State, StudyArrays, Times, Voided
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.report.ratings import ratings_columns, ratings_csv
 from tests.readerstudy.analysis.made import make_arrays
 

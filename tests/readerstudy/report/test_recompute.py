@@ -18,7 +18,7 @@ import pytest
 from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, StudyArrays, Times, Voided
 from readerstudy.analysis.kernels.computing import RULE
 from readerstudy.analysis.kernels.result import LETTERS
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text, software_versions
 from readerstudy.design.kernels.rules import AnalysisPlan
 from readerstudy.report.kernels import recompute

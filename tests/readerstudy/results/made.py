@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from readerstudy.analysis.kernels.result import READER
-from readerstudy.analysis.kernels.settings import Settings
+from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.planned_pairs import Pair
 from readerstudy.design.kernels.protocol import sha256_of
