@@ -34,8 +34,8 @@ def gather(study: ReaderStudy) -> StudyArrays:
         raise StudyRefused("An analysis needs a study of one arm.")
     cases = cases_of(study)
     readers, left_out = _readers(study)
-    standing, others = _runs(study)
-    runs = [one.run for one in standing.rows]
+    standings, others = _runs(study)
+    runs = [one.run for one in standings.rows]
     sheet = AnswerSheet.empty(len(readers) + len(runs), len(cases.rows))
     row_of = {enrolment.pk: row for row, enrolment in enumerate(readers)}
     assign(sheet, study, readers, cases)
@@ -43,7 +43,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
     fill_remarks(sheet, study, row_of, cases.column)
     repeats = fill_predictions(sheet, runs, others, len(readers), cases)
     raters = [Rater(one.pseudonym, READER, _facts(one)) for one in readers]
-    for one in standing.rows:
+    for one in standings.rows:
         raters.append(_model(one, raters))
     return StudyArrays(
         study=study.name,
@@ -66,7 +66,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
         model_confidence=None if np.isnan(sheet.model_confidence).all() else sheet.model_confidence,
         repeats=repeats,
         experts=experts_of(study, cases),
-        plan_meets_nobody=standing.nobody,
+        plan_meets_nobody=standings.nobody,
     )
 
 
@@ -113,19 +113,19 @@ def _runs(study: ReaderStudy) -> tuple[Standings, list[PredictionRun]]:
     what they were called before.
     """
     found = list(PredictionRun.objects.for_analysis(study))
-    standing = standings_of(study, found)
-    rows = sorted(standing.rows, key=lambda row: row.is_post_hoc)
+    standings = standings_of(study, found)
+    rows = sorted(standings.rows, key=lambda row: row.is_post_hoc)
     named = [row.run for row in rows]
     models = {run.entry_id for run in named}
-    return replace(standing, rows=rows), [run for run in found if run not in named and run.entry_id in models]
+    return replace(standings, rows=rows), [run for run in found if run not in named and run.entry_id in models]
 
 
-def _model(standing: StudyRun, raters: Sequence[Rater]) -> Rater:
+def _model(study_run: StudyRun, raters: Sequence[Rater]) -> Rater:
     """A model under its name; with its version, and then the number of its entry, where a name is taken already.
 
     A second run of a model that is there goes by its number.
     """
-    run = standing.run
+    run = study_run.run
     entry, taken = run.entry, {one.name for one in raters}
     is_second = any(one.facts.get("model") == entry.public_id for one in raters)
     last = f"{entry} (run {run.number})" if is_second else f"{entry} (model {entry.pk})"
@@ -139,21 +139,21 @@ def _model(standing: StudyRun, raters: Sequence[Rater]) -> Rater:
         "file_sha256": run.file_sha256,
         "imported_at": run.imported_at.isoformat(),
         "named_at": run.named_at.isoformat() if run.named_at else "",
-        POST_HOC: standing.is_post_hoc,
-        "was_planned": standing.is_planned and standing.is_post_hoc,  # of others it goes without saying
-        "left_because": standing.left_because,
-        **_of_plan(standing),
+        POST_HOC: study_run.is_post_hoc,
+        "was_planned": study_run.is_planned and study_run.is_post_hoc,  # of others it goes without saying
+        "left_because": study_run.left_because,
+        **_of_plan(study_run),
         **_old_names(run),
     }
     return Rater(next((name for name in names if name not in taken), f"{last} of {entry.pk}"), MODEL, facts)
 
 
-def _of_plan(standing: StudyRun) -> dict[str, Any]:
+def _of_plan(study_run: StudyRun) -> dict[str, Any]:
     """What the plan says of the runs of this model; nothing of most, so that their hash stays what it was."""
-    if not standing.said:
+    if not study_run.said:
         return {}
-    mean = {"mean_of_runs": standing.mean_numbers} if standing.mean_numbers else {}
-    return {"planned_run": standing.said, "planned_run_met": standing.is_met, **mean}
+    mean = {"mean_of_runs": study_run.mean_numbers} if study_run.mean_numbers else {}
+    return {"planned_run": study_run.said, "planned_run_met": study_run.is_met, **mean}
 
 
 def _old_names(run: PredictionRun) -> dict[str, list[str]]:

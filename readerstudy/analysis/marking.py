@@ -1,11 +1,11 @@
-"""Where the inputs of an analysis stand, told without reading them: in eight queries, however many answers there are.
+"""A mark of the inputs of an analysis, made without reading them: in eight queries, however many answers there are.
 
 The same mark means the same inputs, because of what can change in a study that is no draft:
 
-- cases, sets, arms, the design, keys and wording: nothing, held by triggers; task, category and difficulty of a
+- cases, sets, arms, the design, keys and wording: nothing changes, by triggers; task, category and difficulty of a
   revision and the pseudonyms of exams are written once;
-- answers, remarks and voidings: rows are only added, held by triggers. Each has a number of its own, and a later one
-  may be stored before an earlier one, so their count stands in the mark beside the highest number;
+- answers, remarks and voidings: rows are only added, by triggers. Each has a number of its own, and a later one
+  may be stored before an earlier one, so the mark has their count beside the highest number;
 - blind answers of reviewers: final once stored, and counted from the submission of the review on;
 - predictions: written with their run and never afterwards. Which runs count is read in full, and so are the readers.
 
@@ -44,7 +44,7 @@ def mark_of(study: ReaderStudy) -> str:
         Voiding.objects.filter(case__study=study),
         expert_answers(study),
     )
-    held: dict[str, Any] = {
+    parts: dict[str, Any] = {
         "program": [VERSION, RULE],
         "study": [study.name, study.slug, study.protocol_sha256, study.simulated, study.analysis, study.draw],
         "arms": study.arms.count(),
@@ -53,7 +53,7 @@ def mark_of(study: ReaderStudy) -> str:
         "readers": _texts(Enrolment.objects.filter(study=study).order_by("pk").values_list(*READER)),
         "runs": _texts(PredictionRun.objects.for_analysis(study).values_list(*RUN)),
     }
-    return sha256_of(canonical(held))
+    return sha256_of(canonical(parts))
 
 
 def _texts(rows: Any) -> list[list[str]]:
@@ -66,8 +66,8 @@ def gathered(study: ReaderStudy) -> tuple[StudyArrays, str]:
     arrays = gather(study)
     inputs = arrays.sha256()
     if mark_of(study) == before:
-        said = {"mark_sha256": before, "inputs_sha256": inputs}
-        InputsMark.objects.update_or_create(study=study, defaults=said)
+        marked = {"mark_sha256": before, "inputs_sha256": inputs}
+        InputsMark.objects.update_or_create(study=study, defaults=marked)
     return arrays, inputs
 
 

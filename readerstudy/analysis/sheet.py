@@ -123,8 +123,8 @@ def fill_remarks(
         if kind == RemarkKind.CONFIDENCE and value.isdigit():
             sheet.confidence[row, column_of[case]] = int(value)
         elif kind in (RemarkKind.GUESS, RemarkKind.SLIP) and value in LETTERS:
-            said = sheet.guess if kind == RemarkKind.GUESS else sheet.slip
-            said[row, column_of[case]] = LETTERS.index(value)
+            options = sheet.guess if kind == RemarkKind.GUESS else sheet.slip
+            options[row, column_of[case]] = LETTERS.index(value)
 
 
 def fill_predictions(

@@ -64,11 +64,11 @@ READER_COLUMNS: tuple[Column, ...] = (
     READER,
     READER_STATE,
     CASE_SET,
-    Column("training", TEXT, "Training, as the reader said; empty: not said.", words(Training)),
+    Column("training", TEXT, "Training, as reported by the reader; empty: not reported.", words(Training)),
     Column("years", WHOLE, "Years in which the reader has read chest radiographs."),
     Column("chest_fellowship", YES_NO, "Whether the reader has a fellowship in chest imaging."),
     Column("films_per_week", WHOLE, "Chest radiographs that the reader reads in a usual week."),
-    Column("display", TEXT, "Display on which the reader said to read.", words(DisplayUsed)),
+    Column("display", TEXT, "Display that the reader reported to read on.", words(DisplayUsed)),
     Column("exposure", TEXT, "Whether the reader had seen questions or images before.", words(Exposure)),
     Column("exposure_text", TEXT, "What the reader wrote about that."),
     Column("screen", TEXT, "What the display check measured, as JSON."),
@@ -91,7 +91,7 @@ SESSION_COLUMNS: tuple[Column, ...] = (
     Column("seen_at", TIME, "When the server last heard of it."),
     Column("ended_at", TIME, "When it ended; missing: it goes on."),
     Column("end", TEXT, "How it ended.", words(SessionEnd)),
-    Column("device", TEXT, "Browser, window, screen and pixel ratio as the page told them, as JSON."),
+    Column("device", TEXT, "Browser, window, screen and pixel ratio as the page reported them, as JSON."),
 )
 EVENT_COLUMNS: tuple[Column, ...] = (
     *STUDY,
@@ -106,7 +106,7 @@ EVENT_COLUMNS: tuple[Column, ...] = (
     Column("sequence", WHOLE, "Counted by the page."),
     Column("kind", TEXT, "What happened.", words(EventKind)),
     Column("client_ms", REAL, "Monotonic clock of the page in ms."),
-    Column("wall_ms", REAL, "Time of day of the device, ms since 1970; missing: not told."),
+    Column("wall_ms", REAL, "Time of day of the device, ms since 1970; missing: not reported."),
     Column("received_at", TIME, "When the server received it."),
     Column("details", TEXT, "What belongs to it, as JSON; options are canonical."),
 )

@@ -55,11 +55,11 @@ RUN_COLUMNS: tuple[Column, ...] = (
     *STUDY,
     *_RUN,
     Column("name", TEXT, "Name of the model."),
-    Column("version", TEXT, "Version of the model; empty: not said."),
-    Column("dated_on", TEXT, "Date of the version; empty: not said."),
-    Column("prompt", TEXT, "What the model was asked; empty: not said."),
-    Column("decoding", TEXT, "Decoding settings; empty: not said."),
-    Column("link", TEXT, "Link to the model; empty: not said."),
+    Column("version", TEXT, "Version of the model; empty: not reported."),
+    Column("dated_on", TEXT, "Date of the version; empty: not reported."),
+    Column("prompt", TEXT, "What the model was asked; empty: not reported."),
+    Column("decoding", TEXT, "Decoding settings; empty: not reported."),
+    Column("link", TEXT, "Link to the model; empty: not reported."),
     Column("form", TEXT, "Form of the file."),
     Column("file_sha256", TEXT, "Hash of the file."),
     Column("rule", TEXT, "Version of the rule that takes options from answers."),
@@ -94,9 +94,9 @@ def prediction_rows(study: ReaderStudy) -> Iterator[list[Cell]]:
     of_case = [(one.revision_id, _case_cells(one), keys.get(one.revision_id, "")) for one in cases]
     for run in live_runs(study):
         of_run: list[Cell] = [fixed["study"], fixed["protocol_sha256"], *_run_cells(run)]
-        said = {one.revision_id: one for one in Prediction.objects.filter(run=run).order_by()}
+        answers = {one.revision_id: one for one in Prediction.objects.filter(run=run).order_by()}
         for revision, about, key in of_case:
-            yield [*of_run, *about, *_answer_cells(said.get(revision), key)]
+            yield [*of_run, *about, *_answer_cells(answers.get(revision), key)]
 
 
 def run_rows(study: ReaderStudy) -> Iterator[list[Cell]]:

@@ -98,11 +98,11 @@ _ANSWER = (
     Column(
         "confidence",
         WHOLE,
-        "Chance of being right in percent, as the reader said after the commit; of a declined case, of the guess.",
+        "Chance of being right in percent, as the reader stated after the commit; of a declined case, of the guess.",
         ", ".join(map(str, CHANCES)),
     ),
-    Column("slip_option", TEXT, "Option that the reader said to have meant; only for a sensitivity line.", LETTERS),
-    Column("faulty", YES_NO, "Whether the reader said that the case is faulty."),
+    Column("slip_option", TEXT, "Option that the reader reported to have meant; only for a sensitivity line.", LETTERS),
+    Column("faulty", YES_NO, "Whether the reader reported the case as faulty."),
     Column("faulty_text", TEXT, "What the reader wrote about that."),
     Column(
         "refused_answers",
@@ -137,7 +137,7 @@ _TIMES = (
     Column(
         "viewport",
         TEXT,
-        "How the views stood on screen at the commit (window, zoom, pan, inversion of each), as JSON; empty: not told.",
+        "How the views stood on screen at the commit (window, zoom, pan, inversion), as JSON; empty: not reported.",
     ),
     Column("source", TEXT, "File and row of a response that was imported; empty: read here."),
     SIMULATED,

@@ -41,8 +41,8 @@ class _Place:
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What one reader said: by the id of the reading, what was refused by arm and case."""
+class _Answers:
+    """What one reader answered: by the id of the reading, what was refused by arm and case."""
 
     responses: Mapping[int, list[Response]]  # the one that counts last
     remarks: Mapping[int, dict[str, Remark]]  # the newest of each kind
@@ -64,7 +64,7 @@ def response_rows(study: ReaderStudy, *, with_key: bool) -> Iterator[list[Cell]]
     arms = {arm.pk: arm for arm in Arm.objects.filter(study=study).order_by("number")}
     for enrolment in Enrolment.objects.filter(study=study).select_related("case_set").order_by("pk"):
         fixed = {**study_cells(study), **reader_cells(enrolment)}
-        said = _said(enrolment)
+        answers = _answers(enrolment)
         for place in _places(enrolment, arms):
             arm = arms[place.arm_id]
             cells = {
@@ -73,7 +73,7 @@ def response_rows(study: ReaderStudy, *, with_key: bool) -> Iterator[list[Cell]]
                 "information": arm.information,
                 "aid": arm.aid,
                 **of_case[place.case_id],
-                **_reading_cells(place, said),
+                **_reading_cells(place, answers),
             }
             if with_key:
                 cells |= _key_cells(cells, keys.get(place.case_id, ""))
@@ -104,7 +104,7 @@ def _places(enrolment: Enrolment, arms: Mapping[int, Arm]) -> Iterator[_Place]:
                 yield _Place(next(iter(arms)), case_id, None, "", None)
 
 
-def _said(enrolment: Enrolment) -> _Said:
+def _answers(enrolment: Enrolment) -> _Answers:
     of_reader = {"reading__enrolment": enrolment}
     responses: dict[int, list[Response]] = defaultdict(list)
     for response in Response.objects.filter(**of_reader).order_by("is_confirmed", "pk"):
@@ -114,7 +114,7 @@ def _said(enrolment: Enrolment) -> _Said:
         remarks[remark.reading_id][remark.kind] = remark
     refused = RefusedAnswer.objects.filter(presented__order__enrolment=enrolment)
     places = refused.values_list("presented__order__arm", "presented__case")
-    return _Said(responses, remarks, Counter(places))
+    return _Answers(responses, remarks, Counter(places))
 
 
 def _keys(cases: Mapping[int, StudyCase]) -> dict[int, str]:
@@ -149,10 +149,10 @@ def voided_cell(case: StudyCase) -> str:
     return "before_unblinding" if voiding.before_unblinding else "after_unblinding"
 
 
-def _reading_cells(place: _Place, said: _Said) -> Cells:
+def _reading_cells(place: _Place, answers: _Answers) -> Cells:
     reading = place.reading
-    responses = said.responses.get(reading.pk, []) if reading else []
-    remarks = said.remarks.get(reading.pk, {}) if reading else {}
+    responses = answers.responses.get(reading.pk, []) if reading else []
+    remarks = answers.remarks.get(reading.pk, {}) if reading else {}
     guess, confidence = remarks.get(RemarkKind.GUESS), remarks.get(RemarkKind.CONFIDENCE)
     slip, fault = remarks.get(RemarkKind.SLIP), remarks.get(RemarkKind.FAULT)
     return {
@@ -163,7 +163,7 @@ def _reading_cells(place: _Place, said: _Said) -> Cells:
         "painted_at": reading.painted_at if reading else None,
         "closed_by_time": any(not response.is_confirmed for response in responses),
         "replaced": "|".join(_ended(response) for response in responses[:-1]),
-        "refused_answers": said.n_refused.get((place.arm_id, place.case_id), 0),
+        "refused_answers": answers.n_refused.get((place.arm_id, place.case_id), 0),
         "best_guess": guess.value if guess else "",
         "confidence": int(confidence.value) if confidence and confidence.value.isdigit() else None,
         "slip_option": slip.value if slip else "",

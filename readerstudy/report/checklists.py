@@ -72,7 +72,7 @@ def facts_for_items(result: StoredAnalysis, facts: StudyFacts) -> dict[str, str]
         known["prompts"] = f"of {n_prompts} of {counted(len(facts.models), 'model')}: data/models.csv"
     if result["tables"]["positions"] and facts.flow.n_enrolled:
         known["learning"] = "accuracy by place in the order: tables/positions; times by place: tables/time"
-    known |= {"experience": text["Readers"]} if facts.readers.n_said else {}
+    known |= {"experience": text["Readers"]} if facts.readers.n_reported else {}
     if facts.flow.n_enrolled:
         known |= {"reading": text["Reading"], "independence": text["Reading"]}
         if facts.unaided:

@@ -23,7 +23,7 @@ from readerstudy.report.methods import counted
 from readerstudy.results.kernels.stored import is_by_plan, kinds_of, post_hoc_models, runs_of
 from readerstudy.unblinding.looks import looks_before_closing
 
-NOT_SAID = "not said"
+NOT_REPORTED = "not reported"
 MOST_REASONS, LONGEST_REASON = 6, 60
 STATES = {
     "n_answered": "answered",
@@ -107,23 +107,23 @@ def _flow(study: ReaderStudy, result: StoredAnalysis) -> ReaderFlow:
 
 def _readers(study: ReaderStudy, pseudonyms: Iterable[str]) -> ReportedReaders:
     rows = Enrolment.objects.filter(study=study, pseudonym__in=list(pseudonyms)).order_by("pk")
-    said: list[Mapping[str, Any]] = list(rows.values_list("facts", flat=True))
+    reported: list[Mapping[str, Any]] = list(rows.values_list("facts", flat=True))
     return ReportedReaders(
-        training=_words(Training, said, "training"),
-        years=sorted(one["years"] for one in said if one.get("years") is not None),
-        films_per_week=sorted(one["films_per_week"] for one in said if one.get("films_per_week") is not None),
-        n_chest_fellowship=sum(bool(one.get("chest_fellowship")) for one in said),
-        displays=_words(DisplayUsed, said, "display"),
-        exposure=_words(Exposure, said, "exposure"),
-        n_said=sum(bool(one) for one in said),
+        training=_words(Training, reported, "training"),
+        years=sorted(one["years"] for one in reported if one.get("years") is not None),
+        films_per_week=sorted(one["films_per_week"] for one in reported if one.get("films_per_week") is not None),
+        n_chest_fellowship=sum(bool(one.get("chest_fellowship")) for one in reported),
+        displays=_words(DisplayUsed, reported, "display"),
+        exposure=_words(Exposure, reported, "exposure"),
+        n_reported=sum(bool(one) for one in reported),
     )
 
 
-def _words(kind: type[Word], said: Iterable[Mapping[str, Any]], name: str) -> dict[str, int]:
-    """How often each word was said, in the order of the vocabulary."""
-    counts = Counter(str(one.get(name) or "") for one in said)
+def _words(kind: type[Word], reported: Iterable[Mapping[str, Any]], name: str) -> dict[str, int]:
+    """How often each word was reported, in the order of the vocabulary."""
+    counts = Counter(str(one.get(name) or "") for one in reported)
     found = {word.label: counts[word.value] for word in kind if counts[word.value]}
-    return {**found, **({NOT_SAID: counts[""]} if counts[""] else {})}
+    return {**found, **({NOT_REPORTED: counts[""]} if counts[""] else {})}
 
 
 def _models(study: ReaderStudy, result: StoredAnalysis) -> list[ModelFacts]:

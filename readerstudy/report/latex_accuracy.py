@@ -101,8 +101,8 @@ def _shares_of(row: AccuracyRow, table: AccuracyTable) -> list[Value | None]:
 
 
 def _states_of(row: AccuracyRow) -> list[str]:
-    said = percent_of(row.failed_share, row.overall["n"])
-    share = "" if not row.n_failed or row.failed_share is None else rf" ({said}\,\%)"
+    shown = percent_of(row.failed_share, row.overall["n"])
+    share = "" if not row.n_failed or row.failed_share is None else rf" ({shown}\,\%)"
     return [f"{row.n_failed}{share}", str(row.n_no_option), str(row.n_missing)]
 
 

@@ -82,7 +82,7 @@ def statistics_text(result: StoredAnalysis, facts: StudyFacts) -> str:
     if stated:
         who = listed_kinds([one["kind"] for one in stated])
         text.append(
-            f"Stated chances of being right ({who}) were held against being right by Brier’s score, beside that of "
+            f"Stated chances of being right ({who}) were compared with being right by Brier’s score, beside that of "
             "always stating one’s own share right, and by the mean stated chance minus the share right, each with a t "
             f"interval{' and a cluster-robust error' if whole['unit'] == 'cluster' else ''}; answers without a stated "
             "chance were left out."
@@ -214,7 +214,7 @@ def _reason(plan: StoredPlan) -> str:
 
 
 def _multi_reader(result: StoredAnalysis) -> str:
-    """How models were held against the mean of the readers, and over what."""
+    """How models were compared with the mean of the readers, and over what."""
     mean = result["mrmc"]["readers"]
     line, by_cluster, margin = planned_line(mean), mean["by_cluster"] is not None, result["plan"]["margin"]
     text = [
@@ -231,7 +231,7 @@ def _multi_reader(result: StoredAnalysis) -> str:
         )
     if line.value["n_readers"] < FEWEST_READERS:
         text.append(
-            "With fewer than five readers what is said of other readers is imprecise: an interval that combines limits "
+            "With fewer than five readers the step to other readers is imprecise: an interval that combines limits "
             "of each part of the variance (MOVER) stands beside it. The difference of each model from each reader "
             "alone is reported, too."
         )

@@ -1,4 +1,4 @@
-"""The methods of a study in words, from its plan, its settings and its data; what is not known is said so. Pure.
+"""The methods of a study in words, from its plan, its settings and its data; what is not known is named. Pure.
 
 The planned size is that of the forecast that was frozen with the protocol."""
 
@@ -134,8 +134,8 @@ def _cases(result: StoredAnalysis, facts: StudyFacts) -> str:
 
 def _why(result: StoredAnalysis) -> str:
     cases = [one for one in result["excluded"] if one["kind"] == "case"]
-    said = (f"case {one['case']}{_declared(one)}: {one['reason'].rstrip('.')}" for one in cases)
-    return f"Reasons: {'; '.join(said)}."
+    reasons = (f"case {one['case']}{_declared(one)}: {one['reason'].rstrip('.')}" for one in cases)
+    return f"Reasons: {'; '.join(reasons)}."
 
 
 def _declared(one: Excluded) -> str:
@@ -143,7 +143,7 @@ def _declared(one: Excluded) -> str:
 
 
 def _readers(facts: StudyFacts) -> str:
-    flow, said = facts.flow, facts.readers
+    flow, reported = facts.flow, facts.readers
     came = []
     if flow.n_invited:
         came.append(f"{counted(flow.n_invited, 'invitation')} sent")
@@ -159,20 +159,20 @@ def _readers(facts: StudyFacts) -> str:
     left = ", ".join(f"{n} {what}" for what, n in gone.items() if n)
     text = [f"{flow.n_planned} planned; {', '.join(came) or 'none came'}; {flow.n_analysed} analysed."]
     text += [f"Not analysed: {left}."] if left else []
-    return " ".join([*text, _experience(said, flow.n_analysed)])
+    return " ".join([*text, _experience(reported, flow.n_analysed)])
 
 
-def _experience(said: ReportedReaders, n_analysed: int) -> str:
-    if not said.n_said:
+def _experience(reported: ReportedReaders, n_analysed: int) -> str:
+    if not reported.n_reported:
         return "Training and experience of the analysed readers are not known to the program."
-    text = [f"Training, as the analysed readers said (n = {n_analysed}): {listed(said.training)}."]
-    if said.years:
-        text.append(f"Years of reading chest radiographs: {_middle(said.years)}.")
-    if said.films_per_week:
-        text.append(f"Chest radiographs in a usual week: {_middle(said.films_per_week)}.")
-    text.append(f"Fellowship in chest imaging: {said.n_chest_fellowship}.")
-    text.append(f"Display: {listed(said.displays)}.")
-    text.append(f"Had seen questions or images of the bank before: {listed(said.exposure)}.")
+    text = [f"Training, as reported by the analysed readers (n = {n_analysed}): {listed(reported.training)}."]
+    if reported.years:
+        text.append(f"Years of reading chest radiographs: {_middle(reported.years)}.")
+    if reported.films_per_week:
+        text.append(f"Chest radiographs in a usual week: {_middle(reported.films_per_week)}.")
+    text.append(f"Fellowship in chest imaging: {reported.n_chest_fellowship}.")
+    text.append(f"Display: {listed(reported.displays)}.")
+    text.append(f"Had seen questions or images of the bank before: {listed(reported.exposure)}.")
     return " ".join(text)
 
 

@@ -44,7 +44,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("option", TEXT, "The option chosen, as imported, whatever its place on the screen; empty: none.", OPTIONS),
     Column("correct", WHOLE, "1 right, 0 wrong, empty: not counted, by the rule of the analysis.", "0, 1"),
     Column("slip", TEXT, "The option that was meant, where the reader reported a slip; else empty.", OPTIONS),
-    Column("confidence", WHOLE, "Stated chance of being right, in percent; empty: not said."),
+    Column("confidence", WHOLE, "Stated chance of being right, in percent; empty: not stated."),
     Column("position", WHOLE, "Place in the order of this reader, from 1; empty: not known."),
     Column(
         "active_ms",
@@ -222,9 +222,9 @@ def imrmc_input(arrays: StudyArrays, settings: Settings) -> str:
     """The same rows as the program of iMRMC reads them: a description, the sizes, BEGIN DATA."""
     scores = _Scores(arrays, settings)
     sizes = [f"N0: {N_FAKE}", f"N1: {len(scores.case)}", f"NR: {len(scores.readers)}", f"NM: {1 + len(scores.models)}"]
-    told = "Right (1) and wrong (0) answers of a reader study; see README.txt."
+    about = "Right (1) and wrong (0) answers of a reader study; see README.txt."
     simulated = ["Simulated data."] if arrays.simulated else []
-    return "\n".join(chain([told, *simulated, *sizes, "BEGIN DATA:"], _score_rows(scores))) + "\n"
+    return "\n".join(chain([about, *simulated, *sizes, "BEGIN DATA:"], _score_rows(scores))) + "\n"
 
 
 def imrmc_key_rows(arrays: StudyArrays) -> list[list[Cell]]:
@@ -254,10 +254,10 @@ def _score_rows(scores: _Scores) -> Iterator[str]:
     yield from (f"{TRUTH_READER},{case},{TRUTH_MODALITY},0" for case in fake)
     yield from (f"{TRUTH_READER},{case},{TRUTH_MODALITY},1" for case in scores.case)
     for reader, own in enumerate(scores.readers, 1):
-        for modality, said in enumerate([own, *scores.models], READERS_MODALITY):
+        for modality, correct in enumerate([own, *scores.models], READERS_MODALITY):
             yield from (f"{reader},{case},{modality},0.5" for case in fake)
             yield from (
                 f"{reader},{case},{modality},{right}"
-                for case, right in zip(scores.case, said, strict=True)
+                for case, right in zip(scores.case, correct, strict=True)
                 if right >= 0
             )

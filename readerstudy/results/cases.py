@@ -29,7 +29,7 @@ class Option:
 class CaseShown:
     """One case on which two raters disagree, for a coordinator."""
 
-    said: Disagreement
+    answers: Disagreement
     case: StudyCase
     options: list[Option]
     no_option: list[tuple[str, str]]  # who chose none, and why
@@ -38,32 +38,32 @@ class CaseShown:
 
 
 def cases_shown(
-    study: ReaderStudy, names: tuple[str, str], runs: Mapping[str, str], said: Sequence[Disagreement]
+    study: ReaderStudy, names: tuple[str, str], runs: Mapping[str, str], disagreements: Sequence[Disagreement]
 ) -> list[CaseShown]:
     """Five queries at the most, however many cases. Images are those that were frozen, where they may be seen today.
 
     ``runs`` holds the public id of the run of each model, by its name.
     """
-    rows = StudyCase.objects.filter(study=study, public_id__in=[one.case_id for one in said])
+    rows = StudyCase.objects.filter(study=study, public_id__in=[one.case_id for one in disagreements])
     cases = {one.public_id: one for one in rows.select_related("revision__question")}
     revisions = [one.revision_id for one in cases.values()]
     keys = {one.revision_id: one for one in AnswerKey.objects.filter(revision__in=revisions)}
     by_model = _explanations(names, runs, revisions)
     images = _images(list(cases.values()))
     found = []
-    for one in said:
+    for one in disagreements:
         case = cases.get(one.case_id)
         if case is None:
             continue
-        told = [(name, by_model[name].get(case.revision_id, "")) for name in names if name in by_model]
-        told.append(("", keys[case.revision_id].explanation))
+        texts = [(name, by_model[name].get(case.revision_id, "")) for name in names if name in by_model]
+        texts.append(("", keys[case.revision_id].explanation))
         found.append(
             CaseShown(
-                said=one,
+                answers=one,
                 case=case,
                 options=_options(case, names, one),
-                no_option=[(name, sign(said)) for name, said in _signs(names, one) if said not in LETTERS],
-                explanations=[(name, text) for name, text in told if text.strip()],
+                no_option=[(name, sign(answer)) for name, answer in _signs(names, one) if answer not in LETTERS],
+                explanations=[(name, text) for name, text in texts if text.strip()],
                 images=images.get(case.pk, []),
             )
         )
@@ -76,7 +76,7 @@ def _signs(names: tuple[str, str], one: Disagreement) -> list[tuple[str, str]]:
 
 def _options(case: StudyCase, names: tuple[str, str], one: Disagreement) -> list[Option]:
     return [
-        Option(letter, text, letter == one.key, [name for name, said in _signs(names, one) if said == letter])
+        Option(letter, text, letter == one.key, [name for name, answer in _signs(names, one) if answer == letter])
         for letter, text in zip(LETTERS, case.revision.options, strict=False)
     ]
 

@@ -49,7 +49,7 @@ def _named(pk: int, result_sha256: str, names: tuple[tuple[str, str], ...]) -> S
 
 @lru_cache(maxsize=KEPT)
 def _decoded(pk: int, result_sha256: str) -> StoredAnalysis:
-    """Kept under the hash of its bytes, so that it is right whatever happens to the rows."""
+    """Cached by the hash of its bytes, so that it is right whatever happens to the rows."""
     text = Analysis.objects.values_list("result", flat=True).get(pk=pk, result_sha256=result_sha256)
     return in_the_form_of_now(msgspec.json.decode(text))
 
@@ -73,12 +73,12 @@ def reader_names(analysis: Analysis) -> dict[str, str]:
 
 @dataclass(frozen=True)
 class ResultsRoutes:
-    """The addresses of the results pages, and the frame around them. A shared way leads to nothing else."""
+    """The addresses of the results pages, and the frame around them. A shared link leads to nothing else."""
 
     prefix: str
     place: tuple[str, ...]  # what every address begins with
     base: str  # the template that a page extends
-    ends_at: datetime | None = None  # of a shared way
+    ends_at: datetime | None = None  # of a shared link
 
     @property
     def is_shared(self) -> bool:
@@ -91,15 +91,15 @@ class ResultsRoutes:
 
 @dataclass(frozen=True)
 class Seen:
-    """A stored analysis that somebody may look at, and the way on which they came."""
+    """A stored analysis that somebody may look at, and the addresses under which they see it."""
 
-    way: ResultsRoutes
+    routes: ResultsRoutes
     analysis: Analysis
     result: StoredAnalysis
 
     def context(self) -> dict[str, Any]:
         """What every results page needs."""
-        return {"way": self.way, "study": self.analysis.study, "analysis": self.analysis, "result": self.result}
+        return {"routes": self.routes, "study": self.analysis.study, "analysis": self.analysis, "result": self.result}
 
 
 def inside(analysis: Analysis) -> ResultsRoutes:

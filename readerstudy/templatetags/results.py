@@ -36,9 +36,9 @@ Text = Callable[[float], str]
 
 @register.simple_tag(takes_context=True)
 def results_url(context: Context, page: str, *more: Any) -> str:
-    """A results page on the way on which this one was reached; inside where a page names none."""
-    way = context.get("way") or inside(context["analysis"])
-    return way.to(page, *more)
+    """The address of a results page beside this one; inside where a page names no routes."""
+    routes = context.get("routes") or inside(context["analysis"])
+    return routes.to(page, *more)
 
 
 register.filter("short", short)

@@ -1,4 +1,4 @@
-"""What raters said in one study, as arrays: the only input of a computation, and what its hash covers. Pure."""
+"""What raters answered in one study, as arrays: the only input of a computation, and what its hash covers. Pure."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ class StudyArrays:
     state: NDArray[np.int8]  # State
     option: NDArray[np.int8]  # 0 to 3; -1: none
     position: NDArray[np.int32]  # in the order of this reader; 0: not known
-    confidence: NDArray[np.int8]  # percent; 0: not said
+    confidence: NDArray[np.int8]  # percent; 0: not stated
     slip: NDArray[np.int8]  # the option that was meant; -1: no slip was reported
     times: Times
     excluded: tuple[Mapping[str, Any], ...]  # cases and raters that are left out, each with its reason

@@ -72,9 +72,9 @@ def _by_confidence(arrays: StudyArrays, scored: Scored) -> list[ByConfidence]:
     correct = scored.correct if scored.guessed is None else scored.guessed
     found: list[ByConfidence] = []
     for row, rater in enumerate(arrays.raters):
-        said = arrays.confidence[row]
-        if rater.kind == READER and said.any():
-            steps = {str(chance): accuracy(correct[row][said == chance]).as_json() for chance in CHANCES}
+        stated = arrays.confidence[row]
+        if rater.kind == READER and stated.any():
+            steps = {str(chance): accuracy(correct[row][stated == chance]).as_json() for chance in CHANCES}
             found.append({"name": rater.name, "accuracy": steps})
     return found
 
@@ -94,8 +94,8 @@ def _calibrations(arrays: StudyArrays, scored: Scored) -> list[CalibrationEntry]
 def stated_chances(arrays: StudyArrays, row: int) -> tuple[NDArray[np.float64], Sequence[int]]:
     """Percent, nan: none; and the steps that readers choose from, while models say what they like."""
     if arrays.raters[row].kind == READER:
-        said = arrays.confidence[row].astype(np.float64)
-        return np.where(said > 0, said, np.nan), CHANCES
+        stated = arrays.confidence[row].astype(np.float64)
+        return np.where(stated > 0, stated, np.nan), CHANCES
     none = np.full(len(arrays.questions), np.nan)
     return none if arrays.model_confidence is None else arrays.model_confidence[row], ()
 
@@ -144,7 +144,7 @@ def _block(arrays: StudyArrays, scored: Scored, row: int, part: NDArray[np.intp]
 def items_of(arrays: StudyArrays, scored: Scored) -> CaseColumns:
     """All questions as columns, the voided ones too; answers as one letter for each question.
 
-    Discrimination is held against the scored questions only: those voided before unblinding are in no rest score.
+    Discrimination is computed with the scored questions only: those voided before unblinding are in no rest score.
     A to D: the option that counts; lower case: the option of a late answer; x: failed extraction; ?: declined; t: time
     ended; a full stop: missing; a space: not in the set of this reader.
     """

@@ -158,7 +158,7 @@ def _order(primary: ResultPart, post_hoc: Set[str]) -> list[str]:
 
 
 def _rules(arrays: StudyArrays) -> dict[str, str]:
-    """What is the same in every analysis of this version, said where two people can read a number differently."""
+    """What is the same in every analysis of this version, stated where two people could read a number differently."""
     guesses = {"accuracy_best_guess": BEST_GUESS} if arrays.guess is not None else {}
     return {
         "accuracy": "right answers over the scored questions that the rater did not miss; wilson",

@@ -301,7 +301,7 @@ def _tests(
 def _groups(panel: PanelInputs) -> Groups:
     """Readers, models and all raters among themselves; the means over their pairs are on the same draws.
 
-    Of models those that the plan counts, or whoever has seen the results could choose what readers are held against.
+    Of models those that the plan counts, or whoever has seen the results could choose what readers are compared with.
     """
     raters, scored = panel.arrays.raters, panel.scored
     chosen = np.array([row for row, rater in enumerate(raters) if rater.is_counted], dtype=np.intp)

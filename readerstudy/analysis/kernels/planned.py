@@ -58,11 +58,11 @@ class _Meant:
     reason: str = ""  # why there is none
 
 
-def _meant(said: str, raters: Sequence[Rater]) -> _Meant:
+def _meant(name: str, raters: Sequence[Rater]) -> _Meant:
     """A model that came after unblinding takes its name from nobody who was there before."""
-    if said in GROUPS:
-        return _Meant([one.name for one in raters if one.kind == GROUPS[said]])
-    called = [one for one in raters if folded(said) in set(map(folded, _called(one)))]
+    if name in GROUPS:
+        return _Meant([one.name for one in raters if one.kind == GROUPS[name]])
+    called = [one for one in raters if folded(name) in set(map(folded, _called(one)))]
     names = [one.name for one in called if one.is_counted] or [one.name for one in called]
     if len(names) == 1:
         return _Meant(names)

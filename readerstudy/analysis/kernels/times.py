@@ -1,6 +1,6 @@
 """Times per case: of each reader, of all readers, and the lines that show how much the rules matter.
 
-Pure. Seconds of active time; which times count is said in docs/analysis.md.
+Pure. Seconds of active time; docs/analysis.md defines which times count.
 """
 
 from __future__ import annotations

@@ -87,8 +87,8 @@ def model_rows(result: StoredComparison) -> list[ModelRow]:
 
 
 def _failed_share(model: ComparedModel, n: int) -> float | None:
-    held = n - model["n_missing"]
-    return model["n_failed"] / held if held else None
+    answered = n - model["n_missing"]
+    return model["n_failed"] / answered if answered else None
 
 
 def band_rows(result: StoredComparison) -> list[BandRow]:

@@ -117,8 +117,8 @@ def _draw_panel(axes: Axes, result: StoredAnalysis, panel: str, agree: Agree, pl
         for name, one in group_means(result, panel, agree)
         if one["value"] is not None
     ]
-    said = f"Mean: {', '.join(means)}" if means else f"fewer than {FEWEST_FOR_KAPPA} questions"
-    axes.annotate(said, (0, 1), (0, 3.5), "axes fraction", "offset points", fontsize=6.5, color=QUIET, in_layout=False)
+    text = f"Mean: {', '.join(means)}" if means else f"fewer than {FEWEST_FOR_KAPPA} questions"
+    axes.annotate(text, (0, 1), (0, 3.5), "axes fraction", "offset points", fontsize=6.5, color=QUIET, in_layout=False)
 
 
 def _at(place: int, gap: int | None) -> float:

@@ -68,8 +68,8 @@ def _write_numbers(axes: Axes, rows: Sequence[Planned], *, with_interval: bool) 
             write_beside(axes, row, [(8, "n/a")])
             continue
         limits = f" ({printed_limits(value, signed=True)})" if with_interval and value["ci95"] else ""
-        said = printed_percent(value["value"], value["n"], signed=True) + limits
-        write_beside(axes, row, [(8, said), (second, _p(one))])
+        text = printed_percent(value["value"], value["n"], signed=True) + limits
+        write_beside(axes, row, [(8, text), (second, _p(one))])
 
 
 def _p(one: Planned) -> str:
@@ -148,6 +148,6 @@ def _legend(rows: Sequence[Planned], wide: int, of_plan: str) -> list[Line2D]:
 
 
 def _label(line: Line, of_plan: str) -> str:
-    said = inference_words(line.inference, line.value["n_readers"])
-    said += f": {line.aside}" if line.aside else ""
-    return f"{said} ({of_plan})" if line.is_planned and of_plan else said
+    text = inference_words(line.inference, line.value["n_readers"])
+    text += f": {line.aside}" if line.aside else ""
+    return f"{text} ({of_plan})" if line.is_planned and of_plan else text

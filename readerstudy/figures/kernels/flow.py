@@ -98,7 +98,7 @@ def _lines(box: Box, share: float) -> list[str]:
 
 
 def _aside(box: Box, share: float) -> list[str]:
-    return [line for said in box.left_out for line in wrap(said, int(QUIET_SIGNS * (ASIDE * share - 0.2)))]
+    return [line for text in box.left_out for line in wrap(text, int(QUIET_SIGNS * (ASIDE * share - 0.2)))]
 
 
 def _height(boxes: Sequence[Box], share: float) -> float:

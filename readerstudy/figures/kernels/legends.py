@@ -35,8 +35,8 @@ CI = "Bars: 95% CI by Wilson."
 def figure_legend(name: str, result: StoredAnalysis) -> str:
     """Title and notes of a figure as one paragraph. Raises KeyError for a figure that there is not."""
     title, notes = LEGENDS[name]
-    said = [title, *notes(result), *_everywhere(result)]
-    return " ".join(f"{one[0].upper()}{one[1:].removesuffix('.')}." for one in said if one)
+    sentences = [title, *notes(result), *_everywhere(result)]
+    return " ".join(f"{one[0].upper()}{one[1:].removesuffix('.')}." for one in sentences if one)
 
 
 def _everywhere(result: StoredAnalysis) -> Iterator[str]:

@@ -41,15 +41,15 @@ class ReaderFlow:
 
 @dataclass(frozen=True, kw_only=True)
 class ReportedReaders:
-    """What the analysed readers said of themselves."""
+    """What the analysed readers reported of themselves."""
 
-    training: Mapping[str, int]  # in words; "not said" among them
+    training: Mapping[str, int]  # in words; "not reported" among them
     years: Sequence[int]
     films_per_week: Sequence[int]
     n_chest_fellowship: int
     displays: Mapping[str, int]
     exposure: Mapping[str, int]
-    n_said: int
+    n_reported: int
 
 
 @dataclass(frozen=True, kw_only=True)

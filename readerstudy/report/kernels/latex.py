@@ -118,8 +118,8 @@ def percent_limits(one: Value, *, signed: bool = False) -> str:
 
 
 def _in_brackets(ends: Iterable[str]) -> str:
-    said = " to ".join(ends)
-    return f"({said})" if said else ""
+    text = " to ".join(ends)
+    return f"({text})" if text else ""
 
 
 def p_value(p: float | None) -> str:

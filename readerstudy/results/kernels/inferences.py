@@ -1,4 +1,4 @@
-"""The inferences of a multi-reader analysis as lines, and what is said beside them. Pure.
+"""The inferences of a multi-reader analysis as lines, and the words beside them. Pure.
 
 Every page, figure and table that shows such an analysis takes its lines and its words from here.
 """
@@ -71,8 +71,8 @@ class Line:
     def words(self) -> str:
         """ "these three readers, random questions, by question"."""
         what = {MOVER: "wider limits (MOVER)", COMPLETE_ROWS: "only questions that no reader missed"}
-        said = {**what, self.unit: unit_words(self.unit)}.get(self.sensitivity)
-        return ", ".join(filter(None, [inference_words(self.inference, self.value["n_readers"]), said]))
+        aside = {**what, self.unit: unit_words(self.unit)}.get(self.sensitivity)
+        return ", ".join(filter(None, [inference_words(self.inference, self.value["n_readers"]), aside]))
 
     @property
     def has_own_value(self) -> bool:
@@ -202,23 +202,23 @@ def unit_words(unit: str) -> str:
 def counted(found: MultiReaderValue | LineValue) -> str:
     """ "3 readers, 198 questions, 590 answers; without an answer: 2 questions"."""
     readers, questions, cells = found["n_readers"], found["n_questions"], found["n_cells"]
-    said = f"{_number(readers, 'reader')}, {_number(questions, 'question')}"
+    words = f"{_number(readers, 'reader')}, {_number(questions, 'question')}"
     if readers > 1 and cells == readers * questions:
-        said += " that all of them answered"
+        words += " that all of them answered"
     elif readers > 1:
-        said += f", {_number(cells, 'answer')}"
+        words += f", {_number(cells, 'answer')}"
     left = left_out(found)
-    return f"{said}; {left}" if left else said
+    return f"{words}; {left}" if left else words
 
 
 def left_out(found: MultiReaderValue | LineValue) -> str:
     """What has no cell, in words; empty where everything counts."""
     counts = {"question": found["n_questions_dropped"], "reader": found["n_readers_dropped"]}
     dropped = [_number(n, what) for what, n in counts.items() if n]
-    said = [f"without an answer: {' and '.join(dropped)}"] if dropped else []
+    words = [f"without an answer: {' and '.join(dropped)}"] if dropped else []
     if found["n_missing"]:
-        said.append(f"{_number(found['n_missing'], 'assigned answer')} missing")
-    return ", ".join(said)
+        words.append(f"{_number(found['n_missing'], 'assigned answer')} missing")
+    return ", ".join(words)
 
 
 def _number(n: int, what: str) -> str:

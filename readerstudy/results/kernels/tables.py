@@ -75,7 +75,7 @@ def _by_inference(result: StoredAnalysis, comparisons: Sequence[Comparison]) -> 
 
 @dataclass(frozen=True)
 class OtherLine:
-    """An interval beside the planned one, and what is said beside it that its column does not say."""
+    """An interval beside the planned one, and the words beside it that its column does not say."""
 
     line: Line
     beside: str
@@ -85,7 +85,7 @@ class OtherLine:
 class OtherLines:
     """What stands beside the planned intervals: a column for each kind of line, a row for each model."""
 
-    columns: list[tuple[str, str]]  # what the line is, and what is said beside it in every row
+    columns: list[tuple[str, str]]  # what the line is, and the words beside it in every row
     rows: list[tuple[Planned, list[OtherLine | None]]]
 
 
@@ -93,7 +93,7 @@ def other_lines(planned: Sequence[Planned]) -> OtherLines:
     """A column says once what all of its lines say; a model without such a line has none there."""
     kinds = list(dict.fromkeys(line.words for one in planned for line in one.others))
     asides = {kind: {line.beside for one in planned for line in one.others if line.words == kind} for kind in kinds}
-    common = {kind: said.pop() if len(said) == 1 else "" for kind, said in asides.items()}
+    common = {kind: words.pop() if len(words) == 1 else "" for kind, words in asides.items()}
     rows = []
     for one in planned:
         own = {line.words: OtherLine(line, "" if common[line.words] else line.beside) for line in one.others}
@@ -168,7 +168,7 @@ def claims_of(result: StoredAnalysis) -> Claims | None:
 class AccuracyRow:
     name: str
     is_reader: bool
-    is_post_hoc: bool  # said once for the row, not with every number
+    is_post_hoc: bool  # once for the row, not with every number
     overall: Value
     best_guess: Value | None  # the same with guesses in place of "cannot tell", where the study asks for them
     n_guessed: int
@@ -203,9 +203,9 @@ def accuracy_table(result: StoredAnalysis) -> AccuracyTable:
     merged = {
         tuple(one["accuracy_bank_mix"].get("merged_tasks", ())) for one in whole.values() if "accuracy_bank_mix" in one
     }
-    told = {CLUSTERS_IGNORED, *([STRATA_MERGED] if len(merged) == 1 else [])}  # once, above the table
+    common = {CLUSTERS_IGNORED, *([STRATA_MERGED] if len(merged) == 1 else [])}  # once, above the table
     rows = [
-        _accuracy_row(whole[name], kinds[name] == READER, [panels[task][name]["accuracy"] for task in tasks], told)
+        _accuracy_row(whole[name], kinds[name] == READER, [panels[task][name]["accuracy"] for task in tasks], common)
         for name in order_of(result)
     ]
     n_of = {name: panel["n"] for name, panel in result["panels"].items()}
@@ -227,10 +227,10 @@ def without_flags(one: Value, flags: Collection[str]) -> Value:
     return {**one, "flags": [flag for flag in one["flags"] if flag not in flags]}
 
 
-def _accuracy_row(rater: RaterEntry, is_reader: bool, tasks: list[Value], told: Collection[str]) -> AccuracyRow:
-    """``told``: flags that the table says of all of its rows; of a row that is post hoc its head says it."""
+def _accuracy_row(rater: RaterEntry, is_reader: bool, tasks: list[Value], common: Collection[str]) -> AccuracyRow:
+    """``common``: flags that the head of the table names for all rows; post hoc stands at the head of its row."""
     is_post_hoc = POST_HOC in rater["accuracy"]["flags"]
-    told = {*told, POST_HOC}
+    common = {*common, POST_HOC}
     n_no_option = rater["n_declined"] + rater["n_timed_out"] + rater["n_late"]
     n_said = rater["n_answered"] + rater["n_unconfirmed"] + rater["n_failed"] + n_no_option
     return AccuracyRow(
@@ -243,8 +243,8 @@ def _accuracy_row(rater: RaterEntry, is_reader: bool, tasks: list[Value], told: 
         n_declined=rater["n_declined"],
         by_cluster=without_flags(by, {POST_HOC}) if (by := rater.get("accuracy_cluster")) else None,
         tasks=[without_flags(one, {POST_HOC}) for one in tasks],
-        task_mean=without_flags(rater["accuracy_task_mean"], told),
-        bank_mix=without_flags(mix, told) if (mix := rater.get("accuracy_bank_mix")) else None,
+        task_mean=without_flags(rater["accuracy_task_mean"], common),
+        bank_mix=without_flags(mix, common) if (mix := rater.get("accuracy_bank_mix")) else None,
         n_failed=rater["n_failed"],
         failed_share=rater["n_failed"] / n_said if n_said else None,
         n_no_option=n_no_option,

@@ -97,5 +97,5 @@ def categories_page(request: HttpRequest, seen: Seen) -> HttpResponse:
 
 
 def _query(panel: str, which: Which, show: Show) -> str:
-    said = {"task": "" if panel == ALL_TASKS else panel, "which": which.value, "show": show.value}
-    return urlencode({name: value for name, value in said.items() if value})
+    query = {"task": "" if panel == ALL_TASKS else panel, "which": which.value, "show": show.value}
+    return urlencode({name: value for name, value in query.items() if value})

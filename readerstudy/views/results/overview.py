@@ -43,7 +43,7 @@ A_DAY = 86_400  # seconds; an analysis never changes, and its address names it
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The way in: leads to the newest analysis. The first look is a POST, since it unblinds the study."""
+    """The entry: leads to the newest analysis. The first look is a POST, since it unblinds the study."""
     study = coordinated_study(request.user, slug)
     newest = newest_analysis(study)
     if newest is not None and request.method == "POST":
@@ -60,7 +60,7 @@ def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def first_results(study: ReaderStudy) -> dict[str, Any]:
-    """With what the page of a closed study begins: the planned comparison, or the way to the first look."""
+    """With what the page of a closed study begins: the planned comparison, or the link to the first look."""
     newest = newest_analysis(study)
     if newest is None or not is_seen(study):
         return {"analysis": newest, "job": job_under_way(study) if newest is None else None}
@@ -82,7 +82,7 @@ def study_analysed(request: AuthenticatedRequest, slug: str, public_id: str) -> 
 
 
 def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """Who looked before closing is told inside only."""
+    """Who looked before closing is shown inside only."""
     result = seen.result
     context: dict[str, Any] = {
         **seen.context(),
@@ -97,7 +97,7 @@ def analysed_page(request: HttpRequest, seen: Seen) -> HttpResponse:
         "runs": runs_table(result),
         "variants": variants_table(result),
         "has_times": has_times(result),
-        "looks": [] if seen.way.is_shared else looks_before_closing(seen.analysis.study),
+        "looks": [] if seen.routes.is_shared else looks_before_closing(seen.analysis.study),
     }
     return render(request, "readerstudy/results/results.html", context)
 

@@ -81,8 +81,8 @@ def study_pair(request: AuthenticatedRequest, slug: str, public_id: str, first: 
         raise Http404
     pair = pair_between(result["panels"][panel], rater_at(result, first), rater_at(result, second))
     note_study_keys(seen.analysis.study, actor=request.user, at=timezone.now())
-    said = disagreements(result, panel, pair.first, pair.second, agree)
-    page = Paginator(said, CASES_A_PAGE).get_page(request.GET.get("page"))
+    disagreed = disagreements(result, panel, pair.first, pair.second, agree)
+    page = Paginator(disagreed, CASES_A_PAGE).get_page(request.GET.get("page"))
     names, family = (pair.first, pair.second), planned_pairs_table(result)
     entry = with_shown_kappas(pair.entry)
     context: dict[str, Any] = {
@@ -119,8 +119,8 @@ def _tabs(result: StoredAnalysis, panel: str, agree: Agree) -> list[tuple[str, i
 
 def _query(panel: str, agree: Agree) -> str:
     """What the address says of panel and agreement; the defaults are not named."""
-    said = {"task": "" if panel == ALL_TASKS else panel, "of": "" if agree == Agree.OPTION else agree.value}
-    return urlencode({name: value for name, value in said.items() if value})
+    query = {"task": "" if panel == ALL_TASKS else panel, "of": "" if agree == Agree.OPTION else agree.value}
+    return urlencode({name: value for name, value in query.items() if value})
 
 
 def _maps(result: StoredAnalysis, panel: str, agree: Agree) -> list[HeatMap]:

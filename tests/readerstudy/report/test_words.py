@@ -105,7 +105,7 @@ def test_methods_say_that_data_are_simulated(said: Said) -> None:
 def test_methods_of_readings_made_elsewhere_invent_nothing(said: Said) -> None:
     result, facts = said
     flow = replace(facts.flow, n_enrolled=0, n_imported=2)
-    readers = replace(facts.readers, n_said=0, training={}, displays={}, exposure={})
+    readers = replace(facts.readers, n_reported=0, training={}, displays={}, exposure={})
     text = flat(methods_text(result, replace(facts, flow=flow, readers=readers)))
     assert "The readings were made elsewhere; how is not known to the program." in text
     assert "Training and experience of the analysed readers are not known to the program." in text
