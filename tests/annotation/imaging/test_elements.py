@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import struct
+import warnings
 import zlib
+from math import isfinite
+from pathlib import Path
+from typing import Any
 
 import pytest
+from pydicom import dcmread
+from pydicom.dataset import Dataset
+from pydicom.multival import MultiValue
 from pydicom.uid import DeflatedExplicitVRLittleEndian, ImplicitVRLittleEndian
 
-from annotation.imaging.kernels.elements import IMPLICIT_LE, inflate, parse_dicom
+from annotation.imaging.kernels.attributes import code, decimals, number
+from annotation.imaging.kernels.elements import IMPLICIT_LE, inflate, kept_sequences, parse_dicom
 from annotation.imaging.kernels.refusals import ImageRefused
 from tests.annotation.imaging.dicomfiles import as_bytes, make_data_set, make_dicom
 
@@ -120,3 +129,43 @@ def test_a_data_set_of_nothing_is_not_an_image() -> None:
     assert IMPLICIT_LE == "1.2.840.10008.1.2"
     meta = struct.pack("<HH2sH", 2, 0x10, b"UI", 18) + b"1.2.840.10008.1.2\0"
     assert refusal_of(bytes(128) + b"DICM" + meta) == "not_an_image"
+
+
+TEXTS = (
+    *(0x00080016, 0x00080018, 0x00080050, 0x00080060, 0x00100020, 0x00100040, 0x00101010, 0x00180015, 0x00185101),
+    *(0x0020000D, 0x00200020, 0x00200060, 0x00200062, 0x00280004, 0x00280008, 0x00280301, 0x00281056, 0x00282110),
+)
+NUMBERS = (0x00280002, 0x00280010, 0x00280011, 0x00280100, 0x00280101, 0x00280102, 0x00280103)
+DECIMALS = (0x00181164, 0x00280030, 0x00280034, 0x00281050, 0x00281051, 0x00281052, 0x00281053)
+
+
+def test_what_is_read_is_what_pydicom_reads(shared_data: Path) -> None:
+    """Of every file that the walk lets through, hostile ones among them; a number that is infinite is none here."""
+    n_files = 0
+    for path in sorted(shared_data.rglob("*.dcm")):
+        data = path.read_bytes()
+        try:
+            file = parse_dicom(data)
+        except ImageRefused:
+            continue
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # values that do not fit their representation
+            theirs = dcmread(io.BytesIO(data), force=True, stop_before_pixels=True)
+            for tag in TEXTS:
+                assert code(file, tag) == "\\".join(map(str, values_of(theirs, tag))).strip().upper(), path.name
+            for tag in NUMBERS:
+                assert [number(file, tag)] == (values_of(theirs, tag) or [None]), path.name
+            for tag in DECIMALS:
+                finite = [value if isfinite(value) else None for value in map(float, values_of(theirs, tag))]
+                assert decimals(file, tag) == finite, path.name
+            for tag in kept_sequences:
+                assert len(file.sequences.get(tag, ())) == len(theirs[tag].value if tag in theirs else ()), path.name
+        n_files += 1
+    assert n_files > 100
+
+
+def values_of(data_set: Dataset, tag: int) -> list[Any]:
+    value = data_set[tag].value if tag in data_set else None
+    if value is None:
+        return []
+    return list(value) if isinstance(value, MultiValue) else [value]
