@@ -25,9 +25,15 @@ from readerstudy.report.kernels.latex import (
 )
 from readerstudy.report.latex_accuracy import accuracy_tex, breakdowns_tex, runs_tex, variants_tex
 from readerstudy.report.latex_agreement import groups_tex, mean_agreement_tex, pairs_tex
+from readerstudy.results.kernels.comparisons import (
+    Planned,
+    claims_of,
+    planned_pairs_table,
+    planned_rows,
+    post_hoc_table,
+)
 from readerstudy.results.kernels.inferences import Line, counted, means_of_runs, planned_line
 from readerstudy.results.kernels.stored import calibrations, is_made_after_readings
-from readerstudy.results.kernels.tables import Planned, claims_of, planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.wording import came, caution, methods, plan_kind
 
 AFTER_SEEING = (

@@ -25,8 +25,8 @@ from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, Store
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.results import wording
 from readerstudy.results.kernels import inferences
+from readerstudy.results.kernels.comparisons import OtherLines, Planned, other_lines
 from readerstudy.results.kernels.stored import task_label
-from readerstudy.results.kernels.tables import OtherLines, Planned, other_lines
 from readerstudy.results.looking import inside
 
 register = template.Library()

@@ -239,3 +239,18 @@ class StudyArrays:
 
 def _kept(values: Sequence[str], kept: NDArray[np.bool_]) -> tuple[str, ...]:
     return tuple(value for value, stays in zip(values, kept.tolist(), strict=True) if stays)
+
+
+def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]] | None:
+    """The cell of the draw of each question; how many questions each cell has in the pool, and its task.
+
+    None where the cases were listed, or a question stands in no cell of the draw by now.
+    """
+    place = {(task, difficulty): row for row, (task, difficulty, _n) in enumerate(arrays.cells)}
+    about = arrays.questions
+    cells = [(TASKS[task], level) for task, level in zip(about.task.tolist(), about.difficulty, strict=True)]
+    if not place or not place.keys() >= set(cells):
+        return None
+    stratum = [place[cell] for cell in cells]
+    tasks, _difficulties, sizes = zip(*arrays.cells, strict=True)
+    return np.array(stratum, dtype=np.int64), np.array(sizes, dtype=np.int64), list(tasks)

@@ -50,7 +50,7 @@ from annotation.statistics.kernels.proportions import (
     proportion,
     run_spread,
 )
-from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays
+from readerstudy.analysis.kernels.arrays import TASKS, State, StudyArrays, strata_of
 from readerstudy.analysis.kernels.panel_result import Groups, PairEntry, Panel, RaterEntry, Runs
 from readerstudy.analysis.kernels.planned import planned_pairs
 from readerstudy.analysis.kernels.result import ALL_TASKS, MODEL, N_OPTIONS, READER
@@ -215,21 +215,6 @@ def shares_of_runs(panel: PanelInputs, row: int) -> NDArray[np.float64] | None:
     correct = np.stack([of_run[number] for number in numbers])
     n = (correct >= 0).sum(axis=0)
     return np.where(n > 0, (correct == 1).sum(axis=0) / np.maximum(n, 1), -1.0)
-
-
-def strata_of(arrays: StudyArrays) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]] | None:
-    """The cell of the draw of each question; how many questions each cell has in the pool, and its task.
-
-    None where the cases were listed, or a question stands in no cell of the draw by now.
-    """
-    place = {(task, difficulty): row for row, (task, difficulty, _n) in enumerate(arrays.cells)}
-    about = arrays.questions
-    cells = [(TASKS[task], level) for task, level in zip(about.task.tolist(), about.difficulty, strict=True)]
-    if not place or not place.keys() >= set(cells):
-        return None
-    stratum = [place[cell] for cell in cells]
-    tasks, _difficulties, sizes = zip(*arrays.cells, strict=True)
-    return np.array(stratum, dtype=np.int64), np.array(sizes, dtype=np.int64), list(tasks)
 
 
 # --- pairs ----------------------------------------------------------------------------------------

@@ -16,9 +16,9 @@ from annotation.statistics.kernels.estimate import Value, plain_value
 from readerstudy.analysis.kernels.result import INFERENCES, StoredAnalysis
 from readerstudy.figures.kernels.legends import MADE_AFTER, printed_limits
 from readerstudy.figures.kernels.style import READER_COLOUR, marks_of
+from readerstudy.results.kernels.comparisons import Planned, planned_rows, post_hoc_table
 from readerstudy.results.kernels.inferences import Line, inference_words
 from readerstudy.results.kernels.stored import is_made_after_readings
-from readerstudy.results.kernels.tables import Planned, planned_rows, post_hoc_table
 
 OFFSETS = (0.0, 0.09, 0.16)  # inches below the name, the primary inference first
 FIRST_READER, NEXT_READER, GAP = 0.23, 0.055, 0.16

@@ -9,6 +9,7 @@ from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
 from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, StoredAnalysis
+from readerstudy.results.kernels.comparisons import Planned, planned_rows, post_hoc_table
 from readerstudy.results.kernels.inferences import (
     CAUTIONS,
     WHY_NARROWER,
@@ -19,7 +20,6 @@ from readerstudy.results.kernels.inferences import (
     unit_words,
 )
 from readerstudy.results.kernels.stored import FEWEST_FOR_KAPPA, POST_HOC_MARK, is_made_after_readings, post_hoc_models
-from readerstudy.results.kernels.tables import Planned, planned_rows, post_hoc_table
 
 DAGGER = "†"  # behind an n that is small
 MADE_AFTER = "Plan made after the readings"

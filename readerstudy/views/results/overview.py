@@ -20,16 +20,9 @@ from readerstudy.conducting.analysing import job_under_way
 from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.kernels.agreement_tables import reader_agreement
+from readerstudy.results.kernels.comparisons import claims_of, planned_pairs_table, planned_rows, post_hoc_table
 from readerstudy.results.kernels.stored import expert_ceiling, has_times
-from readerstudy.results.kernels.tables import (
-    accuracy_table,
-    claims_of,
-    planned_pairs_table,
-    planned_rows,
-    post_hoc_table,
-    runs_table,
-    variants_table,
-)
+from readerstudy.results.kernels.tables import accuracy_table, runs_table, variants_table
 from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
 from readerstudy.views.results.access import seen_analysis, seen_in, seen_result

@@ -19,9 +19,9 @@ from readerstudy.analysis.kernels.result import ALL_TASKS, StoredAnalysis, n_in,
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.results.cases import cases_shown
 from readerstudy.results.kernels.agreement_tables import bank_mix_of_pair, disagreements, group_table
+from readerstudy.results.kernels.comparisons import planned_pairs_table
 from readerstudy.results.kernels.heatmap import Agree, Cell, HeatMap, beside_kappa, heatmap, pairs_once
 from readerstudy.results.kernels.stored import order_of, pair_between, panel_names, runs_of, with_shown_kappas
-from readerstudy.results.kernels.tables import planned_pairs_table
 from readerstudy.results.looking import Seen
 from readerstudy.results.wording import caution
 from readerstudy.templatetags.results import (
