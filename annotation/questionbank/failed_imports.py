@@ -7,7 +7,9 @@ in a bank, so later identifiers of the kinds that imports write, and later pendi
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import models, transaction
 from django.db.models import Q
@@ -29,17 +31,16 @@ from annotation.models import (
 
 STALE_AFTER = timedelta(seconds=60)
 CHUNK = 500
-_IMPORTED_KINDS = [kind.value for kind in IdentifierKind if kind not in (IdentifierKind.SOP_UID,)]
+_IMPORTED_KINDS = [kind.value for kind in IdentifierKind if kind is not IdentifierKind.SOP_UID]
 
 
 def sweep_imports(at: datetime) -> int:
     """Sweep imports that failed, and running ones that stopped beating; the number of imports swept."""
     lost = Q(state=ImportState.FAILED) | Q(state=ImportState.RUNNING, heartbeat_at__lt=at - STALE_AFTER)
-    swept = 0
-    for bank_import in BankImport.objects.filter(lost):
+    imports = list(BankImport.objects.filter(lost))
+    for bank_import in imports:
         sweep_import(bank_import)
-        swept += 1
-    return swept
+    return len(imports)
 
 
 def sweep_runs_of(job: Job) -> None:
@@ -54,64 +55,58 @@ def sweep_import(bank_import: BankImport) -> None:
     if not unpublished.update(state=ImportState.FAILED):
         return
     last_ids = (unpublished.values_list("result", flat=True).first() or {}).get("last_ids_before", {})
-    _release_superseded(bank_import)
+    for page in _pages(Revision.objects.filter(superseded_by=bank_import.pk), "pk"):
+        Revision.objects.filter(pk__in=[pk for (pk,) in page]).update(superseded_by=None)
     _sweep_identifiers(bank_import, last_ids.get("identifier", 0))
     _sweep_questions(bank_import)
-    _sweep_images(bank_import, last_ids.get("image", 0))
+    pending = Image.objects.filter(state=ImageState.PENDING, exam__bank=bank_import.bank_id)
+    for page in _pages(pending.filter(pk__gt=last_ids.get("image", 0)), "pk"):
+        _delete(Image, pk__in=[pk for (pk,) in page])
     _sweep_exams(bank_import)
     _sweep_import_row(bank_import)
 
 
-def _release_superseded(bank_import: BankImport) -> None:
-    rows = Revision.objects.filter(superseded_by=bank_import.pk)
-    while ids := list(rows.values_list("pk", flat=True)[:CHUNK]):
-        Revision.objects.filter(pk__in=ids).update(superseded_by=None)
+def _pages(rows: models.QuerySet[Any], *columns: str) -> Iterator[list[tuple[Any, ...]]]:
+    """The first CHUNK rows, until there are none: who takes a page sees to it that its rows match no longer."""
+    while page := list(rows.values_list(*columns)[:CHUNK]):
+        yield page
 
 
-def _sweep_identifiers(bank_import: BankImport, after: int) -> None:
+def _delete(model: type[models.Model], **which: Collection[int]) -> None:
+    model._default_manager.filter(**which)._raw_delete("default")
+
+
+def _sweep_identifiers(bank_import: BankImport, last: int) -> None:
     """Names that the import wrote; those of images that came in meanwhile belong to the ingest and stay."""
-    rows = SourceIdentifier.objects.filter(pk__gt=after, bank=bank_import.bank_id, kind__in=_IMPORTED_KINDS)
-    last = after
-    while True:
-        page = list(rows.filter(pk__gt=last).order_by("pk")[:CHUNK])
-        if not page:
-            return
-        last = page[-1].pk
-        image_ids = [row.image_id for row in page if row.image_id is not None]
-        arrived = set(
-            Image.objects.filter(pk__in=image_ids).exclude(state=ImageState.PENDING).values_list("pk", flat=True)
-        )
-        _delete(SourceIdentifier, [row.pk for row in page if row.image_id not in arrived])
+    rows = SourceIdentifier.objects.filter(bank=bank_import.bank_id, kind__in=_IMPORTED_KINDS).order_by("pk")
+    while page := dict(rows.filter(pk__gt=last).values_list("pk", "image_id")[:CHUNK]):
+        last = max(page)
+        arrived = Image.objects.filter(pk__in=page.values()).exclude(state=ImageState.PENDING)
+        kept = set(arrived.values_list("pk", flat=True))
+        _delete(SourceIdentifier, pk__in=[pk for pk, image_id in page.items() if image_id not in kept])
 
 
 def _sweep_questions(bank_import: BankImport) -> None:
-    rows = Revision.objects.filter(bank_import=bank_import.pk)
-    while page := list(rows.values_list("pk", "question_id", "number")[:CHUNK]):
-        revision_ids = [pk for pk, _question, _number in page]
+    for page in _pages(Revision.objects.filter(bank_import=bank_import.pk), "pk", "question_id", "number"):
+        revisions = [pk for pk, _question, _number in page]
         first_of = [question for _pk, question, number in page if number == 1]
         with transaction.atomic():
-            AnswerKey.objects.filter(pk__in=revision_ids)._raw_delete("default")
-            Revision.objects.filter(pk__in=revision_ids)._raw_delete("default")
-            SeenKey.objects.filter(question__in=first_of)._raw_delete("default")
-            Question.objects.filter(pk__in=first_of)._raw_delete("default")
-
-
-def _sweep_images(bank_import: BankImport, after: int) -> None:
-    rows = Image.objects.filter(pk__gt=after, state=ImageState.PENDING, exam__bank=bank_import.bank_id)
-    while ids := list(rows.values_list("pk", flat=True)[:CHUNK]):
-        _delete(Image, ids)
+            _delete(AnswerKey, pk__in=revisions)
+            _delete(Revision, pk__in=revisions)
+            _delete(SeenKey, question__in=first_of)
+            _delete(Question, pk__in=first_of)
 
 
 def _sweep_exams(bank_import: BankImport) -> None:
     """Exams of the import; one that got images meanwhile stays, without a bank, as if it had come in alone."""
-    rows = Exam.objects.filter(bank_import=bank_import.pk)
-    while ids := list(rows.values_list("pk", flat=True)[:CHUNK]):
+    for page in _pages(Exam.objects.filter(bank_import=bank_import.pk), "pk"):
+        ids = {pk for (pk,) in page}
         with transaction.atomic():
-            Report.objects.filter(exam__in=ids)._raw_delete("default")
-            kept = list(Image.objects.filter(exam__in=ids).values_list("exam_id", flat=True).distinct())
+            _delete(Report, exam__in=ids)
+            kept = set(Image.objects.filter(exam__in=ids).values_list("exam_id", flat=True))
             Exam.objects.filter(prior__in=ids).update(prior=None)
             Exam.objects.filter(pk__in=kept).update(bank=None, bank_import=None, prior=None)
-            Exam.objects.filter(pk__in=set(ids) - set(kept))._raw_delete("default")
+            _delete(Exam, pk__in=ids - kept)
 
 
 @transaction.atomic
@@ -129,7 +124,3 @@ def is_bank_used(bank_id: int) -> bool:
         if model._base_manager.filter(**{relation.field.name: bank_id}).exists():
             return True
     return False
-
-
-def _delete(model: type[models.Model], ids: list[int]) -> None:
-    model._default_manager.filter(pk__in=ids)._raw_delete("default")

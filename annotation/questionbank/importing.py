@@ -1,6 +1,6 @@
-"""Import a question file into a bank: check, match, write in chunks, show everything in one step.
+"""Import a question file into a bank: check, match, write in batches, show everything in one step.
 
-A chunk is one short transaction, so that nobody else waits long for the database. All rows belong to a BankImport
+A batch is one short transaction, so that nobody else waits long for the database. All rows belong to a BankImport
 that is ``running``, and nothing of a running import is visible; publishing it is the update of one row. When one
 record is refused, writing stops, checking goes on to the end of the file, and what was written is swept, unless
 the importer asked to skip what is refused.
@@ -9,38 +9,37 @@ the importer asked to skip what is refused.
 from __future__ import annotations
 
 import hashlib
-import time
+import posixpath
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Protocol
 
 from django.db import connection, transaction
-from django.utils.text import slugify
 
 from annotation.audit.recording import record
 from annotation.enums import ImportState
 from annotation.models import BankImport, Exam, Image, Job, QuestionBank, SourceIdentifier, User
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
-from annotation.questionbank.import_preview import BatchComparison, Counts
-from annotation.questionbank.kernels.batches import Batch
-from annotation.questionbank.kernels.records import MIN_EXPLANATION, RecordProblem, images_root
+from annotation.questionbank.kernels.records import (
+    MIN_EXPLANATION,
+    Batch,
+    RecordProblem,
+    RecordRules,
+    read_batches,
+)
+from annotation.questionbank.kernels.spreadsheets import read_difficulties
 from annotation.questionbank.priors import PriorCounts, link_priors
-from annotation.questionbank.reading_child import read_file
-from annotation.questionbank.writing_batches import BatchStore
+from annotation.questionbank.storing import BatchStore, Counts
+from annotation.site.slugs import free_slug
 
 Clock = Callable[[], datetime]
-# SQLite has one writer: short transactions, and time between them in which those who wait for it find it free.
-BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}
-FREE_BETWEEN = {"sqlite": 0.01, "postgresql": 0.0}  # seconds, at least; reading and matching count
-HELD_AT_MOST = {"sqlite": 0.15, "postgresql": 60.0}  # seconds that a transaction aims at: on a busy machine it is split
-SMALLEST = 250  # questions of one transaction
+BATCH_SIZES = {"sqlite": 250, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
 MAX_ERRORS = 10_000  # more are counted, not listed
-RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
 MAX_ROWS = 1_000  # that a dry run tells of one by one
+RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
 
 
 class Watcher(Protocol):
@@ -88,23 +87,25 @@ class ImportResult:
         if self.n_errors > len(errors):
             message = f"{self.n_errors - len(errors):,} more errors are not listed."
             errors.append(RecordProblem("", "", "more_errors", message)._asdict())
-        counts = self.counts
-        return {
-            "bank": self.bank,
-            "read": self.read,
-            "created": counts.created,
-            "updated": counts.updated,
-            "unchanged": counts.unchanged,
-            "rejected": self.rejected,
-            "exams": counts.exams,
-            "images": counts.images,
-            "errors": errors,
-            **self.priors.as_json(),
-        }
+        counts = asdict(self.counts)
+        told = {name: counts.pop(name) for name in ("created", "updated", "unchanged")}
+        read = {"bank": self.bank, "read": self.read, **told, "rejected": self.rejected}
+        return {**read, **counts, "errors": errors, **self.priors.as_json()}
 
-    def add_problems(self, problems: list[RecordProblem]) -> None:
-        self.n_errors += len(problems)
-        self.errors += problems[: MAX_ERRORS - len(self.errors)]
+    def add(self, batch: Batch) -> None:
+        self.read += batch.n_read
+        self.rejected += batch.n_refused
+        self.unreadable = batch.unreadable
+        self.n_errors += len(batch.problems)
+        self.errors += batch.problems[: MAX_ERRORS - len(self.errors)]
+
+
+def images_root(folder: str) -> tuple[str, str]:
+    """Root of the image paths and the question file's folder relative to it: the parent of a ``metadata`` folder."""
+    folder = posixpath.normpath(folder)
+    if posixpath.basename(folder).lower() == "metadata":
+        return posixpath.dirname(folder), posixpath.basename(folder)
+    return folder, ""
 
 
 def locate(path: Path, *, images_folder: Path | None = None, difficulties: Path | None = None) -> QuestionFile:
@@ -143,30 +144,23 @@ def import_questions(
     OSError, and whatever ``watch`` raises; then nothing is stored.
     """
     result = ImportResult(bank_name)
-    batches = read_file(
-        source.path,
-        folder=source.folder,
-        root=source.root,
-        min_explanation=min_explanation,
-        difficulties=source.difficulties,
-        size=BATCH_SIZES[connection.vendor],
-    )
-    with closing(batches):
+    difficulties = read_difficulties(source.difficulties) if source.difficulties else {}
+    rules = RecordRules(source.folder, min_explanation, difficulties)
+    with source.path.open("rb") as stream:
+        batches = read_batches(stream, rules, size=BATCH_SIZES[connection.vendor])
         if dry_run:
-            _rehearse(batches, source, result, watch)
+            _rehearse(_watched(batches, source, watch), source, result)
             return result
         sweep_imports(clock())
         if job is not None:
             sweep_runs_of(job)
-        first = next(batches, None)  # the side file is read and refused before anything is written
         bank_import = _begin(source, bank_name, actor=actor, at=clock(), simulated=simulated, job=job)
         try:
-            with settings_for_many_rows():
-                _write(_again(first, batches), source, bank_import, result, clock, skip_refused, watch)
+            _write(_watched(batches, source, watch), source, bank_import, result, clock, skip_refused)
             if not result.is_acceptable(skip_refused):
                 sweep_import(bank_import)
                 return result
-            content = _sha256_of(source.path)
+            content = hashlib.file_digest(source.path.open("rb"), "sha256").hexdigest()
             _publish(bank_import, source, content, result, actor=actor, at=clock())
         except BaseException:
             sweep_import(bank_import)
@@ -175,10 +169,13 @@ def import_questions(
     return result
 
 
-def _again(first: Batch | None, rest: Iterator[Batch]) -> Iterator[Batch]:
-    if first is not None:
-        yield first
-    yield from rest
+def _watched(batches: Iterator[Batch], source: QuestionFile, watch: Watcher | None) -> Iterator[Batch]:
+    """The batches; of each is told when its taker comes back for the next."""
+    total = source.path.stat().st_size
+    for batch in batches:
+        yield batch
+        if watch is not None:
+            watch(batch.bytes_read, total)
 
 
 @transaction.atomic
@@ -188,11 +185,11 @@ def _begin(
     """The bank, made if needed, and its running import. Raises ImportRunning."""
     bank = QuestionBank.objects.select_for_update().filter(name=bank_name).first()
     if bank is None:
+        slug = free_slug(bank_name, among=QuestionBank.objects.all(), otherwise="bank")
         bank = QuestionBank.objects.create(
-            name=bank_name, slug=free_slug(bank_name), simulated=simulated, created_by=actor, created_at=at
+            name=bank_name, slug=slug, simulated=simulated, created_by=actor, created_at=at
         )
-    fresh = BankImport.objects.filter(bank=bank, state=ImportState.RUNNING, heartbeat_at__gt=at - STALE_AFTER)
-    if fresh.exists():
+    if bank.imports.filter(state=ImportState.RUNNING, heartbeat_at__gt=at - STALE_AFTER).exists():
         raise ImportRunning(f"Another import into the bank {bank_name!r} is running. Wait for its end.")
     before = {"image": _last_id(Image), "identifier": _last_id(SourceIdentifier), "exam": _last_id(Exam)}
     return BankImport.objects.create(
@@ -210,13 +207,6 @@ def _last_id(model: type[Image] | type[SourceIdentifier] | type[Exam]) -> int:
     return model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
-def free_slug(name: str) -> str:
-    """A slug of the name that no bank has."""
-    stem = slugify(name)[:70] or "bank"
-    taken = {"import", *QuestionBank.objects.filter(slug__startswith=stem).values_list("slug", flat=True)}
-    return next(slug for slug in (stem, *(f"{stem}-{n}" for n in range(2, len(taken) + 3))) if slug not in taken)
-
-
 def _write(
     batches: Iterator[Batch],
     source: QuestionFile,
@@ -224,58 +214,18 @@ def _write(
     result: ImportResult,
     clock: Clock,
     skip_refused: bool,
-    watch: Watcher | None,
 ) -> None:
-    """Every batch in its own transactions; after a refused record only checking goes on."""
-    store = BatchStore(bank_import, source.root)
-    pace = _Pace(BATCH_SIZES[connection.vendor])
-    total = source.path.stat().st_size
+    """Every batch in a transaction of its own; after a refused record only checking goes on."""
+    store = BatchStore(bank_import.bank_id, source.root, bank_import.pk)
     for batch in batches:
-        _count(batch, result)
-        rest = batch.questions if skip_refused or not result.n_errors else []
-        while rest:
-            part, rest = rest[: pace.size], rest[pace.size :]
-            prepared = store.prepare(batch._replace(questions=part))
-            pace.leave_room()
-            with transaction.atomic():
-                pace.begin()
-                result.counts.add(store.write(prepared))
-                BankImport.objects.filter(pk=bank_import.pk).update(heartbeat_at=clock())
-            pace.end()
-        if watch is not None:
-            watch(batch.bytes_read, total)
-
-
-class _Pace:
-    """How many questions a transaction takes, so that others wait for none of them long; and room between two."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-        self._largest = size
-        self._begun_at = self._ended_at = 0.0
-
-    def leave_room(self) -> None:
-        time.sleep(max(0.0, self._ended_at + FREE_BETWEEN[connection.vendor] - time.monotonic()))
-
-    def begin(self) -> None:
-        self._begun_at = time.monotonic()
-
-    def end(self) -> None:
-        self._ended_at = time.monotonic()
-        self.size = next_size(self.size, self._ended_at - self._begun_at, self._largest)
-
-
-def next_size(size: int, held: float, largest: int) -> int:
-    """Questions of the next transaction, when one of ``size`` took ``held`` seconds: fewer at once, more by degrees."""
-    fitting = int(size * HELD_AT_MOST[connection.vendor] / max(held, 1e-6))
-    return max(min(fitting, size + size // 4, largest), min(SMALLEST, largest))
-
-
-def _count(batch: Batch, result: ImportResult) -> None:
-    result.read += batch.n_read
-    result.rejected += batch.n_refused
-    result.unreadable = batch.unreadable
-    result.add_problems(batch.problems)
+        result.add(batch)
+        with transaction.atomic():
+            settings_for_many_rows()
+            BankImport.objects.filter(pk=bank_import.pk).update(heartbeat_at=clock())
+            if batch.questions and (skip_refused or not result.n_errors):
+                match = store.match(batch.questions)
+                store.store(match)
+                result.counts.add(match.counts())
 
 
 @transaction.atomic
@@ -299,25 +249,14 @@ def _publish(
     record("bank.imported", actor=actor, at=at, subject=bank_import, facts=facts)
 
 
-def _sha256_of(path: Path) -> str:
-    with path.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-def _rehearse(batches: Iterator[Batch], source: QuestionFile, result: ImportResult, watch: Watcher | None) -> None:
+def _rehearse(batches: Iterator[Batch], source: QuestionFile, result: ImportResult) -> None:
     """Read, check and compare everything; write nothing."""
     bank = QuestionBank.objects.filter(name=result.bank).first()
-    comparison = BatchComparison(bank.pk if bank else None, source.root)
-    total = source.path.stat().st_size
+    store = BatchStore(bank.pk if bank else 0, source.root, None)
     for batch in batches:
-        _count(batch, result)
-        acts = comparison.compare(batch)
-        acts += [(problem.key, "refused") for problem in _first_of_each_key(batch.problems)]
+        result.add(batch)
+        match = store.match(batch.questions)
+        result.counts.add(match.counts())
+        refused = dict.fromkeys(problem.key for problem in batch.problems if problem.key)
+        acts = [*match.acts.items(), *((key, "refused") for key in refused)]
         result.rows += acts[: MAX_ROWS - len(result.rows)]
-        if watch is not None:
-            watch(batch.bytes_read, total)
-    result.counts = comparison.counts
-
-
-def _first_of_each_key(problems: list[RecordProblem]) -> list[RecordProblem]:
-    return list({problem.key: problem for problem in reversed(problems) if problem.key}.values())[::-1]

@@ -1,9 +1,12 @@
-"""The earlier exam that stands beside an exam: named by questions in a file, found when the whole file is there."""
+"""The earlier exam that stands beside an exam: named by questions in a file, found when the whole file is there.
+
+And who is one patient: exams with one pseudonym of a patient and, where it is not known, exams that a prior links.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from django.db.models import Exists, OuterRef, Q
@@ -12,6 +15,7 @@ from annotation.enums import IdentifierKind
 from annotation.models import Exam, Question, SourceIdentifier
 from annotation.questionbank.known import exams_with_keys
 
+Link = tuple[str, str, str, str]  # pseudonyms of the patient and of the exam, then those of its prior
 AT_ONCE = 1_000
 
 
@@ -48,9 +52,9 @@ def link_priors(bank_id: int) -> PriorCounts:
     changed: list[Exam] = []
     prior_of: dict[int, int] = {}
     last = 0
-    while page := list(rows.filter(pk__gt=last).values_list("pk", "exam_id", "digest", "value")[:AT_ONCE]):
+    while page := list(rows.filter(pk__gt=last).values_list("pk", "exam_id", "value")[:AT_ONCE]):
         last = page[-1][0]
-        named = {exam: (digest, key) for _pk, exam, digest, key in page if exam is not None}
+        named = {exam: key for _pk, exam, key in page if exam is not None}
         for exam, prior in _named(bank_id, named, counts):
             if prior is not None:
                 prior_of[exam.pk] = prior
@@ -65,11 +69,11 @@ def link_priors(bank_id: int) -> PriorCounts:
     return counts
 
 
-def _named(bank_id: int, named: dict[int, tuple[int, str]], counts: PriorCounts) -> Iterator[tuple[Exam, int | None]]:
+def _named(bank_id: int, named: dict[int, str], counts: PriorCounts) -> Iterator[tuple[Exam, int | None]]:
     """Each of these exams with its prior; None, and counted, where it is refused."""
-    found = exams_with_keys(bank_id, list(named.values()))
+    found = exams_with_keys(bank_id, named.values())
     exams = Exam.objects.only("prior", "patient_pseudonym").in_bulk([*named, *found.values()])
-    for pk, (_digest, key) in named.items():
+    for pk, key in named.items():
         exam, prior = exams.get(pk), exams.get(found.get(key, 0))
         if exam is None:
             continue
@@ -114,3 +118,45 @@ def in_circles(prior_of: Mapping[int, int]) -> set[int]:
             exam = prior_of[exam]
         done.update(path)
     return found
+
+
+@dataclass(frozen=True)
+class Patients:
+    """What stands for the patient of an exam; the exam itself, where nothing else is known."""
+
+    linked: Mapping[str, str]
+
+    def name(self, patient: str, exam: str) -> str:
+        own = _own_name(patient, exam)
+        return self.linked.get(own, own)
+
+    def is_known(self, patient: str, exam: str) -> bool:
+        return bool(patient) or _own_name(patient, exam) in self.linked
+
+
+def patients_of(bank_id: int) -> Patients:
+    """By the priors that the bank names now. One query."""
+    unknown = Q(patient_pseudonym="") | Q(prior__patient_pseudonym="")
+    exams = Exam.objects.filter(unknown, bank=bank_id, prior__isnull=False).order_by("pk")
+    return patients_by(
+        exams.values_list("patient_pseudonym", "pseudonym", "prior__patient_pseudonym", "prior__pseudonym")
+    )
+
+
+def patients_by(links: Iterable[Link]) -> Patients:
+    """Exams that share a prior, or follow each other as priors, are of one patient."""
+    before: dict[str, str] = {}
+
+    def first(name: str) -> str:
+        while before.setdefault(name, name) != name:
+            name = before[name]
+        return name
+
+    for patient, exam, prior_patient, prior in links:
+        one, other = sorted((first(_own_name(patient, exam)), first(_own_name(prior_patient, prior))))
+        before[other] = one
+    return Patients({name: first(name) for name in list(before)})
+
+
+def _own_name(patient: str, exam: str) -> str:
+    return patient or f"exam {exam}"

@@ -18,12 +18,7 @@ from annotation.enums import JobState
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, Upload, User
-from annotation.questionbank.importing import (
-    ImportResult,
-    QuestionFile,
-    import_questions,
-    locate,
-)
+from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate
 
 PURPOSE = "questions"
 CHECK, STORE = "check_questions", "store_questions"
@@ -67,7 +62,7 @@ def receive_file(
         n_bytes = _write(folder / "questions.json", content)
         if difficulties is not None:
             n_bytes += _write(folder / "difficulty.csv", difficulties)
-        return _begin(upload, {"name": Path(name).name[:200]}, n_bytes, bank_name=bank_name, actor=actor, at=at)
+        return _begin(upload, {"name": Path(name).name[:200]}, n_bytes, bank_name)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -76,18 +71,12 @@ def receive_file(
 def receive_path(path: Path, *, bank_name: str, actor: User, at: datetime) -> Upload:
     """Start the check of a file that lies on the server."""
     upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE)
-    return _begin(
-        upload,
-        {"name": path.name[:200], "path": str(path)},
-        path.stat().st_size,
-        bank_name=bank_name,
-        actor=actor,
-        at=at,
-    )
+    return _begin(upload, {"name": path.name[:200], "path": str(path)}, path.stat().st_size, bank_name)
 
 
 @transaction.atomic
-def _begin(upload: Upload, params: Params, n_bytes: int, *, bank_name: str, actor: User, at: datetime) -> Upload:
+def _begin(upload: Upload, params: Params, n_bytes: int, bank_name: str) -> Upload:
+    actor, at = upload.created_by, upload.created_at
     params |= {"upload": upload.public_id, "bank": bank_name}
     title = _("Check %(file)s for the bank %(bank)s") % {"file": params["name"], "bank": bank_name}
     upload.job = enqueue(CHECK, title[:200], params, actor=actor, at=at)

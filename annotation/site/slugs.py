@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.utils.text import slugify
 from django.utils.translation import gettext as _
 
-RESERVED = {"new", "join"}  # addresses that are pages of their own
+RESERVED = {"new", "join", "import"}  # addresses that are pages of their own
 SHOWN_NAMES, SHOWN_SIGNS = 10, 80  # so many names stand in a sentence, and so much of each
 
 

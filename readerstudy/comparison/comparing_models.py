@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from annotation.audit.recording import record
 from annotation.enums import ImportState
 from annotation.models import AnswerKey, BankImport, QuestionBank, Revision, User
-from annotation.questionbank.patients import Patients, patients_of
+from annotation.questionbank.priors import Patients, patients_of
 from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.storing import as_text, software_versions

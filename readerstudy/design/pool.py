@@ -12,7 +12,7 @@ from annotation.enums import AssignmentState, Difficulty, Task, Verdict
 from annotation.ingest.completeness import lost_exams
 from annotation.models import QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
-from annotation.questionbank.patients import Patients, patients_of
+from annotation.questionbank.priors import Patients, patients_of
 from annotation.review.kernels.form import is_accepting
 from readerstudy.design.kernels.drawing import Candidate, Cell
 

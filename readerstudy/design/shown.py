@@ -17,7 +17,7 @@ from annotation.enums import ImageState, ViewPosition
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import SERVED, image_descriptors
 from annotation.models import AnswerKey, Exam, Image, Rendition, Revision
-from annotation.questionbank.patients import Patients, patients_by
+from annotation.questionbank.priors import Patients, patients_by
 from readerstudy.design.kernels.protocol import earlier_shown_sha256, shown_sha256
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase

@@ -11,42 +11,34 @@ import json
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from annotation.questionbank.kernels.spreadsheets import entries_of_table, lines_of_csv, lines_of_xlsx
-from annotation.questionbank.kernels.strictjson import (
-    MAX_ENTRY_CHARS,
-    Entry,
-    Fault,
-    FileUnreadable,
-    ObjectReader,
-    Quick,
-)
+from annotation.questionbank.kernels.spreadsheets import BOM, ID, entries_of_table, lines_of_csv, lines_of_xlsx
+from annotation.questionbank.kernels.strictjson import MAX_ENTRY_CHARS, Entry, Fault, FileUnreadable, ObjectReader
 
 HEAD = 1 << 18
-BOM = b"\xef\xbb\xbf"
-ID = "id"
 _TELLING = ("question", "options", "study_id", ID)  # fields of a record: none of them holds an object
-_OTHER_KINDS = (
-    (b"\xff\xfe", "UTF-16 text. Save it as UTF-8, in Excel as “CSV UTF-8”"),
-    (b"\xfe\xff", "UTF-16 text. Save it as UTF-8, in Excel as “CSV UTF-8”"),
-    (b"\xd0\xcf\x11\xe0", "an old Excel file (.xls). Save it as .xlsx or as CSV UTF-8"),
-    (b"%PDF", "a PDF. A question file is JSON, JSON Lines, CSV or XLSX"),
-    (b"\x1f\x8b", "a gzip archive. Unpack it first"),
-    (b"\x89PNG", "an image. Images are uploaded on their own page"),
-    (b"\xff\xd8\xff", "an image. Images are uploaded on their own page"),
-    (b"<", "HTML or XML, perhaps a page that a browser stored instead of the file"),
-    (b"[", "a JSON list. Write one record per line (JSON Lines), or one object, question id to record"),
-)
+_UTF16 = "UTF-16 text. Save it as UTF-8, in Excel as “CSV UTF-8”"
+_IMAGE = "an image. Images are uploaded on their own page"
+_OTHER_KINDS = {
+    b"\xff\xfe": _UTF16,
+    b"\xfe\xff": _UTF16,
+    b"\xd0\xcf\x11\xe0": "an old Excel file (.xls). Save it as .xlsx or as CSV UTF-8",
+    b"%PDF": "a PDF. A question file is JSON, JSON Lines, CSV or XLSX",
+    b"\x1f\x8b": "a gzip archive. Unpack it first",
+    b"\x89PNG": _IMAGE,
+    b"\xff\xd8\xff": _IMAGE,
+    b"<": "HTML or XML, perhaps a page that a browser stored instead of the file",
+    b"[": "a JSON list. Write one record per line (JSON Lines), or one object, question id to record",
+}
 
 
 class EntryReader:
     """Iterate over the entries of a question file; ``bytes_read`` tells how far the reading has come.
 
-    ``quick`` reads plain records of the JSON object, see ObjectReader. Raises FileUnreadable.
+    Raises FileUnreadable.
     """
 
-    def __init__(self, stream: BinaryIO, *, quick: Quick | None = None) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
-        self._quick = quick
         self._object: ObjectReader | None = None
 
     @property
@@ -57,7 +49,7 @@ class EntryReader:
         head = self._stream.read(HEAD)
         self._stream.seek(0)
         text = head.removeprefix(BOM).lstrip(b" \t\r\n")
-        for start, what in _OTHER_KINDS:
+        for start, what in _OTHER_KINDS.items():
             if head.startswith(start) or text.startswith(start):
                 raise FileUnreadable("form", f"The file is {what}")
         if head.startswith(b"PK\x03\x04"):
@@ -65,18 +57,13 @@ class EntryReader:
         elif text and not text.startswith(b"{"):
             yield from entries_of_table(lines_of_csv(self._stream))
         elif _is_lines(text):
-            yield from self._lines()
+            lines = iter(lambda: self._stream.readline(4 * MAX_ENTRY_CHARS), b"")
+            for number, line in enumerate(lines, start=1):
+                if content := line.removeprefix(BOM if number == 1 else b"").strip():
+                    yield _entry_of_line(number, content)
         else:
-            self._object = ObjectReader(self._stream, quick=self._quick)
+            self._object = ObjectReader(self._stream)
             yield from self._object
-
-    def _lines(self) -> Iterator[Entry]:
-        number = 0
-        while line := self._stream.readline(4 * MAX_ENTRY_CHARS):
-            number += 1
-            content = line.removeprefix(BOM).strip() if number == 1 else line.strip()
-            if content:
-                yield _entry_of_line(number, content)
 
 
 def _is_lines(text: bytes) -> bool:
@@ -90,16 +77,16 @@ def _is_lines(text: bytes) -> bool:
 
 def _entry_of_line(number: int, line: bytes) -> Entry:
     """The record of one line; what spoils a line is a fault of that line alone."""
+    name = f"line {number}"
     try:
-        entries = list(ObjectReader(io.BytesIO(b'{"":' + line + b"}")))
+        (_name, value, faults), *more = ObjectReader(io.BytesIO(b'{"":' + line + b"}"))
     except FileUnreadable as error:
-        return Entry(f"line {number}", None, (Fault("", error.code, f"Line {number}: {error.sentence}."),))
-    if len(entries) != 1:
-        return Entry(f"line {number}", None, (Fault("", "syntax", f"Line {number} holds more than one record."),))
-    [(_name, value, faults)] = entries
+        return Entry(name, None, (Fault("", error.code, f"Line {number}: {error.sentence}."),))
+    if more:
+        return Entry(name, None, (Fault("", "syntax", f"Line {number} holds more than one record."),))
     if type(value) is not dict:
-        return Entry(f"line {number}", value, faults)
+        return Entry(name, value, faults)
     key = value.pop(ID, None)
     if type(key) in (str, int) and key != "":
         return Entry(str(key), value, faults)
-    return Entry(f"line {number}", value, (*faults, Fault(ID, "completeness", f"Line {number} has no id.")))
+    return Entry(name, value, (*faults, Fault(ID, "completeness", f"Line {number} has no id.")))

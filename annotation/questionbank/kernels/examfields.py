@@ -8,19 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import marshal
-from operator import itemgetter
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
+from annotation.enums import Sex, ViewPosition
 from annotation.questionbank.kernels import fields as reading
-from annotation.questionbank.kernels.checking import FieldCheck
-from annotation.questionbank.kernels.records import (
-    MAX_IMAGES,
-    MAX_PATH_CHARS,
-    MAX_REPORT_CHARS,
-    ExamRecord,
-    ImageReference,
-    kind_of,
-)
 from annotation.questionbank.kernels.strictjson import Fault
 
 NUMBER_FIELDS = ("PatientID", "AccessionNumber", "StudyInstanceUid")
@@ -31,124 +23,103 @@ KEPT_FIELDS = (
     *("ImageViewPosition", "ImageModality", "ImageShape", "ImageBodyPart"),
 )
 PRIOR_FIELD = "prior_study"  # of this program: the files of ReXVQA do not have it
-_USUAL_FIELDS = ("study_id", "ImagePath", *NUMBER_FIELDS, *REPORT_FIELDS, *KEPT_FIELDS)
-EXAM_FIELDS = (*_USUAL_FIELDS, PRIOR_FIELD)
-_ABSENT = Ellipsis
-_take_usual = itemgetter(*_USUAL_FIELDS)
+EXAM_FIELDS = ("study_id", "ImagePath", *NUMBER_FIELDS, *REPORT_FIELDS, *KEPT_FIELDS, PRIOR_FIELD)
+
+
+class ImageReference(NamedTuple):
+    """An image that a question names: its path relative to the root, and its view position."""
+
+    path: str
+    view_position: ViewPosition
+
+
+class ExamRecord(NamedTuple):
+    """What the records of one exam share. ``extra`` is JSON text of the fields that no column gives back."""
+
+    key: str
+    patient_number: str
+    accession_number: str
+    study_uid: str
+    age_years: int | None
+    sex: Sex
+    report: tuple[str, ...]  # indication, comparison, findings, impression
+    report_sha256: str
+    images: tuple[ImageReference, ...]
+    extra: str
+    content_sha256: str
+    prior: str  # key of an earlier exam, shown beside this one; "" for none
 
 
 class ExamReader:
     """Reads the exam's part of records that come one after the other."""
 
     def __init__(self, folder: str) -> None:
-        self._folder = folder
+        self._folder = folder  # of the question file, relative to the root of the images
         self._last = b""
-        self._record: ExamRecord | None = None
+        self._exam: ExamRecord | None = None
         self._problems: list[Fault] = []
 
     def read(self, value: dict[str, Any]) -> tuple[ExamRecord | None, list[Fault]]:
         """The exam of this record and no problem, or None and its problems."""
-        try:
-            said = (*_take_usual(value), value.get(PRIOR_FIELD, _ABSENT))
-        except KeyError:
-            said = tuple([value.get(name, _ABSENT) for name in EXAM_FIELDS])
-        told = _told(said)
-        if told != self._last or not told:
-            self._last = told
-            given = {name: part for name, part in zip(EXAM_FIELDS, said, strict=True) if part is not _ABSENT}
-            self._record, self._problems = _read_exam(given, self._folder)
-        return self._record, self._problems
+        try:  # as bytes, which are equal only for equal values of equal types: 1 is not true
+            said = marshal.dumps([value.get(name, ...) for name in EXAM_FIELDS], 2)
+        except ValueError:  # a refused number
+            said = b""
+        if said != self._last or not said:
+            self._last = said
+            check = reading.FieldCheck(value)
+            exam = _read_exam(check, self._folder or _folder_in_release(value.get("ImagePath")))
+            self._exam, self._problems = None if check.problems else exam, check.problems
+        return self._exam, self._problems
 
 
-def _told(said: tuple[Any, ...]) -> bytes:
-    """The parts as bytes that are equal only for equal values of equal types; b"" for what cannot be compared."""
-    try:
-        return marshal.dumps(said, 2)
-    except ValueError:  # a refused number
-        return b""
-
-
-def _read_exam(value: dict[str, Any], folder: str) -> tuple[ExamRecord | None, list[Fault]]:
-    check = FieldCheck()
-    get = value.get
-    folder = folder or _folder_in_release(get("ImagePath"))
-    patient, accession, study_uid = (_number(check, name, get(name)) for name in NUMBER_FIELDS)
-    key = _exam_key(check, value, study_uid)
-    prior = _prior(check, get(PRIOR_FIELD), key)
-    indication, comparison, findings, impression = (
-        check.optional_text(name, get(name), MAX_REPORT_CHARS) for name in REPORT_FIELDS
-    )
-    report = (indication, comparison, findings, impression)
-    images = _images(check, value, folder)
-    age = _age(check, get("PatientAge"))
-    sex = reading.read_sex(get("PatientSex"))
-    kept = {name: value[name] for name in KEPT_FIELDS if name in value}
+def _read_exam(check: reading.FieldCheck, folder: str) -> ExamRecord:
+    get = check.value.get
+    patient, accession, study_uid = map(check.text, NUMBER_FIELDS)
+    key = _exam_key(check, study_uid)
+    prior = check.text(PRIOR_FIELD).strip()
+    if prior and prior == key:
+        sentence = f"{PRIOR_FIELD!r} names the exam itself. Name an earlier exam, or none."
+        check.refuse(PRIOR_FIELD, "format", sentence)
+    report = tuple(map(check.text, REPORT_FIELDS))
+    images = _images(check, folder)
+    age = get("PatientAge")
+    if isinstance(age, list | dict | bool):
+        sentence = f"'PatientAge' must be text, a number or null, not {reading.kind_of(age)}."
+        check.refuse("PatientAge", "data_type", sentence)
+    age_years = reading.read_age(age)
+    kept = {name: check.value[name] for name in KEPT_FIELDS if name in check.value}
     if folder:
         kept["folder"] = folder
-    if age == reading.OLDEST_AGE:
+    if age_years == reading.OLDEST_AGE:
         kept["PatientAge"] = f"{reading.OLDEST_AGE:03}Y"  # older ages identify a person
-    extra = check.further_fields(kept)
-    if check.problems:
-        return None, check.problems
-    parts = (key, patient, accession, study_uid, *report, extra, *[path for path, _view in images])
-    content = "\0".join((*parts, f"{PRIOR_FIELD} {prior}") if prior else parts)
-    hashes = _sha256("\0".join(report)), _sha256(content)
-    numbers = key, patient, accession, study_uid
-    return ExamRecord(*numbers, age, sex, report, hashes[0], images, extra, hashes[1], prior), []
+    extra = check.kept(kept)
+    content = [key, patient, accession, study_uid, *report, extra, *[path for path, _view in images]]
+    if prior:
+        content.append(f"{PRIOR_FIELD} {prior}")
+    return ExamRecord(
+        *(key, patient, accession, study_uid, age_years, reading.read_sex(get("PatientSex")), report),
+        *(sha256_of("\0".join(report)), images, extra, sha256_of("\0".join(content)), prior),
+    )
 
 
-def _sha256(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _exam_key(check: FieldCheck, value: dict[str, Any], study_uid: str) -> str:
+def _exam_key(check: reading.FieldCheck, study_uid: str) -> str:
     """The study id, which groups the questions of an exam; without it the Study Instance UID does."""
-    study = value.get("study_id")
-    if study in (None, "") and study_uid:
+    if check.value.get("study_id") in (None, "") and study_uid:
         return study_uid
-    if "study_id" not in value:
-        check.refuse("study_id", "schema", "The field 'study_id' is missing, and there is no 'StudyInstanceUid'.")
-        return ""
-    return check.required_text("study_id", str(study) if type(study) is int else study, MAX_PATH_CHARS)
+    if "study_id" not in check.value:
+        sentence = "The field 'study_id' is missing, and there is no 'StudyInstanceUid'."
+        check.refuse("study_id", "schema", sentence)
+    return check.text("study_id")
 
 
-def _prior(check: FieldCheck, value: object, key: str) -> str:
-    """The key of the exam that is shown as the prior; "" for none."""
-    prior = check.optional_text(PRIOR_FIELD, str(value) if type(value) is int else value, MAX_PATH_CHARS).strip()
-    if prior and prior == key:
-        check.refuse(PRIOR_FIELD, "format", f"{PRIOR_FIELD!r} names the exam itself. Name an earlier exam, or none.")
-    return prior
-
-
-def _number(check: FieldCheck, name: str, value: object) -> str:
-    """A number of the hospital: text, seldom a JSON number."""
-    return check.optional_text(name, str(value) if type(value) is int else value)
-
-
-def _age(check: FieldCheck, value: object) -> int | None:
-    if isinstance(value, list | dict | bool):
-        check.refuse("PatientAge", "data_type", f"'PatientAge' must be text, a number or null, not {kind_of(value)}.")
-    return reading.read_age(value)
-
-
-def _images(check: FieldCheck, value: dict[str, Any], folder: str) -> tuple[ImageReference, ...]:
-    if "ImagePath" not in value:
-        check.refuse("ImagePath", "schema", "The field 'ImagePath' is missing.")
-        return ()
-    paths = [value["ImagePath"]] if type(value["ImagePath"]) is str else value["ImagePath"]
-    if type(paths) is not list:
-        code = "completeness" if paths is None else "data_type"
-        check.refuse("ImagePath", code, f"'ImagePath' must be a list of texts, not {kind_of(paths)}.")
-        return ()
-    if not 0 < len(paths) <= MAX_IMAGES:
-        code = "format" if paths else "completeness"
-        check.refuse("ImagePath", code, f"A question names 1 to {MAX_IMAGES} images; this one names {len(paths)}.")
-        return ()
-    placed = [_path(check, path, folder) for path in paths]
-    if len(set(placed)) < len(placed):
-        check.refuse("ImagePath", "format", "'ImagePath' names an image twice.")
-    views = _views(check, value.get("ImageViewPosition"), len(placed))
-    return tuple([ImageReference(path, reading.read_view(view)) for path, view in zip(placed, views, strict=True)])
+def _images(check: reading.FieldCheck, folder: str) -> tuple[ImageReference, ...]:
+    """Each image with its view position, which is unknown where the list of them is too short."""
+    check.require(["ImagePath"])
+    paths = check.read("ImagePath", reading.read_paths, folder) or []
+    views = check.read("ImageViewPosition", reading.read_views) or []
+    pairs = zip_longest(paths, views[: len(paths)])
+    return tuple([ImageReference(path, reading.read_view(view)) for path, view in pairs])
 
 
 def _folder_in_release(paths: object) -> str:
@@ -160,21 +131,5 @@ def _folder_in_release(paths: object) -> str:
     return "metadata" if any(type(path) is str and path.startswith("../") for path in listed) else ""
 
 
-def _path(check: FieldCheck, path: object, folder: str) -> str:
-    text = check.required_text("ImagePath", path, MAX_PATH_CHARS)
-    try:
-        return reading.place_path(text, folder) if text else ""
-    except reading.PathOutsideRoot:
-        shown = repr(text[:80])
-        check.refuse("ImagePath", "path_outside_root", f"The path {shown} leaves the folder of the images.")
-        return ""
-
-
-def _views(check: FieldCheck, views: object, n_images: int) -> list[object]:
-    """One spelling per image; a list that is too short is filled up with unknown."""
-    if type(views) is str:
-        views = [views]
-    if views is not None and type(views) is not list:
-        check.refuse("ImageViewPosition", "data_type", "'ImageViewPosition' must be a list of texts or nulls.")
-    given = views if isinstance(views, list) else []
-    return (given + [None] * n_images)[:n_images]
+def sha256_of(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

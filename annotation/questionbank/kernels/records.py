@@ -1,21 +1,43 @@
-"""What a checked ReXVQA record is, what its problems look like, and what an import may set."""
+"""Records of the ReXVQA form, checked, brought into one shape and given out in batches.
+
+The four structural checks of the paper have the codes ``schema`` (a field is missing), ``data_type``, ``format``
+and ``completeness`` (a field is there and empty). The rest have codes of their own: ``unknown_task``,
+``duplicate_options``, ``key_outside_options``, ``path_outside_root``, ``too_long``, ``too_deep``, ``duplicate_key``
+and those of :mod:`annotation.questionbank.kernels.strictjson`. Every field with a problem is reported, not the first
+alone.
+
+The private-test form of the leaderboard (``image_path``, ``section_findings`` and so on) is the same record under
+other names. Its split is published without answers: there, and only there, key and explanation may be missing.
+``model_prediction`` is an answer of a model, no part of a question; it is left out.
+"""
 
 from __future__ import annotations
 
-import posixpath
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
 
-from annotation.enums import Difficulty, Sex, Task, ViewPosition
+from annotation.enums import Difficulty, Task
+from annotation.questionbank.kernels import fields as reading
+from annotation.questionbank.kernels.entries import EntryReader
+from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
+from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, Entry, FileUnreadable
 
-MAX_TEXT_CHARS = 20_000
-MAX_REPORT_CHARS = 100_000
-MAX_NAME_CHARS = 200
-MAX_PATH_CHARS = 1_000
-MAX_IMAGES = 64
-MAX_DEPTH = 8
 MIN_EXPLANATION = 20
+PRIVATE_NAMES = {
+    "image_path": "ImagePath",
+    "image_path_list": "ImagePath",
+    "section_findings": "Findings",
+    "section_impression": "Impression",
+    "frontal_lateral": "ImageViewPosition",
+    "context": "Indication",
+}
+_LEFT_OUT = "model_prediction"
+_other_names = {*PRIVATE_NAMES, _LEFT_OUT}
+REQUIRED_IN_PRIVATE = ("question", "options", "task_name")
+REQUIRED_FIELDS = (*REQUIRED_IN_PRIVATE, "category", "correct_answer", "correct_answer_explanation")
+_read_here = {*REQUIRED_FIELDS, *EXAM_FIELDS, "subcategory", "class", "difficulty"}
 
 
 class RecordProblem(NamedTuple):
@@ -25,30 +47,6 @@ class RecordProblem(NamedTuple):
     field: str
     code: str
     message: str
-
-
-class ImageReference(NamedTuple):
-    """An image that a question names: its path relative to the root, and its view position."""
-
-    path: str
-    view_position: ViewPosition
-
-
-class ExamRecord(NamedTuple):
-    """What the records of one exam share. ``extra`` is JSON text of the fields that no column gives back."""
-
-    key: str
-    patient_number: str
-    accession_number: str
-    study_uid: str
-    age_years: int | None
-    sex: Sex
-    report: tuple[str, str, str, str]  # indication, comparison, findings, impression
-    report_sha256: str
-    images: tuple[ImageReference, ...]
-    extra: str
-    content_sha256: str
-    prior: str = ""  # key of an earlier exam, shown beside this one
 
 
 class QuestionRecord(NamedTuple):
@@ -82,15 +80,120 @@ class RecordRules:
     difficulties: Mapping[str, Difficulty] = field(default_factory=dict)
 
 
-def images_root(folder: str) -> tuple[str, str]:
-    """Root of the image paths and the question file's folder relative to it: the parent of a ``metadata`` folder."""
-    folder = posixpath.normpath(folder)
-    if posixpath.basename(folder).lower() == "metadata":
-        return posixpath.dirname(folder), posixpath.basename(folder)
-    return folder, ""
+class Batch(NamedTuple):
+    """``n_read`` entries were read for this batch; ``problems`` tells of those refused, and of the file."""
+
+    n_read: int
+    n_refused: int
+    bytes_read: int
+    questions: list[QuestionRecord]
+    problems: list[RecordProblem]
+    unreadable: bool  # the file could not be read on; the last problem says where
 
 
-def kind_of(value: object) -> str:
-    """What a JSON value is, in words."""
-    kinds = {bool: "true or false", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
-    return kinds.get(type(value), "null")
+def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator[Batch]:
+    """Batches of at most ``size`` entries, in the order of the file; refuses an id that comes twice.
+
+    The ids read so far are remembered by their 64-bit hashes: 50 MB for 600,000 questions.
+    """
+    records, reader = RecordReader(rules), EntryReader(stream)
+    entries = iter(reader)
+    seen: set[int] = set()
+    ended = False
+    while not ended:
+        questions: list[QuestionRecord] = []
+        problems: list[RecordProblem] = []
+        n_read = n_refused = 0
+        unreadable = False
+        try:
+            for entry in islice(entries, size):
+                n_read += 1
+                record, found = records.read(entry)
+                if hash(entry.key) in seen:
+                    found = [*found, RecordProblem(entry.key, "", "duplicate_key", "The id stands in the file twice.")]
+                seen.add(hash(entry.key))
+                if record is None or found:
+                    n_refused += 1
+                    problems += found
+                else:
+                    questions.append(record)
+        except FileUnreadable as error:
+            problems.append(RecordProblem("", "", error.code, str(error)))
+            unreadable = True
+        ended = unreadable or n_read < size
+        if ended and not seen and not unreadable:
+            problems.append(RecordProblem("", "", "schema", "The file holds no question."))
+        yield Batch(n_read, n_refused, reader.bytes_read, questions, problems, unreadable)
+
+
+class RecordReader:
+    """Reads the entries of one file, in their order. The only state is the exam of the record before."""
+
+    def __init__(self, rules: RecordRules) -> None:
+        self._rules = rules
+        self._exams = ExamReader(rules.folder)
+
+    def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[RecordProblem]]:
+        """The record of one entry, or None and every problem that it has."""
+        key, value, faults = entry
+        check = reading.FieldCheck(value if type(value) is dict else {}, faults)
+        if type(value) is dict:
+            record = self._read(key, check)
+        elif not faults:
+            found = reading.kind_of(value)
+            check.refuse("", "schema", f"A question must be an object of fields, in braces, not {found}.")
+        if check.problems:
+            return None, [RecordProblem(key, *problem) for problem in check.problems]
+        return record, []
+
+    def _read(self, key: str, check: reading.FieldCheck) -> QuestionRecord | None:
+        form: dict[str, Any] = {}  # of what the columns hold in another form than the file
+        if not _other_names.isdisjoint(check.value):
+            check.value, form = _with_usual_names(check.value)
+        is_private = bool(form)
+        check.require(REQUIRED_IN_PRIVATE if is_private else REQUIRED_FIELDS)
+        if not 0 < len(key) <= MAX_KEY_CHARS:
+            check.refuse("", "format", f"The id of a question has 1 to {MAX_KEY_CHARS} characters.")
+        exam, problems = self._exams.read(check.value)
+        for problem in problems:
+            check.refuse(*problem)
+        get = check.value.get
+        stem = check.text("question")
+        options, option_form = check.read("options", reading.read_options) or ([], ". ")
+        if option_form != ". ":
+            form["options"] = option_form
+        answer = explanation = ""
+        if not is_private or get("correct_answer") not in (None, ""):
+            answer = check.read("correct_answer", reading.read_answer)
+            shortest = self._rules.min_explanation
+            explanation = check.read("correct_answer_explanation", reading.read_explanation, shortest)
+            if type(get("correct_answer")) is int:
+                form["key"] = "index"
+        task = check.read("task_name", reading.read_task_name)
+        if task is not None and get("task_name") not in reading.USUAL_TASK_NAMES:
+            form["task_name"] = get("task_name")
+        groups = [check.text(name) for name in ("category", "subcategory", "class")]
+        difficulty = check.read("difficulty", reading.read_level)
+        further = check.kept({name: member for name, member in check.value.items() if name not in _read_here})
+        if exam is None or check.problems:
+            return None
+        extra = f'{{"exam":{exam.extra},"fields":{further},"form":{reading.encode_json(form)}}}'
+        content = "\0".join((exam.content_sha256, stem, *options, answer, explanation, task, *groups, extra))
+        if self._rules.difficulties:
+            difficulty = self._rules.difficulties.get(key, difficulty)
+        wording = (key, stem, options, answer, explanation, task, *groups, difficulty)
+        return QuestionRecord(*wording, exam, extra, sha256_of(content))
+
+
+def _with_usual_names(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The record under its usual names, and the form that says which were renamed. A usual name that is there wins."""
+    usual: dict[str, Any] = {}
+    renamed: dict[str, str] = {}
+    for name, member in value.items():
+        usual_name = PRIVATE_NAMES.get(name, name)
+        if name == _LEFT_OUT or (usual_name != name and (usual_name in value or usual_name in renamed)):
+            continue
+        if usual_name != name:
+            renamed[usual_name] = name
+        usual[usual_name] = member
+    return usual, {"names": renamed} if renamed else {}

@@ -2,7 +2,8 @@
 
 A column is named after its field, without regard to case, blanks and underscores. The four options stand in columns
 of their own, several images of a question in one cell with "|" or a line break between them. Every cell is text, so
-that both kinds of table mean the same. Other columns are kept as further fields.
+that both kinds of table mean the same. Other columns are kept as further fields. The side file of difficulties is a
+table, too.
 """
 
 from __future__ import annotations
@@ -10,22 +11,36 @@ from __future__ import annotations
 import codecs
 import csv
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
 from typing import Any, BinaryIO
 
+from annotation.enums import Difficulty
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
-from annotation.questionbank.kernels.fields import LETTERS, OptionsUnclear, join_options, split_options
+from annotation.questionbank.kernels.fields import (
+    LETTERS,
+    OptionsUnclear,
+    join_options,
+    read_difficulty,
+    split_options,
+)
 from annotation.questionbank.kernels.sheets import SheetUnreadable, lines_of_sheet
-from annotation.questionbank.kernels.strictjson import Entry, Fault, FileUnreadable
+from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, Entry, Fault, FileUnreadable
 
 Line = tuple[int, list[str]]  # number of the row as a spreadsheet counts it, and its cells
+BOM = b"\xef\xbb\xbf"
 ID = "id"
 OPTIONS = tuple(f"option_{letter.lower()}" for letter in LETTERS)
 NEEDED = (ID, "question", *OPTIONS, "correct_answer", "correct_answer_explanation", "task_name", "category")
 NEEDED_OF_EXAM = ("ImagePath", "study_id")  # StudyInstanceUid can stand in for the latter
 OPTIONAL = ("subcategory", "class", "difficulty")
-LISTS = ("ImagePath", "ImageViewPosition")  # fields that hold one text for each image
 MOST_SHEET_BYTES = 64_000_000
 MOST_LINE_BYTES = 4_000_000
+DIFFICULTY_COLUMNS = [ID, "difficulty"]
+
+
+class DifficultiesUnreadable(ValueError):
+    """The side file is refused; the sentence says in which line and why."""
 
 
 def _folded(name: str) -> str:
@@ -52,32 +67,15 @@ def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
 
     Raises FileUnreadable.
     """
-    text = _texts(stream)
-    first = next(text, "")
-    rows = csv.reader(_again(first, text), delimiter=_separator(first), strict=True)
+    texts = _texts(stream)
+    first = next(texts, "")
+    rows = csv.reader(chain([first], texts), delimiter=max(",;\t", key=first.count), strict=True)
     number = 0
-    while True:
-        number += 1
-        try:
-            cells = next(rows)
-        except StopIteration:
-            return
-        except csv.Error as error:
-            raise FileUnreadable("syntax", f"Row {number} is not valid CSV: {error}") from None
-        yield number, cells
-
-
-def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
-    """One entry for each row below the header; empty rows are passed over. Raises FileUnreadable for the header."""
-    names: list[str] = []
-    for number, row in lines:
-        cells = [cell.strip() for cell in row]
-        if not any(cells):
-            continue
-        if not names:
-            names = _header(cells)
-        else:
-            yield _entry(number, names, cells)
+    try:
+        for number, cells in enumerate(rows, start=1):
+            yield number, cells
+    except csv.Error as error:
+        raise FileUnreadable("syntax", f"Row {number + 1} is not valid CSV: {error}") from None
 
 
 def _texts(stream: BinaryIO) -> Iterator[str]:
@@ -89,18 +87,19 @@ def _texts(stream: BinaryIO) -> Iterator[str]:
         try:
             yield decode(line)
         except UnicodeDecodeError:
-            raise FileUnreadable(
-                "encoding", f"Line {number} is not UTF-8 text. Save the file as UTF-8, in Excel as “CSV UTF-8”"
-            ) from None
+            told = f"Line {number} is not UTF-8 text. Save the file as UTF-8, in Excel as “CSV UTF-8”"
+            raise FileUnreadable("encoding", told) from None
 
 
-def _again(first: str, rest: Iterator[str]) -> Iterator[str]:
-    yield first
-    yield from rest
-
-
-def _separator(first_line: str) -> str:
-    return max(",;\t", key=first_line.count)
+def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
+    """One entry for each row below the header; empty rows are passed over. Raises FileUnreadable for the header."""
+    names: list[str] = []
+    for number, row in lines:
+        cells = [cell.strip() for cell in row]
+        if names and any(cells):
+            yield _entry(number, names, cells)
+        elif any(cells):
+            names = _header(cells)
 
 
 def _header(cells: Sequence[str]) -> list[str]:
@@ -109,13 +108,12 @@ def _header(cells: Sequence[str]) -> list[str]:
     twice = next((name for name in names if name and names.count(name) > 1), "")
     if twice:
         raise FileUnreadable("columns", f"The column {twice!r} is there twice")
-    missing = [name for name in (*NEEDED, *NEEDED_OF_EXAM) if name not in names]
-    if "StudyInstanceUid" in names and "study_id" in missing:
-        missing.remove("study_id")
+    found = {*names, "study_id"} if "StudyInstanceUid" in names else set(names)
+    missing = [name for name in (*NEEDED, *NEEDED_OF_EXAM) if name not in found]
     if missing:
-        found = ", ".join(name[:40] for name in names if name)[:400]
+        told = ", ".join(name[:40] for name in names if name)[:400]
         raise FileUnreadable(
-            "columns", f"The first row must name the columns. Missing: {', '.join(missing)}. Found: {found}"
+            "columns", f"The first row must name the columns. Missing: {', '.join(missing)}. Found: {told}"
         )
     return names
 
@@ -133,15 +131,15 @@ def _entry(number: int, names: list[str], cells: list[str]) -> Entry:
 
 def _fields(row: dict[str, str]) -> dict[str, Any]:
     """The fields of a record. An empty cell is no field, but for one that every record needs."""
-    value: dict[str, Any] = {name: text for name, text in row.items() if name and text and name not in OPTIONS}
-    for name in (*NEEDED, "ImagePath"):
-        if name != ID and name not in OPTIONS:
-            value.setdefault(name, None)
+    value: dict[str, Any] = dict.fromkeys((*NEEDED, "ImagePath"))
+    value |= {name: text for name, text in row.items() if name and text}
+    for name in (ID, *OPTIONS):
+        value.pop(name)
     value["options"] = _options([row.get(name, "") for name in OPTIONS])
-    for name in LISTS:
+    for name in ("ImagePath", "ImageViewPosition"):  # one text for each image
         if value.get(name):
-            parts = [part.strip() for part in value[name].replace("\n", "|").split("|")]
-            value[name] = [part or None for part in parts] if name != "ImagePath" else [part for part in parts if part]
+            parts = [part.strip() or None for part in value[name].replace("\n", "|").split("|")]
+            value[name] = parts if name != "ImagePath" else list(filter(None, parts))
     return value
 
 
@@ -152,3 +150,41 @@ def _options(texts: list[str]) -> list[str]:
     except OptionsUnclear:
         return texts
     return texts if form else join_options(texts, ". ")
+
+
+def read_difficulties(path: Path) -> dict[str, Difficulty]:
+    """Difficulty of each question id in the side file. Raises DifficultiesUnreadable for the first line at fault."""
+    found: dict[str, Difficulty] = {}
+    number = 0
+    try:
+        with path.open("rb") as stream:
+            for number, cells in lines_of_csv(stream):
+                if fault := _difficulty_fault(cells, found) if number > 1 else _heading_fault(cells):
+                    raise DifficultiesUnreadable(f"line {number}: {fault}")
+    except FileUnreadable as error:
+        raise DifficultiesUnreadable(f"line {number + 1}: {error.sentence}") from None
+    return found
+
+
+def _heading_fault(cells: Sequence[str]) -> str:
+    is_right = [name.strip().lower() for name in cells] == DIFFICULTY_COLUMNS
+    return "" if is_right else f"the columns must be {', '.join(DIFFICULTY_COLUMNS)}"
+
+
+def _difficulty_fault(cells: Sequence[str], found: dict[str, Difficulty]) -> str:
+    """Take a line into what was found; what is wrong with it, "" for nothing."""
+    if not cells:
+        return ""
+    if len(cells) != len(DIFFICULTY_COLUMNS):
+        return f"{len(cells)} cells instead of {len(DIFFICULTY_COLUMNS)}"
+    key, word = cells
+    difficulty = read_difficulty(word)
+    if "\0" in key:
+        return "the text holds a NUL character"
+    if not 0 < len(key) <= MAX_KEY_CHARS:
+        return f"an id has 1 to {MAX_KEY_CHARS} characters"
+    if difficulty is None:
+        return f"{word[:40]!r} is not easy, medium or hard"
+    if found.setdefault(key, difficulty) is not difficulty:
+        return f"the id {key[:80]!r} has two difficulties"
+    return ""

@@ -27,12 +27,11 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.questionbank import failed_imports, importing, reading_child, writing_batches
-from annotation.questionbank.import_preview import Counts
+from annotation.questionbank import failed_imports, importing, storing
 from annotation.questionbank.importing import ImportRunning
 from annotation.questionbank.keeping import delete_bank_job
-from annotation.questionbank.kernels import batches
-from annotation.questionbank.kernels.difficulties import DifficultiesUnreadable
+from annotation.questionbank.kernels.records import QuestionRecord
+from annotation.questionbank.kernels.spreadsheets import DifficultiesUnreadable
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db
@@ -359,17 +358,17 @@ def ingest(root: Path, path: str, bank: QuestionBank | None = None) -> Image:
     return image
 
 
-def test_an_image_that_comes_in_while_its_batch_is_matched_is_attached(
+def test_an_image_that_comes_in_while_its_batch_is_read_is_attached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrived: list[Image] = []
-    write = writing_batches.BatchStore.write
+    match = storing.BatchStore.match
 
-    def write_late(store: writing_batches.BatchStore, prepared: writing_batches.PreparedBatch) -> Counts:
+    def match_late(store: storing.BatchStore, questions: list[QuestionRecord]) -> storing.Match:
         arrived.append(ingest(tmp_path, "1/lateral.png"))
-        return write(store, prepared)
+        return match(store, questions)
 
-    monkeypatch.setattr(writing_batches.BatchStore, "write", write_late)
+    monkeypatch.setattr(storing.BatchStore, "match", match_late)
     result = run_import(write_file(tmp_path, {"q1": make_record(), "q2": make_record(2)}))
     assert (result.counts.created, result.counts.exams, result.counts.images) == (2, 0, 1)
     assert list(Question.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
@@ -419,8 +418,7 @@ def test_a_dry_run_tells_what_would_happen_and_stores_nothing(tmp_path: Path, sm
     assert n_rows() == before
 
 
-def test_a_large_file_is_read_by_a_process_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reading_child, "WORTH_A_PROCESS", 0)
+def test_a_file_in_metadata_comes_in_with_its_side_file(tmp_path: Path) -> None:
     records = {**ten_records(), "bad": make_record(11, question=None)}
     side_file = tmp_path / "difficulty.csv"
     side_file.write_text("id,difficulty\nq1,easy\n", encoding="utf-8")
@@ -528,23 +526,14 @@ def test_the_number_of_queries_does_not_grow_with_the_batch(tmp_path: Path) -> N
             run_import(write_file(tmp_path, records), bank=f"Bank of {n_questions}")
         counted.append(len(queries))
     assert counted[0] == counted[1]
-    assert batches.BATCH >= 40
+    assert min(importing.BATCH_SIZES.values()) >= 40
 
 
-@pytest.mark.parametrize(
-    ("size", "held", "size_after"),
-    [(500, 0.02, 500), (500, 0.3, 250), (500, 10.0, 250), (300, 0.01, 375), (490, 0.01, 500), (250, 1.0, 250)],
-)
-def test_a_transaction_that_held_sqlite_long_is_followed_by_smaller_ones(
-    size: int, held: float, size_after: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [1, 2, 3])
+def test_an_exam_that_two_batches_share_is_stored_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
-    monkeypatch.setattr(importing, "HELD_AT_MOST", {connection.vendor: 0.15})
-    assert importing.next_size(size, held, 500) == size_after
-
-
-def test_a_batch_that_is_split_is_stored_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(importing, "next_size", lambda size, held, largest: 2)
-    monkeypatch.setattr(importing, "BATCH_SIZES", {connection.vendor: 3})
+    monkeypatch.setattr(importing, "BATCH_SIZES", {connection.vendor: size})
     records = {f"q{number}": make_record(number, exam=1 + number // 4) for number in range(9)}
     result = run_import(write_file(tmp_path, records))
     assert (result.counts.created, result.counts.exams, result.counts.images) == (9, 3, 6)

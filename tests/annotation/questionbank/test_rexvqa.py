@@ -8,9 +8,14 @@ from typing import Any
 import pytest
 
 from annotation.enums import Difficulty, Sex, Task, ViewPosition
-from annotation.questionbank.kernels.batches import read_batches
-from annotation.questionbank.kernels.records import QuestionRecord, RecordProblem, RecordRules, images_root
-from annotation.questionbank.kernels.rexvqa import RecordReader
+from annotation.questionbank.importing import images_root
+from annotation.questionbank.kernels.records import (
+    QuestionRecord,
+    RecordProblem,
+    RecordReader,
+    RecordRules,
+    read_batches,
+)
 from annotation.questionbank.kernels.strictjson import Entry
 from tests.annotation.questionbank.files import make_record
 
@@ -191,7 +196,7 @@ def hostile_rows() -> list[Any]:
 @pytest.mark.parametrize(("name", "expect"), hostile_rows())
 def test_hostile_files_behave_as_their_row_says(name: str, expect: str, shared_data: Path) -> None:
     with (shared_data / "hostile" / name).open("rb") as stream:
-        batches = list(read_batches(stream, RecordRules(), "/root"))
+        batches = list(read_batches(stream, RecordRules(), size=2_000))
     problems = [problem for batch in batches for problem in batch.problems]
     accepts = sum(len(batch.questions) for batch in batches) > 0 and not problems
     if expect == "reject":
@@ -205,8 +210,8 @@ def test_the_sample_files_are_good(shared_data: Path) -> None:
     counts = {}
     for name, folder in (("rexvqa_sample.json", ""), ("rexvqa_release_layout/metadata/test_vqa_data.json", "metadata")):
         with (shared_data / name).open("rb") as stream:
-            (batch, *_rest) = read_batches(stream, RecordRules(folder), "/root")
+            (batch, *_rest) = read_batches(stream, RecordRules(folder), size=2_000)
         assert batch.problems == []
-        pairs = sum(len(batch.exams[row.exam].images) == 2 for row in batch.questions)
-        counts[name] = (len(batch.questions), len({exam.key for exam in batch.exams}), pairs)
+        pairs = sum(len(row.exam.images) == 2 for row in batch.questions)
+        counts[name] = (len(batch.questions), len({row.exam.key for row in batch.questions}), pairs)
     assert list(counts.values()) == [(124, 40, 42), (8, 3, 3)]

@@ -1,0 +1,260 @@
+"""One batch of checked questions: matched with what the bank holds, then written, in the transaction of the caller.
+
+Everything stays invisible until its import is published: a revision is current only when its import is. What a
+batch needs to know of earlier batches it looks up by digest, so that memory does not grow with the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.conf import settings
+from django.db.models import Max
+
+from annotation.digests import identifier_digest, image_path_digest
+from annotation.enums import IdentifierKind, ImageState
+from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
+from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
+from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
+from annotation.questionbank.kernels.fields import encode_json
+from annotation.questionbank.kernels.records import QuestionRecord
+from annotation.questionbank.known import (
+    KnownQuestion,
+    arrived_images,
+    exams_with_keys,
+    known_questions,
+    paths_of_exams,
+    roots_of,
+)
+
+_EXAM = ("id", "public_id", "bank_id", "bank_import_id", "pseudonym", "patient_pseudonym", "age_years", "sex")
+_REPORT = ("id", "exam_id", "indication", "comparison", "findings", "impression", "content_sha256")
+_IMAGE = ("id", "public_id", "exam_id", "position", "state", "view_position")
+_QUESTION = ("id", "public_id", "bank_id", "number", "exam_id")
+_REVISION = (
+    *("id", "question_id", "number", "bank_id", "bank_import_id", "stem", "options"),
+    *("task", "category", "subcategory", "question_class", "difficulty", "content_sha256"),
+)
+_KEY = ("revision_id", "key", "explanation", "report_id", "extra")
+_IDENTIFIER = ("digest", "kind", "value", "root", "numbers", "bank_id", "question_id", "exam_id", "image_id")
+
+
+@dataclass(slots=True)
+class Counts:
+    created: int = 0
+    updated: int = 0
+    unchanged: int = 0
+    exams: int = 0
+    images: int = 0
+
+    def add(self, other: Counts) -> None:
+        for name in self.__slots__:
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+
+
+@dataclass(slots=True)
+class Match:
+    """What a batch means for the bank; exams and images are those of the questions that are new or changed."""
+
+    acts: dict[str, str]  # by key of the question: "created", "updated" or "unchanged"
+    known: dict[str, KnownQuestion]
+    waiting: list[QuestionRecord]  # new or changed
+    exams: list[ExamRecord]
+    exam_ids: dict[str, int]  # of exams that the bank has, by key
+    taken_ids: dict[str, int]  # of exams that came in as images, and become the bank's
+    images: dict[tuple[str, str], tuple[int, ImageReference]]  # by exam and path, where the exam has no such path yet
+    arrived: dict[str, tuple[int, int]]  # image and exam id of those of them whose file came in before
+
+    def new_exams(self) -> dict[str, ExamRecord]:
+        known = self.exam_ids.keys() | self.taken_ids.keys()
+        return {exam.key: exam for exam in self.exams if exam.key not in known}
+
+    def counts(self) -> Counts:
+        acts = list(self.acts.values())
+        n_pending = sum(path not in self.arrived for _key, path in self.images)
+        told = [acts.count(act) for act in ("created", "updated", "unchanged")]
+        return Counts(*told, len(self.new_exams()), n_pending)
+
+
+class BatchStore:
+    """Stores the batches of one import, one after the other; with no import it is a dry run, which stores nothing."""
+
+    def __init__(self, bank_id: int, root: str, import_id: int | None) -> None:
+        self._bank_id = bank_id  # 0 for a bank to be made
+        self._import_id = import_id
+        self._root = root
+        self._roots = roots_of(bank_id, root)
+        self._is_new = not Question.objects.filter(bank_id=bank_id).exists()
+        self._seen_exams: set[str] = set()  # of a dry run: what earlier batches would have stored
+        self._seen_images: set[tuple[str, str]] = set()
+
+    def match(self, questions: Sequence[QuestionRecord]) -> Match:
+        """What storing these questions means; writes nothing."""
+        known = {} if self._is_new else known_questions(self._bank_id, [question.key for question in questions])
+        acts = {question.key: _act_on(question, known.get(question.key)) for question in questions}
+        waiting = [question for question in questions if acts[question.key] != "unchanged"]
+        exams = list({id(question.exam): question.exam for question in waiting}.values())
+        keys = {exam.key for exam in exams}
+        exam_ids = {**dict.fromkeys(keys & self._seen_exams, 0), **exams_with_keys(self._bank_id, keys)}
+        images = self._new_images(exams, exam_ids)
+        arrived = arrived_images(self._bank_id, self._root, {path for _key, path in images})
+        candidates = {key: arrived[path][1] for key, path in images if path in arrived and key not in exam_ids}
+        free = set(Exam.objects.filter(pk__in=candidates.values(), bank=None).values_list("pk", flat=True))
+        taken = {exam_id: key for key, exam_id in reversed(candidates.items()) if exam_id in free}  # each by one exam
+        taken_ids = {key: exam_id for exam_id, key in taken.items()}
+        if self._import_id is None:
+            self._seen_exams |= keys
+            self._seen_images |= images.keys()
+        return Match(acts, known, waiting, exams, exam_ids, taken_ids, images, arrived)
+
+    def _new_images(
+        self, exams: Sequence[ExamRecord], exam_ids: dict[str, int]
+    ) -> dict[tuple[str, str], tuple[int, ImageReference]]:
+        """Position and image of every path that its exam does not have yet."""
+        paths = {image.path for exam in exams if exam.key in exam_ids for image in exam.images}
+        stored = paths_of_exams(set(exam_ids.values()), paths, self._roots)
+        images: dict[tuple[str, str], tuple[int, ImageReference]] = {}
+        for exam in exams:
+            for position, image in enumerate(exam.images):
+                name = exam.key, image.path
+                if (exam_ids.get(exam.key), image.path) not in stored and name not in self._seen_images:
+                    images.setdefault(name, (position, image))
+        return images
+
+    def store(self, match: Match) -> None:
+        """Write what is new or changed. Nothing of it is visible before the import is published."""
+        Exam.objects.filter(pk__in=match.taken_ids.values()).update(bank_id=self._bank_id)
+        ids = match.exam_ids | match.taken_ids | self._add_exams(list(match.new_exams().values()))
+        self._name_exams(match, ids)
+        self._add_images(match, ids)
+        self._add_questions(match, ids, _add_reports(match.exams, ids))
+
+    def _named(self, kind: IdentifierKind, value: str, *, root: str = "", numbers: str | None = None, **of: int) -> Row:
+        """The row of a source identifier. A prior is looked up as the exam that it is."""
+        looked_up = IdentifierKind.EXAM_KEY if kind is IdentifierKind.PRIOR_EXAM else kind
+        is_path = kind is IdentifierKind.IMAGE_PATH
+        digest = image_path_digest(root, value) if is_path else identifier_digest(looked_up.value, value)
+        named = [of.get(name) for name in ("question", "exam", "image")]
+        return (digest, kind.value, value, root, numbers, self._bank_id, *named)
+
+    def _add_exams(self, exams: Sequence[ExamRecord]) -> dict[str, int]:
+        ids = reserve_ids(Exam, len(exams))
+        rows = [
+            (
+                *(pk, name, self._bank_id, self._import_id, pseudonym("exam", exam.key)),
+                *(pseudonym("patient", exam.patient_number) if exam.patient_number else "", exam.age_years),
+                exam.sex.value,
+            )
+            for pk, name, exam in zip(ids, public_ids(len(exams)), exams, strict=True)
+        ]
+        insert_rows(Exam, _EXAM, rows)
+        return {exam.key: pk for pk, exam in zip(ids, exams, strict=True)}
+
+    def _name_exams(self, match: Match, ids: dict[str, int]) -> None:
+        """Of a prior only the name: it may come later in the file, and is looked up when all is there."""
+        rows = []
+        for exam in {exam.key: exam for exam in match.exams if exam.key not in match.exam_ids}.values():
+            patient, accession = encode_json(exam.patient_number), encode_json(exam.accession_number)
+            numbers = f'{{"patient":{patient},"accession":{accession}}}'
+            rows.append(self._named(IdentifierKind.EXAM_KEY, exam.key, numbers=numbers, exam=ids[exam.key]))
+            if exam.study_uid:
+                rows.append(self._named(IdentifierKind.STUDY_UID, exam.study_uid, exam=ids[exam.key]))
+        rows += [
+            self._named(IdentifierKind.PRIOR_EXAM, exam.prior, exam=ids[exam.key]) for exam in match.exams if exam.prior
+        ]
+        insert_rows(SourceIdentifier, _IDENTIFIER, rows)
+
+    def _add_images(self, match: Match, ids: dict[str, int]) -> None:
+        """Attach images that have arrived, add the others as pending."""
+        pending = []
+        for (key, path), (position, image) in match.images.items():
+            if path in match.arrived:
+                self._attach(match.arrived[path], ids[key], position, image)
+            else:
+                pending.append((ids[key], position, image))
+        image_ids = reserve_ids(Image, len(pending))
+        named = list(zip(pending, image_ids, public_ids(len(pending)), strict=True))
+        state, kind = ImageState.PENDING.value, IdentifierKind.IMAGE_PATH
+        insert_rows(
+            *(Image, _IMAGE),
+            [(pk, name, exam_id, at, state, image.view_position.value) for (exam_id, at, image), pk, name in named],
+        )
+        insert_rows(
+            *(SourceIdentifier, _IDENTIFIER),
+            [
+                self._named(kind, image.path, root=self._root, exam=exam_id, image=pk)
+                for (exam_id, _at, image), pk, _name in named
+            ],
+        )
+
+    def _attach(self, arrived: tuple[int, int], exam_id: int, position: int, image: ImageReference) -> None:
+        """An image that came in on its own joins the exam of its question; its own view position stands."""
+        image_id, former_exam_id = arrived
+        Image.objects.filter(pk=image_id).update(exam_id=exam_id, position=position)
+        Image.objects.filter(pk=image_id, view_position="unknown").update(view_position=image.view_position)
+        named = SourceIdentifier.objects.filter(image_id=image_id, exam_id=former_exam_id)
+        named.update(exam_id=exam_id, bank_id=self._bank_id)
+
+    def _add_questions(self, match: Match, exam_ids: dict[str, int], reports: dict[tuple[int, str], int]) -> None:
+        last = Question.objects.filter(bank_id=self._bank_id).aggregate(last=Max("number"))["last"] or 0
+        new = [question for question in match.waiting if question.key not in match.known]
+        question_ids = {row.key: pk for row, pk in zip(new, reserve_ids(Question, len(new)), strict=True)}
+        insert_rows(
+            *(Question, _QUESTION),
+            [
+                (question_ids[row.key], name, self._bank_id, number, exam_ids[row.exam.key])
+                for number, (row, name) in enumerate(zip(new, public_ids(len(new)), strict=True), start=last + 1)
+            ],
+        )
+        revisions, keys, superseded = [], [], []
+        for row, pk in zip(match.waiting, reserve_ids(Revision, len(match.waiting)), strict=True):
+            old, difficulty = match.known.get(row.key), row.difficulty.value
+            if old is None:
+                question_id, number = question_ids[row.key], 1
+            else:
+                question_id, number, difficulty = old.question_id, old.number + 1, difficulty or old.difficulty
+                superseded.append(old.revision_id)
+            wording = (row.stem, encode_json(row.options), row.task.value, row.category, row.subcategory)
+            revisions.append(
+                (
+                    *(pk, question_id, number, self._bank_id, self._import_id, *wording),
+                    *(row.question_class, difficulty, row.content_sha256),
+                )
+            )
+            report_id = reports.get((exam_ids[row.exam.key], row.exam.report_sha256))
+            keys.append((pk, row.answer, row.explanation, report_id, row.extra))
+        Revision.objects.filter(pk__in=superseded).update(superseded_by=self._import_id)
+        insert_rows(Revision, _REVISION, revisions)
+        insert_rows(AnswerKey, _KEY, keys)
+        kind = IdentifierKind.QUESTION_KEY
+        named = [self._named(kind, key, question=pk) for key, pk in question_ids.items()]
+        insert_rows(SourceIdentifier, _IDENTIFIER, named)
+
+
+def _act_on(row: QuestionRecord, old: KnownQuestion | None) -> str:
+    """What the row does. An unknown difficulty says nothing: a side file may have given it."""
+    if old is None:
+        return "created"
+    is_same = old.content_sha256 == row.content_sha256 and row.difficulty in ("", old.difficulty)
+    return "unchanged" if is_same else "updated"
+
+
+def pseudonym(kind: str, value: str) -> str:
+    """A keyed stand-in of 16 characters for a patient or an exam: stable here, meaningless elsewhere."""
+    key = settings.PSEUDONYM_KEY.encode()
+    return hmac.digest(key, f"{kind}\n{value}".encode(), hashlib.sha256).hex()[:16]
+
+
+def _add_reports(exams: Sequence[ExamRecord], exam_ids: dict[str, int]) -> dict[tuple[int, str], int]:
+    """Ids of the reports of these exams, by exam and hash; a report that its exam does not have yet becomes a row."""
+    stored = Report.objects.filter(exam_id__in=[exam_ids[exam.key] for exam in exams])
+    ids = {(exam_id, sha256): pk for pk, exam_id, sha256 in stored.values_list("pk", "exam_id", "content_sha256")}
+    named = {(exam_ids[exam.key], exam.report_sha256): exam.report for exam in exams if any(exam.report)}
+    missing = {name: report for name, report in named.items() if name not in ids}
+    new = dict(zip(missing, reserve_ids(Report, len(missing)), strict=True))
+    rows = [(pk, name[0], *missing[name], name[1]) for name, pk in new.items()]
+    insert_rows(Report, _REPORT, rows)
+    return ids | new
