@@ -24,7 +24,7 @@ def insert_rows(model: type[models.Model], columns: Sequence[str], rows: Sequenc
     if not rows:
         return
     fields = [each for each in model._meta.concrete_fields if not isinstance(each, models.AutoField)]
-    rest = {each.column: _default(each) for each in fields if each.column not in columns}
+    rest = {str(each.column): _default(each) for each in fields if each.column not in columns}
     names = ", ".join(map(connection.ops.quote_name, (*columns, *rest)))
     table, defaults = connection.ops.quote_name(model._meta.db_table), tuple(rest.values())
     with connection.cursor() as cursor:

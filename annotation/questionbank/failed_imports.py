@@ -81,7 +81,7 @@ def _sweep_identifiers(bank_import: BankImport, last: int) -> None:
     rows = SourceIdentifier.objects.filter(bank=bank_import.bank_id, kind__in=_IMPORTED_KINDS).order_by("pk")
     while page := dict(rows.filter(pk__gt=last).values_list("pk", "image_id")[:CHUNK]):
         last = max(page)
-        arrived = Image.objects.filter(pk__in=page.values()).exclude(state=ImageState.PENDING)
+        arrived = Image.objects.filter(pk__in=filter(None, page.values())).exclude(state=ImageState.PENDING)
         kept = set(arrived.values_list("pk", flat=True))
         _delete(SourceIdentifier, pk__in=[pk for pk, image_id in page.items() if image_id not in kept])
 

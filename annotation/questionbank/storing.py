@@ -75,8 +75,8 @@ class Match:
     def counts(self) -> Counts:
         acts = list(self.acts.values())
         n_pending = sum(path not in self.arrived for _key, path in self.images)
-        told = [acts.count(act) for act in ("created", "updated", "unchanged")]
-        return Counts(*told, len(self.new_exams()), n_pending)
+        created, updated, unchanged = map(acts.count, ("created", "updated", "unchanged"))
+        return Counts(created, updated, unchanged, len(self.new_exams()), n_pending)
 
 
 class BatchStore:

@@ -68,14 +68,6 @@ class FieldRefused(ValueError):
         self.code = code
 
 
-class OptionsUnclear(FieldRefused):
-    """Some options start with their letter and others do not, or the letters are not A to D in order."""
-
-
-class PathOutsideRoot(FieldRefused):
-    """The path is absolute, is an address, or leaves the folder that no image path may leave."""
-
-
 class TextRule(NamedTuple):
     """What a text may be: at most so many characters, or more than white space, or a whole number for its digits."""
 
@@ -167,7 +159,7 @@ def read_text(name: str, value: object) -> str:
 def split_options(options: list[str]) -> tuple[list[str], str]:
     """Texts without letters, and the text between letter and option (". ", ") ", " - "), "" where there are none.
 
-    All four options carry their letter in the same form, or none does; anything between raises OptionsUnclear.
+    All four options carry their letter in the same form, or none does; FieldRefused is raised for anything between.
     ``letter + form + text`` gives back the option.
     """
     matches = [_option_prefix.match(text) for text in options]
@@ -177,7 +169,7 @@ def split_options(options: list[str]) -> tuple[list[str], str]:
     forms = {match[2] for match in in_place}
     if len(in_place) < len(options) or len(forms) != 1:
         wanted = "the options must start with A, B, C and D in one form, or all without a letter"
-        raise OptionsUnclear("format", f"In 'options', {wanted}.")
+        raise FieldRefused("format", f"In 'options', {wanted}.")
     form = forms.pop()
     return [text[1 + len(form) :] for text in options], form
 
@@ -308,12 +300,12 @@ def read_paths(name: str, value: object, folder: str) -> list[str]:
 def place_path(path: str, folder: str) -> str:
     """The path relative to the root, for a path relative to ``folder`` (itself relative to the root, "" for the root).
 
-    Raises PathOutsideRoot for an address, an absolute path, a drive or a way out of the root.
+    Raises FieldRefused for an address, an absolute path, a drive or a way out of the root.
     """
     placed = posixpath.normpath(posixpath.join(folder, path))
     is_strange = ":" in path or "\\" in path or path[:1] in ("/", "~") or not path.isprintable()
     if is_strange or placed in (".", "..") or placed.startswith("../"):
-        raise PathOutsideRoot("path_outside_root", f"The path {path[:80]!r} leaves the folder of the images.")
+        raise FieldRefused("path_outside_root", f"The path {path[:80]!r} leaves the folder of the images.")
     return placed
 
 

@@ -172,17 +172,19 @@ class RecordReader:
         task = check.read("task_name", reading.read_task_name)
         if task is not None and get("task_name") not in reading.USUAL_TASK_NAMES:
             form["task_name"] = get("task_name")
-        groups = [check.text(name) for name in ("category", "subcategory", "class")]
+        category, subcategory, question_class = map(check.text, ("category", "subcategory", "class"))
         difficulty = check.read("difficulty", reading.read_level)
         further = check.kept({name: member for name, member in check.value.items() if name not in _read_here})
         if exam is None or check.problems:
             return None
         extra = f'{{"exam":{exam.extra},"fields":{further},"form":{reading.encode_json(form)}}}'
-        content = "\0".join((exam.content_sha256, stem, *options, answer, explanation, task, *groups, extra))
+        groups = (task, category, subcategory, question_class)
+        content = "\0".join((exam.content_sha256, stem, *options, answer, explanation, *groups, extra))
         if self._rules.difficulties:
             difficulty = self._rules.difficulties.get(key, difficulty)
-        wording = (key, stem, options, answer, explanation, task, *groups, difficulty)
-        return QuestionRecord(*wording, exam, extra, sha256_of(content))
+        return QuestionRecord(
+            *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra, sha256_of(content))
+        )
 
 
 def _with_usual_names(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

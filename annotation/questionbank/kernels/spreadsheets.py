@@ -19,7 +19,7 @@ from annotation.enums import Difficulty
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
 from annotation.questionbank.kernels.fields import (
     LETTERS,
-    OptionsUnclear,
+    FieldRefused,
     join_options,
     read_difficulty,
     split_options,
@@ -147,7 +147,7 @@ def _options(texts: list[str]) -> list[str]:
     """The options with their letters, as the JSON form has them; letters that stand in the cells are kept."""
     try:
         _plain, form = split_options(texts)
-    except OptionsUnclear:
+    except FieldRefused:
         return texts
     return texts if form else join_options(texts, ". ")
 

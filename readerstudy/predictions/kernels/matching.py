@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from annotation.questionbank.kernels.fields import OptionsUnclear, split_options
+from annotation.questionbank.kernels.fields import FieldRefused, split_options
 from readerstudy.predictions.kernels.extraction import LETTERS, extract
 from readerstudy.predictions.kernels.records import PredictionProblem, Record
 
@@ -117,5 +117,5 @@ def _listed(listed: Sequence[str], options: Sequence[str]) -> Sequence[str] | No
         return options  # as in nearly every file
     try:
         return split_options(list(listed))[0] if len(listed) == len(LETTERS) else listed
-    except OptionsUnclear:
+    except FieldRefused:
         return listed

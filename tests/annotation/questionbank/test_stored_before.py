@@ -24,7 +24,7 @@ PRIVATE: dict[str, Any] = {
     "frontal_lateral": ["AP"],
     "context": "Cough.",
 }
-FURTHER = {"subcategory": "Small", "class": "Respiratory System", "difficulty": "hard", "validation_code": 1}
+FURTHER: dict[str, Any] = {"subcategory": "Small", "class": "Lung", "difficulty": "hard", "validation_code": 1}
 LETTERED: dict[str, Any] = {"task_name": "negation_assessment", "options": ["A) a", "B) b", "C) c", "D) d"]}
 OLD: dict[str, Any] = {"PatientAge": "097Y", "StudyDate": 20200102, "ImageShape": [[512, 420.5]], "correct_answer": 1}
 NESTED: dict[str, Any] = {"nested": {"b": [True, 1, 1.0, None], "a": 'q"\\\n'}, "model_prediction": "C"}
@@ -38,7 +38,7 @@ RECORDS = {
 }
 STORED = {  # digest of the key, hash of the content
     "study-1_1": (-685190427630031603, "430433d1c249a092e69794c5855fa90375f416504d9bbe8215677b318e77dd01"),
-    "study-1_2": (-685190771676139003, "96b38eb6239906cebe42401ee296c9aca3285a1d103ac7ef37b06b6930a9bdde"),
+    "study-1_2": (-685190771676139003, "8fbe10ed3cb59f8619c5873e38c8c7ab483878a59258446e76844fa90b8c52c8"),
     "study-2_1": (-8846138338778735165, "3edcdb480c3c61ad47d08b43ac6084575b6d5d760e21ad7c84b7f6682b33873b"),
     "study-3_1": (-9205604363451488357, "0abf2df4642d5f9a0aff0ea94e2af6dc0d5b43cdbb3efa68e4af8161f5783944"),
     "study-4_1": (-6365336467999226402, "92f77ee71930af2de8eca2aa53fffe77e0b4dbdd692b6f05d74d029f6a6cc0ea"),
