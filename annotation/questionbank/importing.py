@@ -10,17 +10,20 @@ from __future__ import annotations
 
 import hashlib
 import posixpath
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from django.db import connection, transaction
+from django.db.models import Max
 
 from annotation.audit.recording import record
 from annotation.enums import ImportState
-from annotation.models import BankImport, Exam, Image, Job, QuestionBank, SourceIdentifier, User
+from annotation.models import BankImport, Image, Job, QuestionBank, SourceIdentifier, User
+from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
 from annotation.questionbank.kernels.records import (
@@ -31,21 +34,15 @@ from annotation.questionbank.kernels.records import (
     read_batches,
 )
 from annotation.questionbank.kernels.spreadsheets import read_difficulties
-from annotation.questionbank.priors import PriorCounts, link_priors
-from annotation.questionbank.storing import BatchStore, Counts
+from annotation.questionbank.priors import link_priors
 from annotation.site.slugs import free_slug
 
 Clock = Callable[[], datetime]
+Watcher = Callable[[int, int], object]  # bytes read, bytes in all; may raise to stop the import
 BATCH_SIZES = {"sqlite": 250, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
-
-
-class Watcher(Protocol):
-    """Is told how many bytes of how many have been read; may raise to stop the import."""
-
-    def __call__(self, done: int, total: int, /) -> None: ...
 
 
 class ImportRunning(Exception):
@@ -76,7 +73,7 @@ class ImportResult:
     unreadable: bool = False  # the file could not be read to its end; it is never stored in part
     stored: bool = False
     rows: list[tuple[str, str]] = field(default_factory=list)  # of a dry run: key and what would happen
-    priors: PriorCounts = field(default_factory=PriorCounts)  # known once the questions are stored
+    priors: Counter[str] = field(default_factory=Counter)  # known once the questions are stored
 
     def is_acceptable(self, skip_refused: bool) -> bool:
         """Whether what was read may be stored."""
@@ -90,7 +87,7 @@ class ImportResult:
         counts = asdict(self.counts)
         told = {name: counts.pop(name) for name in ("created", "updated", "unchanged")}
         read = {"bank": self.bank, "read": self.read, **told, "rejected": self.rejected}
-        return {**read, **counts, "errors": errors, **self.priors.as_json()}
+        return {**read, **counts, "errors": errors, **self.priors}
 
     def add(self, batch: Batch) -> None:
         self.read += batch.n_read
@@ -148,20 +145,24 @@ def import_questions(
     rules = RecordRules(source.folder, min_explanation, difficulties)
     with source.path.open("rb") as stream:
         batches = read_batches(stream, rules, size=BATCH_SIZES[connection.vendor])
+        batches = _watched(batches, source, watch) if watch else batches
         if dry_run:
-            _rehearse(_watched(batches, source, watch), source, result)
+            bank = QuestionBank.objects.filter(name=bank_name).first()
+            _rehearse(batches, BatchStore(bank.pk if bank else 0, source.root, None), result)
             return result
         sweep_imports(clock())
         if job is not None:
             sweep_runs_of(job)
         bank_import = _begin(source, bank_name, actor=actor, at=clock(), simulated=simulated, job=job)
         try:
-            _write(_watched(batches, source, watch), source, bank_import, result, clock, skip_refused)
+            store = BatchStore(bank_import.bank_id, source.root, bank_import.pk)
+            _write(batches, store, bank_import, result, clock, skip_refused)
             if not result.is_acceptable(skip_refused):
                 sweep_import(bank_import)
                 return result
-            content = hashlib.file_digest(source.path.open("rb"), "sha256").hexdigest()
-            _publish(bank_import, source, content, result, actor=actor, at=clock())
+            stream.seek(0)
+            bank_import.file_sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+            _publish(bank_import, source.root, result, actor=actor, at=clock())
         except BaseException:
             sweep_import(bank_import)
             raise
@@ -169,13 +170,12 @@ def import_questions(
     return result
 
 
-def _watched(batches: Iterator[Batch], source: QuestionFile, watch: Watcher | None) -> Iterator[Batch]:
+def _watched(batches: Iterator[Batch], source: QuestionFile, watch: Watcher) -> Iterator[Batch]:
     """The batches; of each is told when its taker comes back for the next."""
     total = source.path.stat().st_size
     for batch in batches:
         yield batch
-        if watch is not None:
-            watch(batch.bytes_read, total)
+        watch(batch.bytes_read, total)
 
 
 @transaction.atomic
@@ -191,32 +191,24 @@ def _begin(
         )
     if bank.imports.filter(state=ImportState.RUNNING, heartbeat_at__gt=at - STALE_AFTER).exists():
         raise ImportRunning(f"Another import into the bank {bank_name!r} is running. Wait for its end.")
-    before = {"image": _last_id(Image), "identifier": _last_id(SourceIdentifier), "exam": _last_id(Exam)}
+    models: dict[str, type[Image] | type[SourceIdentifier]] = {"image": Image, "identifier": SourceIdentifier}
+    last_ids = {name: model.objects.aggregate(last=Max("pk"))["last"] or 0 for name, model in models.items()}
+    times = {"started_at": at, "heartbeat_at": at}
+    before = {"last_ids_before": last_ids}  # the sweep takes only what came after
     return BankImport.objects.create(
-        bank=bank,
-        file_name=source.name[:200],
-        actor=actor,
-        job=job,
-        started_at=at,
-        heartbeat_at=at,
-        result={"last_ids_before": before},  # the sweep takes only what came after
+        bank=bank, file_name=source.name[:200], actor=actor, job=job, result=before, **times
     )
-
-
-def _last_id(model: type[Image] | type[SourceIdentifier] | type[Exam]) -> int:
-    return model._default_manager.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
 def _write(
     batches: Iterator[Batch],
-    source: QuestionFile,
+    store: BatchStore,
     bank_import: BankImport,
     result: ImportResult,
     clock: Clock,
     skip_refused: bool,
 ) -> None:
     """Every batch in a transaction of its own; after a refused record only checking goes on."""
-    store = BatchStore(bank_import.bank_id, source.root, bank_import.pk)
     for batch in batches:
         result.add(batch)
         with transaction.atomic():
@@ -229,30 +221,19 @@ def _write(
 
 
 @transaction.atomic
-def _publish(
-    bank_import: BankImport,
-    source: QuestionFile,
-    file_sha256: str,
-    result: ImportResult,
-    *,
-    actor: User | None,
-    at: datetime,
-) -> None:
+def _publish(bank_import: BankImport, root: str, result: ImportResult, *, actor: User | None, at: datetime) -> None:
     """One row update makes the whole import visible."""
     bank_import.state = ImportState.PUBLISHED
     bank_import.finished_at = at
     result.priors = link_priors(bank_import.bank_id)
-    bank_import.result = {**result.as_json(), "images_root": source.root}
-    bank_import.file_sha256 = file_sha256
+    bank_import.result = {**result.as_json(), "images_root": root}
     bank_import.save()
     facts = {"read": result.read, "rejected": result.rejected, **asdict(result.counts)}
     record("bank.imported", actor=actor, at=at, subject=bank_import, facts=facts)
 
 
-def _rehearse(batches: Iterator[Batch], source: QuestionFile, result: ImportResult) -> None:
+def _rehearse(batches: Iterator[Batch], store: BatchStore, result: ImportResult) -> None:
     """Read, check and compare everything; write nothing."""
-    bank = QuestionBank.objects.filter(name=result.bank).first()
-    store = BatchStore(bank.pk if bank else 0, source.root, None)
     for batch in batches:
         result.add(batch)
         match = store.match(batch.questions)

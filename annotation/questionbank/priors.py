@@ -5,7 +5,7 @@ And who is one patient: exams with one pseudonym of a patient and, where it is n
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
@@ -18,34 +18,20 @@ from annotation.questionbank.known import exams_with_keys
 Link = tuple[str, str, str, str]  # pseudonyms of the patient and of the exam, then those of its prior
 AT_ONCE = 1_000
 
-
-@dataclass(slots=True)
-class PriorCounts:
-    """Of the exams of a bank that name a prior: those that have none, by the reason."""
-
-    missing: int = 0  # it is not in the bank
-    other_patient: int = 0
-    unknown_patient: int = 0  # of one of the two the patient is not known
-    in_circle: int = 0  # each of several names the next as earlier, and the last the first
-
-    def as_json(self) -> dict[str, int]:
-        """By the names in the report of an import; nothing of what did not happen."""
-        told = {
-            "priors_missing": self.missing,
-            "priors_of_other_patients": self.other_patient,
-            "priors_of_unknown_patients": self.unknown_patient,
-            "priors_in_a_circle": self.in_circle,
-        }
-        return {name: n for name, n in told.items() if n}
+# Exams of a bank that name a prior and have none, by the reason; what did not happen is not counted.
+MISSING = "priors_missing"  # it is not in the bank
+OTHER_PATIENT = "priors_of_other_patients"
+UNKNOWN_PATIENT = "priors_of_unknown_patients"  # of one of the two the patient is not known
+IN_A_CIRCLE = "priors_in_a_circle"  # each of several names the next as earlier, and the last the first
 
 
-def link_priors(bank_id: int) -> PriorCounts:
+def link_priors(bank_id: int) -> Counter[str]:
     """Give every exam of the bank the prior that was named last for it. Safe to run twice.
 
     A name that the bank does not hold waits for a later import. An exam of another patient is never a prior, nor one
     of which it cannot be said, nor one that comes later by its own prior.
     """
-    counts = PriorCounts()
+    counts: Counter[str] = Counter()
     every = SourceIdentifier.objects.filter(bank=bank_id, kind=IdentifierKind.PRIOR_EXAM)
     later = every.filter(exam_id=OuterRef("exam_id"), pk__gt=OuterRef("pk"))
     rows = every.exclude(Exists(later)).order_by("pk")
@@ -62,14 +48,14 @@ def link_priors(bank_id: int) -> PriorCounts:
                 exam.prior_id = prior
                 changed.append(exam)
     circling = in_circles(prior_of)
-    counts.in_circle = len(circling)
+    counts[IN_A_CIRCLE] = len(circling)
     straight = [exam for exam in changed if exam.pk not in circling]
     Exam.objects.bulk_update(straight, ["prior"], batch_size=AT_ONCE)
     Exam.objects.filter(pk__in=circling, prior__isnull=False).update(prior=None)
-    return counts
+    return +counts
 
 
-def _named(bank_id: int, named: dict[int, str], counts: PriorCounts) -> Iterator[tuple[Exam, int | None]]:
+def _named(bank_id: int, named: dict[int, str], counts: Counter[str]) -> Iterator[tuple[Exam, int | None]]:
     """Each of these exams with its prior; None, and counted, where it is refused."""
     found = exams_with_keys(bank_id, named.values())
     exams = Exam.objects.only("prior", "patient_pseudonym").in_bulk([*named, *found.values()])
@@ -78,14 +64,14 @@ def _named(bank_id: int, named: dict[int, str], counts: PriorCounts) -> Iterator
         if exam is None:
             continue
         if prior is None:
-            counts.missing += 1
+            counts[MISSING] += 1
         elif exam.patient_pseudonym == prior.patient_pseudonym:  # of neither known, or of both
             yield exam, prior.pk
             continue
         elif exam.patient_pseudonym and prior.patient_pseudonym:
-            counts.other_patient += 1
+            counts[OTHER_PATIENT] += 1
         else:
-            counts.unknown_patient += 1
+            counts[UNKNOWN_PATIENT] += 1
         yield exam, None
 
 

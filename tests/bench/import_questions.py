@@ -172,7 +172,7 @@ def write_beside() -> list[float]:
 
 def _bulk_create(records: list[QuestionRecord], bank: QuestionBank, imported: Any, n_before: int) -> None:
     from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
-    from annotation.questionbank.storing import pseudonym
+    from annotation.questionbank.batches import pseudonym
 
     read = list({record.exam.key: record.exam for record in records}.values())
     made = Exam.objects.bulk_create(

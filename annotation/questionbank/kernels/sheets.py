@@ -18,17 +18,7 @@ MOST_COLUMNS = 200
 _NAMES = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
 _NO_SHEET = "The file is not an XLSX table: it is a ZIP archive of something else, or broken."
-_BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    KeyError,
-    RuntimeError,
-    EOFError,
-    OSError,
-    ValueError,
-    IndexError,
-)
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, LookupError, RuntimeError, EOFError, OSError, ValueError)
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 

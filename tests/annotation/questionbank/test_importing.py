@@ -27,7 +27,7 @@ from annotation.models import (
     SourceIdentifier,
     User,
 )
-from annotation.questionbank import failed_imports, importing, storing
+from annotation.questionbank import batches, failed_imports, importing
 from annotation.questionbank.importing import ImportRunning
 from annotation.questionbank.keeping import delete_bank_job
 from annotation.questionbank.kernels.records import QuestionRecord
@@ -160,6 +160,16 @@ def test_a_changed_file_in_another_folder_names_the_same_images(tmp_path: Path) 
     assert result.as_json() == run_import(write_file(tmp_path / "new", changed)).as_json()
     assert (result.counts.updated, result.counts.exams, result.counts.images) == (10, 0, 0)
     assert Image.objects.count() == 10
+
+
+def test_questions_of_one_exam_that_name_different_images_add_none_twice(tmp_path: Path) -> None:
+    """Exams were remembered by what their last record named: images that another record named came in once more."""
+    lists = {"q1": ["1/pa.png", "1/lateral.png"], "q2": ["1/third.png"], "q3": ["1/pa.png"]}
+    first = {key: make_record(ImagePath=paths) for key, paths in lists.items()}
+    again = {key: make_record(ImagePath=paths, category="Heart") for key, paths in lists.items()}
+    assert run_import(write_file(tmp_path / "old", first)).counts.images == 3
+    result = run_import(write_file(tmp_path / "new", again))
+    assert (result.counts.updated, result.counts.exams, result.counts.images) == (3, 0, 0)
 
 
 def test_difficulties_from_a_side_file_survive_an_import_without_it(tmp_path: Path) -> None:
@@ -362,13 +372,13 @@ def test_an_image_that_comes_in_while_its_batch_is_read_is_attached(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     arrived: list[Image] = []
-    match = storing.BatchStore.match
+    match = batches.BatchStore.match
 
-    def match_late(store: storing.BatchStore, questions: list[QuestionRecord]) -> storing.Match:
+    def match_late(store: batches.BatchStore, questions: list[QuestionRecord]) -> batches.Match:
         arrived.append(ingest(tmp_path, "1/lateral.png"))
         return match(store, questions)
 
-    monkeypatch.setattr(storing.BatchStore, "match", match_late)
+    monkeypatch.setattr(batches.BatchStore, "match", match_late)
     result = run_import(write_file(tmp_path, {"q1": make_record(), "q2": make_record(2)}))
     assert (result.counts.created, result.counts.exams, result.counts.images) == (2, 0, 1)
     assert list(Question.objects.order_by("number").values_list("number", flat=True)) == [1, 2]
