@@ -81,5 +81,5 @@ def public_ids(count: int) -> list[str]:
 
     So the rows of one batch stand together in the index, which would otherwise be rewritten as a whole for each.
     """
-    start = public_id()[:4]
-    return [start + secrets.token_urlsafe(9) for _each in range(count)]
+    start, text = public_id()[:4], secrets.token_urlsafe(9 * count)
+    return [start + text[at : at + 12] for at in range(0, 12 * count, 12)]

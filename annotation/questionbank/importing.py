@@ -39,7 +39,7 @@ from annotation.site.slugs import free_slug
 
 Clock = Callable[[], datetime]
 Watcher = Callable[[int, int], object]  # bytes read, bytes in all; may raise to stop the import
-BATCH_SIZES = {"sqlite": 250, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
+BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
