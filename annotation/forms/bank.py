@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
 from annotation.models import QuestionBank
-from annotation.questionbank.kernels.spreadsheets import DifficultiesUnreadable, read_difficulties
+from annotation.questionbank.kernels.entries import DifficultiesUnreadable, read_difficulties
 from annotation.questionbank.listing import QuestionFilter
 from annotation.questionbank.uploads import PathNotAllowed, allowed_path
 from annotation.templatetags.sizes import file_size

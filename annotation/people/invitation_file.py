@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.utils.translation import gettext as _
 
-from annotation.questionbank.kernels.spreadsheets import lines_of_csv
+from annotation.questionbank.kernels.entries import lines_of_csv
 from annotation.questionbank.kernels.strictjson import FileUnreadable
 
 NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")

@@ -26,6 +26,7 @@ from annotation.models import BankImport, Image, Job, QuestionBank, SourceIdenti
 from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
+from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.records import (
     MIN_EXPLANATION,
     Batch,
@@ -33,7 +34,6 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.kernels.spreadsheets import read_difficulties
 from annotation.questionbank.priors import link_priors
 from annotation.site.slugs import free_slug
 

@@ -7,8 +7,8 @@ import io
 import json
 from typing import Any, NamedTuple
 
+from annotation.questionbank.kernels.entries import OPTIONS
 from annotation.questionbank.kernels.fields import split_options
-from annotation.questionbank.kernels.spreadsheets import OPTIONS
 
 TEMPLATE_FORMS = {
     "csv": "text/csv; charset=utf-8",

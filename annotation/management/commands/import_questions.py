@@ -16,8 +16,8 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
 from annotation.questionbank.importing import ImportResult, ImportRunning, Watcher, import_questions, locate
+from annotation.questionbank.kernels.entries import DifficultiesUnreadable
 from annotation.questionbank.kernels.records import MIN_EXPLANATION
-from annotation.questionbank.kernels.spreadsheets import DifficultiesUnreadable
 
 SHOWN_ERRORS = 20
 

@@ -2,19 +2,53 @@
 
 Every form gives what the JSON object gives, (id, fields, faults), so that records are checked in one place alone. The
 form is found by the content, never by the name of the file. A file of another kind is refused, saying what it is.
+
+A column of a table is named after its field, without regard to case, blanks and underscores. The four options stand
+in columns of their own, several images of a question in one cell with "|" or a line break between them. Every cell is
+text, so that both kinds of table mean the same. Other columns are kept as further fields.
 """
 
 from __future__ import annotations
 
+import codecs
+import csv
 import io
 import json
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any, BinaryIO
 
-from annotation.questionbank.kernels.spreadsheets import BOM, ID, entries_of_table, lines_of_csv, lines_of_xlsx
-from annotation.questionbank.kernels.strictjson import MAX_ENTRY_CHARS, Entry, Fault, FileUnreadable, ObjectReader
+from annotation.enums import Difficulty
+from annotation.questionbank.kernels.examfields import EXAM_FIELDS
+from annotation.questionbank.kernels.fields import (
+    LETTERS,
+    FieldRefused,
+    join_options,
+    read_difficulty,
+    split_options,
+)
+from annotation.questionbank.kernels.sheets import SheetUnreadable, lines_of_sheet
+from annotation.questionbank.kernels.strictjson import (
+    MAX_ENTRY_CHARS,
+    MAX_KEY_CHARS,
+    Entry,
+    Fault,
+    FileUnreadable,
+    ObjectReader,
+)
 
+Line = tuple[int, list[str]]  # number of the row as a spreadsheet counts it, and its cells
 HEAD = 1 << 18
+BOM = b"\xef\xbb\xbf"
+ID = "id"
+OPTIONS = tuple(f"option_{letter.lower()}" for letter in LETTERS)
+NEEDED = (ID, "question", *OPTIONS, "correct_answer", "correct_answer_explanation", "task_name", "category")
+NEEDED_OF_EXAM = ("ImagePath", "study_id")  # StudyInstanceUid can stand in for the latter
+OPTIONAL = ("subcategory", "class", "difficulty")
+MOST_SHEET_BYTES = 64_000_000
+MOST_LINE_BYTES = 4_000_000
+DIFFICULTY_COLUMNS = [ID, "difficulty"]
 _TELLING = ("question", "options", "study_id", ID)  # fields of a record: none of them holds an object
 _UTF16 = "UTF-16 text. Save it as UTF-8, in Excel as “CSV UTF-8”"
 _IMAGE = "an image. Images are uploaded on their own page"
@@ -31,39 +65,37 @@ _OTHER_KINDS = {
 }
 
 
-class EntryReader:
-    """Iterate over the entries of a question file; ``bytes_read`` tells how far the reading has come.
+class DifficultiesUnreadable(ValueError):
+    """The side file is refused; the sentence says in which line and why."""
 
-    Raises FileUnreadable.
-    """
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
-        self._object: ObjectReader | None = None
+def _folded(name: str) -> str:
+    return "".join(name.replace("_", " ").split()).casefold()
 
-    @property
-    def bytes_read(self) -> int:
-        return self._object.bytes_read if self._object is not None else self._stream.tell()
 
-    def __iter__(self) -> Iterator[Entry]:
-        head = self._stream.read(HEAD)
-        self._stream.seek(0)
-        text = head.removeprefix(BOM).lstrip(b" \t\r\n")
-        for start, what in _OTHER_KINDS.items():
-            if head.startswith(start) or text.startswith(start):
-                raise FileUnreadable("form", f"The file is {what}")
-        if head.startswith(b"PK\x03\x04"):
-            yield from entries_of_table(lines_of_xlsx(self._stream))
-        elif text and not text.startswith(b"{"):
-            yield from entries_of_table(lines_of_csv(self._stream))
-        elif _is_lines(text):
-            lines = iter(lambda: self._stream.readline(4 * MAX_ENTRY_CHARS), b"")
-            for number, line in enumerate(lines, start=1):
-                if content := line.removeprefix(BOM if number == 1 else b"").strip():
-                    yield _entry_of_line(number, content)
-        else:
-            self._object = ObjectReader(self._stream)
-            yield from self._object
+_field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS)}
+_field_of |= {letter.casefold(): option for letter, option in zip(LETTERS, OPTIONS, strict=True)}
+
+
+def read_entries(stream: BinaryIO) -> Iterator[Entry]:
+    """The entries of a question file, one after the other. Raises FileUnreadable."""
+    head = stream.read(HEAD)
+    stream.seek(0)
+    text = head.removeprefix(BOM).lstrip(b" \t\r\n")
+    for start, what in _OTHER_KINDS.items():
+        if head.startswith(start) or text.startswith(start):
+            raise FileUnreadable("form", f"The file is {what}")
+    if head.startswith(b"PK\x03\x04"):
+        yield from entries_of_table(lines_of_xlsx(stream))
+    elif text and not text.startswith(b"{"):
+        yield from entries_of_table(lines_of_csv(stream))
+    elif _is_lines(text):
+        lines = iter(lambda: stream.readline(4 * MAX_ENTRY_CHARS), b"")
+        for number, line in enumerate(lines, start=1):
+            if content := line.removeprefix(BOM if number == 1 else b"").strip():
+                yield _entry_of_line(number, content)
+    else:
+        yield from ObjectReader(stream)
 
 
 def _is_lines(text: bytes) -> bool:
@@ -90,3 +122,142 @@ def _entry_of_line(number: int, line: bytes) -> Entry:
     if type(key) in (str, int) and key != "":
         return Entry(str(key), value, faults)
     return Entry(name, value, (*faults, Fault(ID, "completeness", f"Line {number} has no id.")))
+
+
+def lines_of_xlsx(stream: BinaryIO) -> Iterator[Line]:
+    """Rows of the first sheet. Raises FileUnreadable."""
+    content = stream.read(MOST_SHEET_BYTES + 1)
+    if len(content) > MOST_SHEET_BYTES:
+        raise FileUnreadable("too_large", "The XLSX file is too large. Save it as CSV UTF-8")
+    try:
+        yield from lines_of_sheet(content)
+    except SheetUnreadable as error:
+        raise FileUnreadable("form", str(error).rstrip(".")) from None
+
+
+def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
+    """Rows separated by comma, semicolon or tab, as the first line is; UTF-8, with or without BOM.
+
+    Raises FileUnreadable.
+    """
+    texts = _texts(stream)
+    first = next(texts, "")
+    rows = csv.reader(chain([first], texts), delimiter=max(",;\t", key=first.count), strict=True)
+    number = 0
+    try:
+        for number, cells in enumerate(rows, start=1):
+            yield number, cells
+    except csv.Error as error:
+        raise FileUnreadable("syntax", f"Row {number + 1} is not valid CSV: {error}") from None
+
+
+def _texts(stream: BinaryIO) -> Iterator[str]:
+    """Lines of a CSV file with their ends; a broken byte is told with the row."""
+    decode = codecs.getincrementaldecoder("utf-8-sig")(errors="strict").decode
+    for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE_BYTES), b""), start=1):
+        if len(line) == MOST_LINE_BYTES:
+            raise FileUnreadable("too_large", f"Line {number} is too long for a row of a table")
+        try:
+            yield decode(line)
+        except UnicodeDecodeError:
+            told = f"Line {number} is not UTF-8 text. Save the file as UTF-8, in Excel as “CSV UTF-8”"
+            raise FileUnreadable("encoding", told) from None
+
+
+def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
+    """One entry for each row below the header; empty rows are passed over. Raises FileUnreadable for the header."""
+    names: list[str] = []
+    for number, row in lines:
+        cells = [cell.strip() for cell in row]
+        if names and any(cells):
+            yield _entry(number, names, cells)
+        elif any(cells):
+            names = _header(cells)
+
+
+def _header(cells: Sequence[str]) -> list[str]:
+    """The field of each column; "" for one without a name, which is passed over."""
+    names = [_field_of.get(_folded(cell), cell) for cell in cells]
+    twice = next((name for name in names if name and names.count(name) > 1), "")
+    if twice:
+        raise FileUnreadable("columns", f"The column {twice!r} is there twice")
+    found = {*names, "study_id"} if "StudyInstanceUid" in names else set(names)
+    missing = [name for name in (*NEEDED, *NEEDED_OF_EXAM) if name not in found]
+    if missing:
+        told = ", ".join(name[:40] for name in names if name)[:400]
+        raise FileUnreadable(
+            "columns", f"The first row must name the columns. Missing: {', '.join(missing)}. Found: {told}"
+        )
+    return names
+
+
+def _entry(number: int, names: list[str], cells: list[str]) -> Entry:
+    row = dict(zip(names, cells, strict=False))
+    key, faults = row.pop(ID, ""), []
+    if not key:
+        key, faults = f"row {number}", [Fault(ID, "completeness", f"Row {number} has no id.")]
+    if any(cells[len(names) :]):
+        sentence = f"Row {number} has {len(cells)} cells, the first row {len(names)}. A text with a separator in it "
+        faults.append(Fault("", "format", sentence + "needs quotation marks around it."))
+    return Entry(key, _fields(row), tuple(faults))
+
+
+def _fields(row: dict[str, str]) -> dict[str, Any]:
+    """The fields of a record. An empty cell is no field, but for one that every record needs."""
+    value: dict[str, Any] = dict.fromkeys((*NEEDED, "ImagePath"))
+    value |= {name: text for name, text in row.items() if name and text}
+    for name in (ID, *OPTIONS):
+        value.pop(name)
+    value["options"] = _options([row.get(name, "") for name in OPTIONS])
+    for name in ("ImagePath", "ImageViewPosition"):  # one text for each image
+        if value.get(name):
+            parts = [part.strip() or None for part in value[name].replace("\n", "|").split("|")]
+            value[name] = parts if name != "ImagePath" else list(filter(None, parts))
+    return value
+
+
+def _options(texts: list[str]) -> list[str]:
+    """The options with their letters, as the JSON form has them; letters that stand in the cells are kept."""
+    try:
+        _plain, form = split_options(texts)
+    except FieldRefused:
+        return texts
+    return texts if form else join_options(texts, ". ")
+
+
+def read_difficulties(path: Path) -> dict[str, Difficulty]:
+    """Difficulty of each question id in the side file. Raises DifficultiesUnreadable for the first line at fault."""
+    found: dict[str, Difficulty] = {}
+    number = 0
+    try:
+        with path.open("rb") as stream:
+            for number, cells in lines_of_csv(stream):
+                if fault := _difficulty_fault(cells, found) if number > 1 else _heading_fault(cells):
+                    raise DifficultiesUnreadable(f"line {number}: {fault}")
+    except FileUnreadable as error:
+        raise DifficultiesUnreadable(f"line {number + 1}: {error.sentence}") from None
+    return found
+
+
+def _heading_fault(cells: Sequence[str]) -> str:
+    is_right = [name.strip().lower() for name in cells] == DIFFICULTY_COLUMNS
+    return "" if is_right else f"the columns must be {', '.join(DIFFICULTY_COLUMNS)}"
+
+
+def _difficulty_fault(cells: Sequence[str], found: dict[str, Difficulty]) -> str:
+    """Take a line into what was found; what is wrong with it, "" for nothing."""
+    if not cells:
+        return ""
+    if len(cells) != len(DIFFICULTY_COLUMNS):
+        return f"{len(cells)} cells instead of {len(DIFFICULTY_COLUMNS)}"
+    key, word = cells
+    difficulty = read_difficulty(word)
+    if "\0" in key:
+        return "the text holds a NUL character"
+    if not 0 < len(key) <= MAX_KEY_CHARS:
+        return f"an id has 1 to {MAX_KEY_CHARS} characters"
+    if difficulty is None:
+        return f"{word[:40]!r} is not easy, medium or hard"
+    if found.setdefault(key, difficulty) is not difficulty:
+        return f"the id {key[:80]!r} has two difficulties"
+    return ""

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 from annotation.enums import Difficulty, Task
 from annotation.questionbank.kernels import fields as reading
-from annotation.questionbank.kernels.entries import EntryReader
+from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
 from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, Entry, FileUnreadable
 
@@ -96,8 +96,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
 
     The ids read so far are remembered by their 64-bit hashes: 50 MB for 600,000 questions.
     """
-    records, reader = RecordReader(rules), EntryReader(stream)
-    entries = iter(reader)
+    records, entries = RecordReader(rules), read_entries(stream)
     seen: set[int] = set()
     ended = False
     while not ended:
@@ -123,7 +122,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
         ended = unreadable or n_read < size
         if ended and not seen and not unreadable:
             problems.append(RecordProblem("", "", "schema", "The file holds no question."))
-        yield Batch(n_read, n_refused, reader.bytes_read, questions, problems, unreadable)
+        yield Batch(n_read, n_refused, stream.tell(), questions, problems, unreadable)
 
 
 class RecordReader:

@@ -69,11 +69,11 @@ class _Rejected(NamedTuple):
 class ObjectReader:
     """Iterate over the entries of the one JSON object in ``stream`` (binary, read once, never seeked).
 
-    ``bytes_read`` tells how far the reading has come. A leading byte order mark is skipped. Raises FileUnreadable.
+    A leading byte order mark is skipped. Raises FileUnreadable.
     """
 
     def __init__(self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS) -> None:
-        self.bytes_read = 0
+        self._bytes_read = 0
         self._stream = stream
         self._max_entry_chars = max_entry_chars
         self._decode = codecs.getincrementaldecoder("utf-8-sig")(errors="strict").decode
@@ -203,9 +203,9 @@ class ObjectReader:
         try:
             text = self._decode(chunk, final=self._ended)
         except UnicodeDecodeError as error:
-            near = self.bytes_read + error.start
+            near = self._bytes_read + error.start
             raise self._unreadable("encoding", f"The file is not UTF-8 text near byte {near}") from None
-        self.bytes_read += len(chunk)
+        self._bytes_read += len(chunk)
         self._lines_before, self._column_before = self._place(self._at)
         self._buffer, self._at = self._buffer[self._at :] + text, 0
         return bool(text) or not self._ended

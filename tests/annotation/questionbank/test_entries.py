@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 from openpyxl import Workbook
 
-from annotation.questionbank.kernels.entries import EntryReader
+from annotation.questionbank.kernels.entries import NEEDED, NEEDED_OF_EXAM, OPTIONAL, read_entries
 from annotation.questionbank.kernels.records import Batch, RecordRules, read_batches
-from annotation.questionbank.kernels.spreadsheets import NEEDED, NEEDED_OF_EXAM, OPTIONAL
 from annotation.questionbank.kernels.strictjson import Entry
 from annotation.questionbank.template import COLUMNS, EXAMPLES, TEMPLATE_FORMS, template_file
 
@@ -25,7 +24,7 @@ def read(content: bytes) -> Batch:
 
 
 def entries(content: bytes) -> list[Entry]:
-    return list(EntryReader(io.BytesIO(content)))
+    return list(read_entries(io.BytesIO(content)))
 
 
 def told(content: bytes) -> list[tuple[str, str, str]]:

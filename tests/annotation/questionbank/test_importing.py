@@ -30,8 +30,8 @@ from annotation.models import (
 from annotation.questionbank import batches, failed_imports, importing
 from annotation.questionbank.importing import ImportRunning
 from annotation.questionbank.keeping import delete_bank_job
+from annotation.questionbank.kernels.entries import DifficultiesUnreadable
 from annotation.questionbank.kernels.records import QuestionRecord
-from annotation.questionbank.kernels.spreadsheets import DifficultiesUnreadable
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
 pytestmark = pytest.mark.django_db
