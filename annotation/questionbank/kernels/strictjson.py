@@ -155,7 +155,7 @@ class ObjectReader:
             raise json.JSONDecodeError("a colon is expected", buffer, at)
         value, at = self._scan(buffer, self._after_space(at + 1))
         at = self._after_space(at)
-        if buffer[at : at + 1] not in (",", "}") or at == len(buffer):
+        if buffer[at : at + 1] not in (",", "}"):
             raise json.JSONDecodeError("a comma or a closing brace is expected", buffer, at)
         return key, value, at
 
