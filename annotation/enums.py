@@ -36,6 +36,15 @@ class Role(Word):
     DEIDENTIFIER = "deidentifier", _("de-identification")  # may see and release quarantined images
 
 
+class LinkState(Word):
+    """What a one-time link is good for."""
+
+    OPEN = "open", _("open")
+    USED = "used", _("used")
+    REVOKED = "revoked", _("revoked")
+    EXPIRED = "expired", _("expired")
+
+
 class Task(Word):
     PRESENCE = "presence", _("Presence")
     NEGATION = "negation", _("Negation")

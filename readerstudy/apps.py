@@ -16,7 +16,8 @@ class ReaderstudyConfig(AppConfig):
         from annotation.demonstration import accounts, parts
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.sweeping import register_sweep
-        from annotation.people import role_conflicts, rosters
+        from annotation.people.accounts import parts as parts_of_people
+        from annotation.people.roles import conflict_rules
         from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
         from annotation.review import diagram
@@ -53,9 +54,9 @@ class ReaderstudyConfig(AppConfig):
         )
         conflicts.rules.register("readers", readers_do_not_review)
         conflicts.rules.register("submitters", submitters_review_nothing)
-        role_conflicts.rules.register("readers", readers_look_nothing_up)
-        role_conflicts.rules.register("submitters", submitters_do_not_judge)
-        rosters.parts.register("studies", parts_in_studies)
+        conflict_rules.register("readers", readers_look_nothing_up)
+        conflict_rules.register("submitters", submitters_do_not_judge)
+        parts_of_people.register("studies", parts_in_studies)
         showings.rules.register("readings", shows_images)
         showings.rules.register("coordinators of studies", shows_to_coordinators)
         showings.uses.register("studies", open_studies_with)

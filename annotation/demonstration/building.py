@@ -30,7 +30,7 @@ from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, User
-from annotation.people.granting import add_role
+from annotation.people.roles import add_role
 from annotation.questionbank.importing import import_questions, locate
 from annotation.site.permissions import SITE_ROLES
 

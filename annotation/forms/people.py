@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Role
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
-from annotation.models import Invitation, ReviewRound, User
+from annotation.models import ReviewRound, User
+from annotation.models.people import OneTimeLink
 from annotation.people.invitation_file import MOST_BYTES
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
 
@@ -71,10 +72,10 @@ class InvitationFileForm(forms.Form):
     text = forms.CharField(required=False, strip=False, max_length=MOST_BYTES, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        if not given.get("file") and not given.get("text") and not self.errors:
+        data = self.cleaned_data
+        if not data.get("file") and not data.get("text") and not self.errors:
             self.add_error("file", _("Choose a file."))
-        return given
+        return data
 
     def data_of_file(self) -> bytes:
         """What was sent, after is_valid(); one byte more than is taken at most."""
@@ -90,10 +91,10 @@ class AcceptForm(NewPasswordMixin):
     time_zone = TimeZoneField(initial="UTC")
     field_order = ["email", "name", "password", "password_again", "time_zone"]
 
-    def __init__(self, invitation: Invitation, *args: Any, **kwargs: Any) -> None:
-        kwargs["initial"] = {"email": invitation.email, "name": invitation.name}
+    def __init__(self, link: OneTimeLink, *args: Any, **kwargs: Any) -> None:
+        kwargs["initial"] = {"email": link.email, "name": link.name}
         super().__init__(*args, **kwargs)
-        if invitation.email:
+        if link.email:
             self.fields["email"].disabled = True
             self.fields["email"].help_text = _("The invitation is for this address.")
         elif not self.is_bound:
@@ -101,6 +102,10 @@ class AcceptForm(NewPasswordMixin):
 
     def person(self) -> User:
         return User(email=self.cleaned_data.get("email", ""), name=self.cleaned_data.get("name", ""))
+
+    def account(self) -> dict[str, Any]:
+        """What the new account is made of, after is_valid()."""
+        return {name: self.cleaned_data[name] for name in ("email", "name", "password", "time_zone")}
 
 
 class PersonForm(forms.Form):

@@ -30,8 +30,8 @@ HANDLERS: dict[str, str] = {
     "text_search": "annotation.ingest.searching.search_waiting",
     "text_search_again": "annotation.ingest.searching.search_held",
     "ingest_upload": "annotation.ingest.uploading.ingest_upload",
-    "send_letter": "annotation.people.mailing.send_kept_letter",
-    "send_password_link": "annotation.people.mailing.send_asked_password_link",
+    "send_letter": "annotation.people.mailing.send_stored_email",
+    "send_password_link": "annotation.people.mailing.send_requested_password_link",
 }
 
 

@@ -11,7 +11,7 @@ from django.utils.translation import gettext
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
-from annotation.people.inviting import open_invitations
+from annotation.people.invitations import open_invitations
 from annotation.site.hooks import Hooks
 from annotation.site.permissions import site_roles
 from annotation.site.zones import time_text
@@ -155,6 +155,13 @@ def _own_reviews(person: User, at: datetime) -> list[RoundWork]:
         for r in rows
     ]
     return sorted(work, key=lambda one: one.n_left == 0)
+
+
+def n_open_assignments(person: User) -> int:
+    """Questions in open rounds that wait for this person."""
+    rows = Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN)
+    over = (AssignmentState.SUBMITTED, AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
+    return rows.exclude(state__in=over).count()
 
 
 def _coordinated_rounds(person: User) -> list[int]:

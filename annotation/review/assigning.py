@@ -15,8 +15,8 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, Membership, ReviewRound, SampledQuestion, User
-from annotation.people.granting import add_role
-from annotation.people.role_conflicts import RoleConflict
+from annotation.people.links import PeopleRefused
+from annotation.people.roles import add_role
 from annotation.review.eligibility import who_knows_keys
 from annotation.review.kernels.allotment import Item, TooFewReviewers, allot
 from annotation.review.kernels.transitions import UNFINISHED
@@ -126,7 +126,7 @@ def make_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: d
     """Give the role in the round. Raises RoundRefused for somebody who must not hold it."""
     try:
         add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
-    except RoleConflict as barred:
+    except PeopleRefused as barred:
         raise RoundRefused(str(barred)) from barred
 
 

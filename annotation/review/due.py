@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import RoundState
 from annotation.models import AuditEvent, ReviewRound, User
-from annotation.people.mailing import can_send, send_letter
+from annotation.people.mailing import can_send, send_email
 from annotation.review.assigning import RoundRefused, lock_round
 from annotation.review.reviewer_progress import Lag, ReviewerProgress, standings
 from annotation.site.zones import time_text
@@ -132,4 +132,4 @@ def _send(review_round: ReviewRound, one: ReviewerProgress) -> None:
     }
     body = render_to_string("annotation/rounds/_reminder_mail.txt", context)
     name = " ".join(review_round.name.split())
-    send_letter(_("Reminder: “%(round)s”") % {"round": name}, body, one.person.email)
+    send_email(_("Reminder: “%(round)s”") % {"round": name}, body, one.person.email)

@@ -100,7 +100,7 @@ def check_may_send_file(person: User, at: datetime) -> None:
 
 
 def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound | None) -> str:
-    """The rule for annotation.people.role_conflicts."""
+    """The rule for annotation.people.roles."""
     if review_round is not None:
         bank = review_round.plan.bank
         return _submits(person, bank) if bank.pk in banks_submitted_for(person) else ""

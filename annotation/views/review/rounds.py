@@ -21,8 +21,8 @@ from annotation.exports.tables import formats_here
 from annotation.figures.kernels.forms import FigureForm
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
-from annotation.people.rosters import people_of
 from annotation.review.assigning import RoundRefused, ineligible_reviewers
 from annotation.review.due import due_text, not_done, with_lags
 from annotation.review.outcomes import outcomes_legend, round_outcomes

@@ -1,10 +1,10 @@
-"""Acts of a page: asking before one that cannot be undone, running it, and the message on the next page."""
+"""Acts of a page: asking before one that cannot be undone, running it, and saying what came of it or why not."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import messages
@@ -13,6 +13,8 @@ from django.shortcuts import render
 
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,3 +63,12 @@ def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool
         messages.error(request, str(refusal))
         return False
     return True
+
+
+def run_for_form(form: forms.Form, act: Callable[[], Result]) -> Result | None:
+    """Run the act that a valid form asks for. None with its refusal at the field that it is about, or above all."""
+    try:
+        return act()
+    except Refused as refusal:
+        form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
+        return None

@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand, CommandError
 from django.utils import timezone
 
 from annotation.demonstration.presence import is_complete
-from annotation.people.links import first_administrator_link
+from annotation.people.invitations import first_administrator_link
 from annotation.site.privacy import NotPrivate, make_private
 from rexvqa_site import serving
 from rexvqa_site.children import Children, ServerDidNotStart

@@ -33,7 +33,7 @@ from annotation.models import (
     Upload,
     User,
 )
-from annotation.people import inviting
+from annotation.people import invitations
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import NOON, make_person
 
@@ -72,7 +72,7 @@ def world(ada: User, cora: User, rita: User) -> World:
     Exam.objects.update(bank_import=BankImport.objects.get())
     SamplingPlan.objects.update(name=f"{HIDDEN} sample")
     Membership.objects.create(user=make_person("Ruth"), role=Role.COORDINATOR, round=made, granted_at=NOON)
-    issued = inviting.invite(inviting.Grant(Role.REVIEWER, made), email="", name=HIDDEN, actor=ada, at=NOON)
+    issued = invitations.invite(invitations.Grant(Role.REVIEWER, made), email="", name=HIDDEN, actor=ada, at=NOON)
     upload = Upload.objects.create(created_by=cora, created_at=NOON, purpose="images", bank=bank, n_files=424_242)
     names = Assignment.objects.values_list("public_id", flat=True)
     images = list(Image.objects.values_list("public_id", flat=True))

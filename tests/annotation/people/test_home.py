@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.models import Exam, Image, Job, Membership, Question, QuestionBank, ReviewRound, User
-from annotation.people.inviting import Grant, invite
+from annotation.people.invitations import Grant, invite
 from annotation.people.waiting import Administration, Coordination, RoundWork, Waiting, what_waits
 from annotation.views.site.home import next_step
 from tests.annotation.people.conftest import make_round

@@ -19,7 +19,7 @@ from annotation.review.reviewer_progress import Lag, standings
 from annotation.review.rounds import close_round, create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
-from tests.letters import delivered
+from tests.emails import delivered
 
 DAY = timedelta(days=1)
 DUE = {"due_at": "2999-12-01T18:00"}

@@ -17,7 +17,7 @@ from readerstudy.monitoring.reminding import is_due, remind_reader, remind_unfin
 from readerstudy.study.deadlines import deadline_of
 from readerstudy.study.locking import StudyRefused
 from tests.conftest import NOON
-from tests.letters import delivered
+from tests.emails import delivered
 from tests.readerstudy.studies import enrol, make_study
 
 DEADLINE = NOON + timedelta(days=30)
