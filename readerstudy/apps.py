@@ -20,12 +20,10 @@ class ReaderstudyConfig(AppConfig):
         from annotation.people.roles import conflict_rules
         from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
-        from annotation.review import diagram
         from annotation.site import conflicts, showings
         from readerstudy.comparison import comparison_job
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
-        from readerstudy.conducting.diagrams import place_states, study_states
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.design.overview import studies_under_way
@@ -39,8 +37,6 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.report.report_job import KIND as REPORT
         from readerstudy.study.permissions import parts_in_studies
 
-        diagram.register("study", study_states)
-        diagram.register("place", place_states)
         register_use("study", use_of_bank)
         register_use("predictions", runs_on_bank)
         accounts.register(*ACCOUNTS)

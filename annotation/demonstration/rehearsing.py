@@ -12,12 +12,10 @@ from annotation.demonstration.opinions import blind_answer, judgement
 from annotation.demonstration.questions import SEED, DemonstrationQuestion
 from annotation.enums import AssignmentState
 from annotation.models import Assignment, QuestionBank, ReviewRound, User
-from annotation.review.answering import answer_blind, mark_opened, open_report
-from annotation.review.drafting import save_draft
+from annotation.review.answering import answer_blind, mark_opened, open_report, save_draft
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.rounds import close_round, create_round, open_round
-from annotation.review.skipping import skip
-from annotation.review.submitting import submit_review
+from annotation.review.submitting import skip, submit_review
 from annotation.sampling.kernels.strata import StratifyBy
 from annotation.sampling.samples import draw_sample
 

@@ -15,25 +15,15 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, Membership, ReviewRound, SampledQuestion, User
-from annotation.people.links import PeopleRefused
 from annotation.people.roles import add_role
 from annotation.review.eligibility import who_knows_keys
-from annotation.review.kernels.allotment import Item, TooFewReviewers, allot
-from annotation.review.kernels.transitions import UNFINISHED
+from annotation.review.kernels.allotment import Item, allot, too_few_for
+from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
 from annotation.site.conflicts import conflicts
 
 BATCH = 2000
-
-
-Barred = dict[tuple[int, int], set[str]]  # (index of the person, question number) -> sentences for a coordinator
-
-
-class RoundRefused(ValueError):
-    """Something cannot be done with a round; the text says why and what to do. Nothing was stored."""
-
-    def __init__(self, words: str, field: str | None = None) -> None:
-        super().__init__(words)
-        self.field = field  # of a form that the refusal is about
+# (index of the person, question number) -> sentences for a coordinator
+Conflicts = dict[tuple[int, int], set[str]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +53,7 @@ def assign_round(review_round: ReviewRound, reviewers: Sequence[User], *, actor:
     """Assign a draft, anew if it was assigned before; returns how many assignments there are.
 
     Each question goes to as many different reviewers as the round wants, equally many to each, by the seed of the
-    round; everybody has an own order. Raises RoundRefused for a round that is not a draft, and as plan_assignments.
+    round; everybody has an own order. Raises ReviewRefused for a round that is not a draft, and as plan_assignments.
     """
     planned = plan_assignments(
         review_round.plan_id,
@@ -87,15 +77,15 @@ def plan_assignments(
 ) -> Planned:
     """Share the questions of a sample among people. Reads only, so it can be done before a transaction begins.
 
-    ``review_round``: the one that is assigned, where there is one already. Raises RoundRefused when there are fewer
+    ``review_round``: the one that is assigned, where there is one already. Raises ReviewRefused when there are fewer
     reviewers than a question needs, when one cannot log in, and when too few are eligible for a question.
     """
     people = sorted({person.pk: person for person in reviewers}.values(), key=lambda person: person.email)
     _check_reviewers(people, per_question)
     questions = drawn_questions(plan_id)
     revision_of = {one.number: one.revision_id for one in questions}
-    barred = ineligible(people, questions, steps, review_round)
-    orders = _allotted(questions, len(people), per_question, seed, barred)
+    conflicting = ineligible(people, questions, steps, review_round)
+    orders = _allotted(questions, len(people), per_question, seed, conflicting)
     return Planned(people, [[revision_of[number] for number in order] for order in orders])
 
 
@@ -104,7 +94,7 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
     """Write what was planned in place of what a draft had; who is left out leaves the round."""
     lock_round(review_round)
     if review_round.state != RoundState.DRAFT:
-        raise RoundRefused(_("The round is open: add, remove or reassign reviewers instead."))
+        raise ReviewRefused("not_draft", _("The round is open: add, remove or reassign reviewers instead."))
     before = Assignment.objects.filter(round=review_round)
     left_out = User.objects.filter(pk__in=before.values("reviewer")).exclude(pk__in=[one.pk for one in planned.people])
     Membership.objects.filter(round=review_round, role=Role.REVIEWER, user__in=left_out).delete()
@@ -123,16 +113,14 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
 
 
 def make_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: datetime) -> None:
-    """Give the role in the round. Raises RoundRefused for somebody who must not hold it."""
-    try:
-        add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
-    except PeopleRefused as barred:
-        raise RoundRefused(str(barred)) from barred
+    """Give the role in the round. Raises PeopleRefused for somebody who must not hold it."""
+    add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
 
 
 def _check_reviewers(people: Sequence[User], per_question: int) -> None:
     if len(people) < per_question:
-        raise RoundRefused(
+        raise ReviewRefused(
+            "too_few_reviewers",
             ngettext(
                 "Each question needs %(k)s different reviewers, and %(n)s is chosen: choose more reviewers, or fewer "
                 "reviews of each question.",
@@ -140,7 +128,7 @@ def _check_reviewers(people: Sequence[User], per_question: int) -> None:
                 "reviews of each question.",
                 len(people),
             )
-            % {"k": per_question, "n": len(people)}
+            % {"k": per_question, "n": len(people)},
         )
     for person in people:
         check_may_log_in(person)
@@ -148,7 +136,7 @@ def _check_reviewers(people: Sequence[User], per_question: int) -> None:
 
 def check_may_log_in(person: User) -> None:
     if not person.is_active:
-        raise RoundRefused(_("%(name)s cannot log in and so cannot review.") % {"name": person})
+        raise ReviewRefused("cannot_log_in", _("%(name)s cannot log in and so cannot review.") % {"name": person})
 
 
 def drawn_questions(plan_id: int) -> list[SampleQuestion]:
@@ -163,26 +151,26 @@ def _allotted(
     n_people: int,
     per_question: int,
     seed: int,
-    barred: Barred,
+    conflicting: Conflicts,
 ) -> list[list[int]]:
     items = [Item(one.number, one.exam_id) for one in questions]
-    try:
-        return allot(items, n_people, per_question, seed, set(barred))
-    except TooFewReviewers as short:
-        raise RoundRefused(
-            _("Question %(number)s can be given to only %(n)s of these reviewers, and needs %(k)s. %(reasons)s")
-            % {
-                "number": short.number,
-                "n": short.n_possible,
-                "k": short.wanted,
-                "reasons": sentences(why for (_index, number), why in barred.items() if number == short.number),
-            }
-        ) from short
+    short = too_few_for(items, n_people, per_question, set(conflicting))
+    if short is not None:
+        number, n_possible = short
+        facts = {
+            "number": number,
+            "n": n_possible,
+            "k": per_question,
+            "reasons": sentences(why for (_index, of), why in conflicting.items() if of == number),
+        }
+        sentence = _("Question %(number)s can be given to only %(n)s of these reviewers, and needs %(k)s. %(reasons)s")
+        raise ReviewRefused("too_few_reviewers", sentence % facts)
+    return allot(items, n_people, per_question, seed, set(conflicting))
 
 
 def ineligible(
     people: Sequence[User], questions: Iterable[SampleQuestion], steps: str, review_round: ReviewRound | None
-) -> Barred:
+) -> Conflicts:
     """Who must not meet which question, and why.
 
     Whoever knows a key may still judge its question in a round that asks for no blind answer.
@@ -191,10 +179,10 @@ def ineligible(
     number_of = {one.question_id: one.number for one in questions}
     asked = (list(index_of), list(number_of))
     knowing = who_knows_keys(*asked, review_round) if steps == RoundSteps.FULL else ()
-    barred: Barred = defaultdict(set)
+    conflicting: Conflicts = defaultdict(set)
     for conflict in (*conflicts(*asked), *knowing):
-        barred[index_of[conflict.person_id], number_of[conflict.question_id]].add(conflict.reason)
-    return barred
+        conflicting[index_of[conflict.person_id], number_of[conflict.question_id]].add(conflict.reason)
+    return conflicting
 
 
 def sentences(reasons: Iterable[set[str]]) -> str:
@@ -216,10 +204,10 @@ class Ineligible:
 
 def ineligible_reviewers(review_round: ReviewRound, people: Sequence[User]) -> list[Ineligible]:
     """For the page of a round, whose assignments leave these questions out."""
-    barred = ineligible(people, drawn_questions(review_round.plan_id), review_round.steps, review_round)
+    conflicting = ineligible(people, drawn_questions(review_round.plan_id), review_round.steps, review_round)
     found = []
     for index, person in enumerate(people):
-        theirs = {number: why for (one, number), why in barred.items() if one == index}
+        theirs = {number: why for (one, number), why in conflicting.items() if one == index}
         if theirs:
             found.append(Ineligible(person, sorted(theirs), sentences(theirs.values())))
     return found

@@ -25,11 +25,11 @@ def who_knows_keys(
     What they have in ``review_round`` itself does not count. The reasons are sentences that a coordinator reads.
     """
     names = {person.pk: person.name for person in User.objects.filter(pk__in=people)}
-    wanted, told = set(questions), set[tuple[int, int]]()
+    wanted, named = set(questions), set[tuple[int, int]]()
     for conflict in (*_read(names), *_imported(names, questions), *_reviewed(names, review_round), *_acquainted(names)):
         pair = (conflict.person_id, conflict.question_id)
-        if conflict.question_id in wanted and pair not in told:
-            told.add(pair)
+        if conflict.question_id in wanted and pair not in named:
+            named.add(pair)
             yield conflict
 
 
@@ -47,8 +47,8 @@ def _read(names: Names) -> Iterator[Conflict]:
     labels = {source.value: _(source.label) for source in KeySource}
     rows = SeenKey.objects.filter(person__in=names).values_list("person", "question", "source")
     for person, question, source in rows:
-        said = {"name": names[person], "where": labels[source]}
-        yield Conflict(person, question, _("%(name)s has seen its key (%(where)s).") % said)
+        facts = {"name": names[person], "where": labels[source]}
+        yield Conflict(person, question, _("%(name)s has seen its key (%(where)s).") % facts)
 
 
 def _imported(names: Names, questions: Sequence[int]) -> Iterator[Conflict]:
@@ -64,8 +64,8 @@ def _imported(names: Names, questions: Sequence[int]) -> Iterator[Conflict]:
 def _reviewed(names: Names, review_round: ReviewRound | None) -> Iterator[Conflict]:
     elsewhere = shown_keys().filter(reviewer__in=names).exclude(round=review_round).order_by("pk")
     for person, question, name in elsewhere.values_list("reviewer", QUESTION, "round__name"):
-        said = {"name": names[person], "round": name}
-        yield Conflict(person, question, _("%(name)s saw its key in the round “%(round)s”.") % said)
+        facts = {"name": names[person], "round": name}
+        yield Conflict(person, question, _("%(name)s saw its key in the round “%(round)s”.") % facts)
 
 
 def _acquainted(names: Names) -> Iterator[Conflict]:

@@ -51,8 +51,15 @@ def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise
     """Whether the form can be used; if not, its errors are shown, or the sentence in their place."""
     if form.is_valid():
         return True
-    messages.error(request, otherwise or " ".join(str(word) for words in form.errors.values() for word in words))
+    messages.error(request, otherwise or _errors_of(form))
     return False
+
+
+def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
+    """What a form holds. Raises Refused with its errors, or with the sentence in their place."""
+    if not form.is_valid():
+        raise Refused("invalid", otherwise or _errors_of(form), status=422)
+    return form.cleaned_data
 
 
 def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
@@ -72,3 +79,7 @@ def run_for_form(form: forms.Form, act: Callable[[], Result]) -> Result | None:
     except Refused as refusal:
         form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
         return None
+
+
+def _errors_of(form: forms.Form) -> str:
+    return " ".join(str(error) for errors in form.errors.values() for error in errors)
