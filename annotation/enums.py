@@ -150,6 +150,11 @@ class ViewerTool(Word):
     WIDE = "wide", _("full screen")
 
 
+# The smallest browser windows that a round or a study can ask for, in CSS pixels: below the first pair a demand says
+# nothing, above the second no ordinary screen can meet it.
+LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)
+
+
 class AssignmentState(Word):
     WAITING = "waiting", _("waiting")
     ANSWERED = "answered", _("answered blind")  # step 1 is final, the key is shown

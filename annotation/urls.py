@@ -2,7 +2,7 @@
 
 from django.urls import path, re_path
 
-from annotation.views.ingest import images, quarantine, quarantine_many, quarantine_words, renditions, uploads
+from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, question_imports
 from annotation.views.review import cases, round_acts, rounds, worklist
@@ -73,16 +73,16 @@ urlpatterns = [
     path("banks/<slug:slug>/<int:number>/", bank.question, name="question"),
     # images
     path("images/", images.images, name="images"),
-    path("images/<str:name>", renditions.rendition, name="rendition"),
+    path("images/<str:name>", images.rendition, name="rendition"),
     path("image/<str:public_id>/", images.image, name="image"),
     path("image/<str:public_id>/view/", images.image_view, name="image-view"),
     path("image/<str:public_id>/credits/", images.image_credits, name="image-credits"),
     path("image/<str:public_id>/quarantine/", images.image_quarantine, name="image-quarantine"),
     path("quarantine/", quarantine.quarantine, name="quarantine"),
-    path("quarantine/renditions/<str:name>", renditions.quarantine_rendition, name="quarantine-rendition"),
+    path("quarantine/renditions/<str:name>", images.quarantine_rendition, name="quarantine-rendition"),
     path("quarantine/decide/", quarantine_many.quarantine_decide, name="quarantine-decide"),
-    path("quarantine/words/", quarantine_words.quarantine_words, name="quarantine-words"),
-    path("quarantine/words/remove/", quarantine_words.quarantine_word_remove, name="quarantine-word-remove"),
+    path("quarantine/words/", quarantine.quarantine_words, name="quarantine-words"),
+    path("quarantine/words/remove/", quarantine.quarantine_word_remove, name="quarantine-word-remove"),
     path("quarantine/undo/", quarantine_many.quarantine_undo, name="quarantine-undo"),
     path("quarantine/<str:public_id>/", quarantine.quarantined_image, name="quarantined-image"),
     path("quarantine/<str:public_id>/release/", quarantine.quarantine_release, name="quarantine-release"),

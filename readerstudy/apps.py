@@ -15,12 +15,12 @@ class ReaderstudyConfig(AppConfig):
         from annotation.bin import archiving, deleting
         from annotation.demonstration import accounts, parts
         from annotation.jobs.handlers import register_handler
-        from annotation.jobs.sweeping import register_sweep
+        from annotation.jobs.queueing import register_sweep
         from annotation.people.accounts import parts as parts_of_people
         from annotation.people.roles import conflict_rules
         from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
-        from annotation.site import conflicts, showings
+        from annotation.site import hooks
         from readerstudy.comparison import comparison_job
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
@@ -48,14 +48,14 @@ class ReaderstudyConfig(AppConfig):
         deleting.register(
             "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
         )
-        conflicts.rules.register("readers", readers_do_not_review)
-        conflicts.rules.register("submitters", submitters_review_nothing)
+        hooks.question_rules.register("readers", readers_do_not_review)
+        hooks.question_rules.register("submitters", submitters_review_nothing)
         conflict_rules.register("readers", readers_look_nothing_up)
         conflict_rules.register("submitters", submitters_do_not_judge)
         parts_of_people.register("studies", parts_in_studies)
-        showings.rules.register("readings", shows_images)
-        showings.rules.register("coordinators of studies", shows_to_coordinators)
-        showings.uses.register("studies", open_studies_with)
+        hooks.show_rules.register("readings", shows_images)
+        hooks.show_rules.register("coordinators of studies", shows_to_coordinators)
+        hooks.image_uses.register("studies", open_studies_with)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")

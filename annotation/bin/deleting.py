@@ -1,6 +1,6 @@
 """The bin: what is deleted is hidden everywhere for 30 days, can be brought back, and then goes for good.
 
-Each room says what stands in the way of deleting, of bringing back and of emptying; how it is done is said here once.
+Each room says what prevents deleting, bringing back and emptying; how it is done is written here once.
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from django.utils.translation import gettext_lazy as _
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
 from annotation.models.deleting import Deletable
+from annotation.refusals import Refused
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.slugs import free_slug
 
 KEPT_FOR = timedelta(days=30)
-
-
 Row = Deletable
 
 
-class BinRefused(Exception):
-    """Something stands in the way; the sentence says what."""
+class BinRefused(Refused):
+    """Something refers to the row, or it hangs on something in the bin; the sentence says what."""
 
 
 @dataclass(frozen=True)
@@ -93,7 +92,7 @@ def check_deletable(row: Row) -> None:
 def move_to_bin(row: Row, *, actor: User, at: datetime) -> None:
     """Move a row into the bin. Twice changes nothing. Raises BinRefused."""
     word = kind_of(row)
-    _hold(row)
+    _lock(row)
     if row.deleted_at is not None:
         return
     import_string(KINDS[word].hide)(row)
@@ -112,7 +111,7 @@ def find_deleted(word: str, pk: int) -> Row | None:
 def restore(row: Row, *, actor: User, at: datetime) -> None:
     """Bring a row back, under another name where its own is taken by now. Twice changes nothing. Raises BinRefused."""
     word = kind_of(row)
-    _hold(row)
+    _lock(row)
     if row.deleted_at is None:
         return
     import_string(KINDS[word].show)(row)
@@ -176,7 +175,7 @@ def _rows_of(person: User) -> Iterable[tuple[str, Row]]:
                 yield word, row
 
 
-def _hold(row: Row) -> None:
+def _lock(row: Row) -> None:
     rows: models.QuerySet[Any] = type(row)._base_manager.select_for_update(of=("self",))
     row.refresh_from_db(from_queryset=rows)
 

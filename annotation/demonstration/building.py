@@ -25,7 +25,7 @@ from annotation.demonstration.question_file import records_of
 from annotation.demonstration.rehearsing import finished_round, open_round_under_way
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
 from annotation.enums import ImageState, Role
-from annotation.ingest.crediting import credit_images
+from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text

@@ -16,7 +16,7 @@ from annotation.review.answering import answer_blind, mark_opened, open_report, 
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.rounds import close_round, create_round, open_round
 from annotation.review.submitting import skip, submit_review
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 
 FINISHED_ROUND = "Pilot round (simulated reviews)"

@@ -19,8 +19,7 @@ from django.utils.translation import gettext
 
 from annotation.audit.recording import record
 from annotation.enums import IdentifierKind, ViewPosition
-from annotation.exports.files import Written, write_digested
-from annotation.exports.tables import Cell, Column, Format, Kind
+from annotation.exports.tables import Cell, Column, Format, Kind, Written, write_digested
 from annotation.ingest.matching import missing_images
 from annotation.models import Question, QuestionBank, SourceIdentifier, User
 

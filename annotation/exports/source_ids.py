@@ -16,8 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import ImportState
-from annotation.exports.files import Written, write_digested
-from annotation.exports.tables import Cell, Column, Format, Kind
+from annotation.exports.tables import Cell, Column, ExportRefused, Format, Kind, Written, write_digested
 from annotation.models import Question, QuestionBank, Revision, User
 from annotation.questionbank.answers import blind_assignments
 from annotation.questionbank.known import keys_of_questions
@@ -33,12 +32,8 @@ COLUMNS = (
 )
 
 
-class SourceIdsHidden(Exception):
-    """The ids of the imported file were asked for by somebody who may not see them, or before the end; says why."""
-
-
 def source_id_of(question: Question, *, person: User) -> str:
-    """The id that the question has in the imported file. Raises SourceIdsHidden."""
+    """The id that the question has in the imported file. Raises ExportRefused."""
     _check_may_see(person, Revision.objects.filter(question=question))
     return keys_of_questions(question.bank_id, [question.pk]).get(question.pk, "")
 
@@ -47,7 +42,7 @@ def source_ids_shown_to(person: User, bank_id: int, question_ids: Collection[int
     """The ids of these questions by their pk; none for who may not see them."""
     try:
         _check_may_see(person, Revision.objects.filter(question__in=question_ids))
-    except SourceIdsHidden:
+    except ExportRefused:
         return {}
     return keys_of_questions(bank_id, question_ids)
 
@@ -55,7 +50,7 @@ def source_ids_shown_to(person: User, bank_id: int, question_ids: Collection[int
 def export_source_ids(bank: QuestionBank, form: Format, to: IO[bytes], *, actor: User, at: datetime) -> Written:
     """Write number and ids of every question of the bank to ``to`` (seekable), and note who took them.
 
-    Raises SourceIdsHidden.
+    Raises ExportRefused.
     """
     _check_may_see(actor, Revision.objects.filter(bank=bank))
     written = write_digested(to, COLUMNS, _rows(bank), form)
@@ -66,13 +61,18 @@ def export_source_ids(bank: QuestionBank, form: Format, to: IO[bytes], *, actor:
 
 
 def _check_may_see(person: User, revisions: QuerySet[Revision]) -> None:
-    """Raises SourceIdsHidden for who is no coordinator, and for one who is still to answer one of these blind."""
+    """Raises ExportRefused for who is no coordinator, and for one who is still to answer one of these blind."""
     if not is_coordinator(person):
-        raise SourceIdsHidden(_("The ids of the imported file are for coordinators."))
+        raise source_ids_hidden(_("The ids of the imported file are for coordinators."))
     if blind_assignments(person).filter(revision__in=revisions).exists():
-        raise SourceIdsHidden(
+        raise source_ids_hidden(
             _("You review questions of this bank yourself: own ids are hidden until you have answered them.")
         )
+
+
+def source_ids_hidden(sentence: str) -> ExportRefused:
+    """They were asked for by somebody who may not see them, or before the end."""
+    return ExportRefused("source_ids_hidden", sentence, status=403)
 
 
 def _rows(bank: QuestionBank) -> Iterator[list[Cell]]:

@@ -10,12 +10,11 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Role, RoundSteps, ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, Role, RoundSteps, ViewerTool
 from annotation.models import ReviewRound, SamplingPlan, User
 from annotation.review.rounds import MOST_PER_QUESTION
 from annotation.review.viewing import Viewing, viewing_of
 from annotation.sampling.kernels.drawing import SEED_MAX
-from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
 
 if TYPE_CHECKING:
     OnePerson = forms.ModelChoiceField[User]

@@ -9,8 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.models import QuestionBank
-from annotation.sampling.kernels.drawing import SEED_MAX
-from annotation.sampling.kernels.strata import StratifyBy, stratify_by
+from annotation.sampling.kernels.drawing import SEED_MAX, StratifyBy
 from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED
 
 
@@ -47,7 +46,7 @@ class DrawForm(forms.Form):
         self.fields["by"] = forms.ChoiceField(label=_("Stratify by"), choices=choices, initial=StratifyBy.DIFFICULTY)
 
     def clean_by(self) -> StratifyBy:
-        return stratify_by(self.cleaned_data["by"])
+        return StratifyBy(self.cleaned_data["by"])
 
 
 class StoreForm(DrawForm):

@@ -21,8 +21,8 @@ class ActCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except Refused as refusal:
-            raise CommandError(f"{refusal} {self.unchanged}", returncode=2) from refusal
+            raise CommandError(f"{refusal} {self.unchanged}".strip(), returncode=2) from refusal
         except OSError as failure:
             reason = failure.strerror or str(failure)
             named = f"{failure.filename}: {reason}" if failure.filename else reason
-            raise CommandError(f"{named}. {self.unchanged}", returncode=2) from failure
+            raise CommandError(f"{named}. {self.unchanged}".strip(), returncode=2) from failure

@@ -19,7 +19,7 @@ from annotation.people.roles import add_role
 from annotation.review.eligibility import who_knows_keys
 from annotation.review.kernels.allotment import Item, allot, too_few_for
 from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
-from annotation.site.conflicts import conflicts
+from annotation.site.hooks import conflicts
 
 BATCH = 2000
 # (index of the person, question number) -> sentences for a coordinator

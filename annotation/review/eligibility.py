@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from annotation.enums import KeySource, ReturnReason, RoundSteps
 from annotation.models import Assignment, BankImport, Review, ReviewRound, Revision, SeenKey, User
 from annotation.questionbank.priors import questions_showing
-from annotation.site.conflicts import Conflict
+from annotation.site.hooks import Conflict
 
 AT_ONCE = 500  # ids in one query
 QUESTION = "revision__question"

@@ -259,7 +259,7 @@ def archive_round(review_round: ReviewRound, *, actor: User, at: datetime) -> No
 def hide_round(review_round: ReviewRound) -> None:
     """Nobody sees the questions of a draft. Raises BinRefused as soon as anybody has answered a question in it."""
     if has_work(review_round):
-        raise BinRefused(_("Questions have been answered in this round: archive it instead."))
+        raise BinRefused("in_use", _("Questions have been answered in this round: archive it instead."))
     review_round.state, review_round.opened_at, review_round.closed_at = RoundState.DRAFT, None, None
     review_round.save(update_fields=["state", "opened_at", "closed_at"])
 
@@ -267,7 +267,8 @@ def hide_round(review_round: ReviewRound) -> None:
 def show_round(review_round: ReviewRound) -> None:
     """As a draft with its reviewers. Raises BinRefused while its sample is in the bin."""
     if review_round.plan.deleted_at is not None:
-        raise BinRefused(_("Restore its sample “%(name)s” first.") % {"name": review_round.plan.name})
+        sentence = _("Restore its sample “%(name)s” first.") % {"name": review_round.plan.name}
+        raise BinRefused("parent_deleted", sentence)
 
 
 @transaction.atomic

@@ -10,11 +10,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import RoundState, ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, RoundState, ViewerTool
 from annotation.models import ReviewRound, User
 from annotation.review.assigning import lock_round
 from annotation.review.kernels.transitions import ReviewRefused
-from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
 
 
 @dataclass(frozen=True)

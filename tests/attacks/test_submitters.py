@@ -30,7 +30,7 @@ from annotation.people.roles import grant, withdraw
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer
 from annotation.review.rounds import create_round
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.enrolment.inviting import invite_reader

@@ -6,6 +6,8 @@ name or a number into a page, a log or an audit row.
 
 from __future__ import annotations
 
+from annotation.refusals import Refused
+
 
 def _(sentence: str) -> str:
     """Mark a sentence for translation; the act that shows it translates."""
@@ -69,13 +71,8 @@ WARNINGS: dict[str, str] = {
 }
 
 
-class ImageRefused(Exception):
-    """A file that stays outside. `code` is one of SENTENCES; `sentence` says it in words."""
+class ImageRefused(Refused):
+    """A file that stays outside. `code` is one of SENTENCES."""
 
     def __init__(self, code: str) -> None:
-        super().__init__(code)
-        self.code = code
-
-    @property
-    def sentence(self) -> str:
-        return SENTENCES[self.code]
+        super().__init__(code, SENTENCES[code], status=422)

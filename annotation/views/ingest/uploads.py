@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from django.conf import settings
-from django.contrib import messages
 from django.core.paginator import Paginator
 from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse, JsonResponse
@@ -26,6 +25,7 @@ from annotation.models import QuestionBank, Upload
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
 from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.site.bin import delete_or_ask
+from annotation.views.site.confirming import run_and_flash, run_for_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 UPLOADS_PER_PAGE = 50
@@ -60,17 +60,15 @@ def upload_new(request: AuthenticatedRequest) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _refusal(request, form)
-    table = form.cleaned_data["credits"]
-    try:
-        upload = uploading.keep_upload(
-            form.sent_files(),
-            credits_table=table.read() if table else None,
-            bank=form.cleaned_data["bank"],
-            actor=request.user,
-            at=timezone.now(),
-        )
-    except uploading.UploadRefused as refused:
-        form.add_error(None, str(refused))
+    data, now = form.cleaned_data, timezone.now()
+    table = data["credits"].read() if data["credits"] else None
+    upload = run_for_form(
+        form,
+        lambda: uploading.keep_upload(
+            form.sent_files(), credits_table=table, bank=data["bank"], actor=request.user, at=now
+        ),
+    )
+    if upload is None:
         return _refusal(request, form)
     address = reverse("upload", args=[upload.public_id])
     return JsonResponse({"url": address}, status=201) if _wants_json(request) else redirect(address)
@@ -126,26 +124,19 @@ def upload_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse
 @require_POST
 def upload_archive(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     shown = _upload(public_id)
-    return _put_away(
-        request,
-        lambda: uploading.archive_upload(shown, actor=request.user, at=timezone.now()),
-        _("The upload is archived. Images that came in stay."),
-    )
+
+    def archive() -> str:
+        uploading.archive_upload(shown, actor=request.user, at=timezone.now())
+        return _("The upload is archived. Images that came in stay.")
+
+    run_and_flash(request, archive)
+    return redirect("uploads")
 
 
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def upload_delete(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     return delete_or_ask(request, _upload(public_id), "uploads")
-
-
-def _put_away(request: AuthenticatedRequest, act: Callable[[], None], done: str) -> HttpResponse:
-    try:
-        act()
-        messages.success(request, done)
-    except uploading.UploadInUse:
-        messages.error(request, _("Its files are being read now. Cancel the job first."))
-    return redirect("uploads")
 
 
 def _upload(public_id: str) -> Upload:

@@ -19,10 +19,8 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
-from annotation.exports.files import scratch_file
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
-from annotation.exports.source_ids import SourceIdsHidden
-from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
@@ -276,10 +274,7 @@ def round_export(request: AuthenticatedRequest, slug: str, form: str) -> FileRes
         raise Http404
     _check_not_blinded(request, review_round)
     file, source_ids = scratch_file(), "source_ids" in request.GET
-    try:
-        export_reviews(review_round, Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids)
-    except SourceIdsHidden:
-        raise PermissionDenied(_("The ids of the imported file are hidden until the round is closed.")) from None
+    export_reviews(review_round, Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids)
     return FileResponse(
         file,
         as_attachment=True,

@@ -13,6 +13,7 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.jobs import queueing
+from annotation.jobs.handlers import JobRefused
 from annotation.models import Job, User
 from annotation.site.health import health_of_site
 from annotation.site.permissions import is_administrator, is_coordinator
@@ -65,8 +66,8 @@ def job_cancel(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     try:
         queueing.cancel(job, actor=request.user, at=timezone.now())
         messages.info(request, _("The job ends at its next step; what it has stored so far stays."))
-    except queueing.JobAlreadyOver:
-        messages.warning(request, _("This job was over already."))
+    except JobRefused as refusal:
+        messages.warning(request, str(refusal))
     return redirect("job", public_id)
 
 
@@ -76,8 +77,8 @@ def job_retry(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     job = _steered_job(request, public_id)
     try:
         queueing.retry(job, actor=request.user, at=timezone.now())
-    except queueing.JobStillRunning:
-        messages.warning(request, _("Only a failed or cancelled job can be tried again."))
+    except JobRefused as refusal:
+        messages.warning(request, str(refusal))
     return redirect("job", public_id)
 
 

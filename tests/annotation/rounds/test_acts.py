@@ -21,8 +21,8 @@ from annotation.review.rounds import (
     create_round,
     open_round,
 )
-from annotation.site import conflicts
-from annotation.site.conflicts import Conflict
+from annotation.site import hooks
+from annotation.site.hooks import Conflict
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 from tests.refusals import refuses
@@ -108,9 +108,9 @@ def conflict() -> Iterator[list[tuple[int, int]]]:
             if person in people and question in questions:
                 yield Conflict(person, question, "Reads it in a study.")
 
-    conflicts.rules.register("test", rule)
+    hooks.question_rules.register("test", rule)
     yield pairs
-    conflicts.rules.unregister("test")
+    hooks.question_rules.unregister("test")
 
 
 def test_a_veto_is_heard(
@@ -232,7 +232,7 @@ def test_archiving_and_deleting(opened: ReviewRound, cora: User, ada: User, rita
         archive_round(opened, actor=cora, at=noon)
     answered = theirs(rita)[0]
     review = say(answered)
-    with pytest.raises(BinRefused, match="answered"):
+    with refuses(BinRefused, "in_use", match="answered"):
         move_to_bin(opened, actor=ada, at=noon)
     review.delete()
     answered.blind_answer.delete()

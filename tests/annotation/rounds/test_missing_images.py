@@ -13,7 +13,7 @@ from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Image, ReviewRound, User
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import SampleRefused, preview_sample
 from tests.annotation.rounds.made import make_sample
 from tests.refusals import refuses
@@ -74,5 +74,5 @@ def test_a_question_that_lost_an_image_is_named_and_not_drawn(
     assert "3 questions lost an image and are not drawn" in page
     assert "PA removed: a name at the edge" in page
     Image.objects.update(state=ImageState.REMOVED)
-    with pytest.raises(SampleRefused, match="has lost an image"):
+    with refuses(SampleRefused, "images_lost", match="has lost an image"):
         preview_sample(bank, by=StratifyBy.NONE, per_thousand=1000, seed=1)

@@ -10,7 +10,7 @@ from annotation.models import AuditEvent, BankImport, Question, Revision, User
 from annotation.review.assigning import plan_assignments
 from annotation.review.eligibility import who_knows_keys
 from annotation.review.kernels.transitions import ReviewRefused
-from annotation.site.conflicts import conflicts
+from annotation.site.hooks import conflicts
 from readerstudy.design.conflicts import may_not_read, note_study_keys
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading

@@ -8,7 +8,7 @@ from smtplib import SMTPException
 import pytest
 from pytest_django.fixtures import Settings
 
-from annotation.jobs.sweeping import SWEEPS
+from annotation.jobs.queueing import SWEEPS
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy

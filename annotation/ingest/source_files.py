@@ -1,22 +1,26 @@
-"""ZIP files, checked as a whole before anything of them is used, and counted while they inflate. Pure.
+"""Files that come in: what given paths hold, and ZIP archives checked as a whole before anything of them is used. Pure.
 
-Nothing is ever extracted to a path: a member is read into memory, and its name is only a name. Raises ImageRefused:
-archive, archive_encrypted, archive_path, archive_duplicate, archive_size, archive_empty.
+In folders and archives, files that go along with images (tables, notes, hidden files, DICOMDIR) are passed over; a
+file that is named itself is always tried. Nothing is ever extracted to a path: a member of an archive is read into
+memory and counted while it inflates, and its name is only a name. Raises ImageRefused.
 """
 
 from __future__ import annotations
 
+import os
 import stat
 import unicodedata
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from annotation.imaging.kernels.refusals import ImageRefused
 
+COMPANIONS = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md", ".xml", ".xlsx", ".pdf", ".html", ".log"})
+_COMPANION_NAMES = frozenset({"dicomdir", "thumbs.db", "desktop.ini", "license", "licence", "readme"})
 ZIP_MAGIC = b"PK\x03\x04"
 MAX_MEMBERS = 20_000
 MAX_RATIO = 100
@@ -26,6 +30,68 @@ SMALL = 4 * 1024 * 1024  # a flat image may well deflate by more than the ratio
 WHOLE_RATIO, WHOLE_SMALL = 25, 64 * 1024 * 1024
 DECODED_RATIO, DECODED_SMALL = 100, 256 * 1024 * 1024
 _DRIVE = ":"
+
+
+@dataclass(frozen=True)
+class Found:
+    """One unit: a file, or a ZIP that comes in whole or not at all. `name` is what people call it."""
+
+    path: Path
+    name: str
+    is_archive: bool = False
+    refused: str = ""  # code, for what is not even opened
+
+
+def find_units(paths: Sequence[Path]) -> list[Found]:
+    """Every unit under the paths, folders in the order of their names. A link inside a folder is refused."""
+    return [unit for path in paths for unit in (_in_folder(path) if path.is_dir() else [_file(path, str(path))])]
+
+
+def is_companion(name: str) -> bool:
+    """Whether a file of a folder or archive goes along with images instead of being one."""
+    path = PurePosixPath(name)
+    is_hidden = any(part.startswith((".", "__MACOSX")) for part in path.parts)
+    return is_hidden or path.suffix.lower() in COMPANIONS or path.name.lower() in _COMPANION_NAMES
+
+
+def read_file(path: Path, limit: int) -> bytes:
+    """All of a file of at most `limit` bytes. Raises ImageRefused (too_large, unreadable, empty)."""
+    try:
+        if path.stat().st_size > limit:
+            raise ImageRefused("too_large")
+        with path.open("rb") as stream:
+            data = stream.read(limit + 1)
+    except OSError:
+        raise ImageRefused("unreadable") from None
+    if len(data) > limit:
+        raise ImageRefused("too_large")
+    if not data:
+        raise ImageRefused("empty")
+    return data
+
+
+def _in_folder(folder: Path) -> Iterator[Found]:
+    for parent, subfolders, names in os.walk(folder):
+        here = Path(parent)
+        for name in [name for name in subfolders if (here / name).is_symlink()]:
+            yield Found(here / name, str(here / name), refused="link")
+        subfolders[:] = sorted(name for name in subfolders if not name.startswith("."))
+        for name in sorted(names):
+            if not is_companion(name):
+                yield _file(here / name, str(here / name), in_folder=True)
+
+
+def _file(path: Path, name: str, *, in_folder: bool = False) -> Found:
+    if in_folder and path.is_symlink():
+        return Found(path, name, refused="link")
+    if not path.is_file():
+        return Found(path, name, refused="unreadable")
+    try:
+        with path.open("rb") as stream:
+            is_archive = stream.read(4) == ZIP_MAGIC
+    except OSError:
+        return Found(path, name, refused="unreadable")
+    return Found(path, name, is_archive=is_archive)
 
 
 @dataclass(frozen=True)
