@@ -12,8 +12,8 @@ class ReaderstudyConfig(AppConfig):
         """Tell annotation, which does not know this app, what it must know."""
         from django.utils.translation import gettext_lazy as _
 
-        from annotation.bin import archiving, deleting
-        from annotation.demonstration import accounts, parts
+        from annotation.bin import deleting
+        from annotation.demonstration import registry
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.queueing import register_sweep
         from annotation.people.accounts import parts as parts_of_people
@@ -39,13 +39,13 @@ class ReaderstudyConfig(AppConfig):
 
         register_use("study", use_of_bank)
         register_use("predictions", runs_on_bank)
-        accounts.register(*ACCOUNTS)
-        parts.register("readerstudy.demonstration.building.add_studies")
-        archiving.register(ReaderStudy, "study")
+        registry.register_accounts(*ACCOUNTS)
+        registry.register_part("readerstudy.demonstration.building.add_studies")
+        deleting.register_archived(ReaderStudy, "study")
         acts = "readerstudy.conducting.archiving"
         hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
         may = "readerstudy.study.permissions.may_coordinate_study"
-        deleting.register(
+        deleting.register_kind(
             "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
         )
         hooks.question_rules.register("readers", readers_do_not_review)

@@ -1,6 +1,8 @@
-"""The bin: what is deleted is hidden everywhere for 30 days, can be brought back, and then goes for good.
+"""What leaves the lists: archived, or in the bin.
 
-Each room says what prevents deleting, bringing back and emptying; how it is done is written here once.
+What is archived is not offered any more, and nothing that was made from it changes. What is deleted is hidden
+everywhere for 30 days, can be restored, and then goes for good: each room says what prevents deleting, restoring and
+emptying; how it is done is written here once.
 """
 
 from __future__ import annotations
@@ -17,10 +19,38 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
-from annotation.models.deleting import Deletable
+from annotation.models.fields import Deletable
 from annotation.refusals import Refused
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.slugs import free_slug
+
+_archived_words: dict[type[models.Model], str] = {QuestionBank: "bank", SamplingPlan: "sample", ReviewRound: "round"}
+
+
+def register_archived(model: type[models.Model], word: str) -> None:
+    """Say what the audit log calls rows of another app that have ``archived_at``; twice changes nothing."""
+    if _archived_words.setdefault(model, word) != word:
+        raise ValueError(f"{model.__name__} has another word already")
+
+
+@transaction.atomic
+def archive(row: models.Model, *, actor: User, at: datetime) -> None:
+    _change(row, at, "archived", actor=actor, at=at)
+
+
+@transaction.atomic
+def bring_back(row: models.Model, *, actor: User, at: datetime) -> None:
+    _change(row, None, "brought_back", actor=actor, at=at)
+
+
+def _change(row: models.Model, archived_at: datetime | None, word: str, *, actor: User, at: datetime) -> None:
+    act = f"{_archived_words[type(row)]}.{word}"
+    if (row.archived_at is None) == (archived_at is None):  # type: ignore[attr-defined]  # every registered model has it
+        return
+    row.archived_at = archived_at  # type: ignore[attr-defined]
+    row.save(update_fields=["archived_at"])
+    record(act, actor=actor, at=at, subject=row)
+
 
 KEPT_FOR = timedelta(days=30)
 Row = Deletable
@@ -55,7 +85,7 @@ KINDS: dict[str, BinKind] = {
 }  # in the order in which the bin is emptied: rounds hang on samples, samples on banks
 
 
-def register(word: str, kind: BinKind) -> None:
+def register_kind(word: str, kind: BinKind) -> None:
     """Add a kind of another app, which hangs on those of this one: it is emptied first. Twice changes nothing."""
     if KINDS.get(word, kind) != kind:
         raise ValueError(f"{word} is another kind already")

@@ -16,14 +16,10 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.audit.recording import record
-from annotation.demonstration.accounts import all_accounts
-from annotation.demonstration.exposing import Stage, expose_all
-from annotation.demonstration.faults import all_questions
-from annotation.demonstration.parts import build_parts
-from annotation.demonstration.presence import BUILT, is_complete
-from annotation.demonstration.question_file import records_of
+from annotation.demonstration.question_file import all_questions, records_of
+from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
 from annotation.demonstration.rehearsing import finished_round, open_round_under_way
-from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, Stage, expose_all
 from annotation.enums import ImageState, Role
 from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths

@@ -12,8 +12,8 @@ from django.db.models import F, OuterRef, Subquery
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import EXACT_MS, part_cells
-from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, PARTS, TimeFlag
+from annotation.case.kernels.durations import EXACT_MS
+from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, PARTS, TimeFlag, part_cells
 from annotation.enums import (
     Degree,
     Difficulty,
@@ -27,7 +27,7 @@ from annotation.enums import (
     Verdict,
     ViewerTool,
 )
-from annotation.exports.source_ids import SOURCE_ID, source_ids_hidden, with_source_ids
+from annotation.exports.source_names import SOURCE_ID, source_ids_hidden, with_source_ids
 from annotation.exports.tables import Cell, Column, Format, Kind, Written, write_digested
 from annotation.imaging.kernels.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, Question, ReviewRound, SampledQuestion, User

@@ -23,7 +23,7 @@ from django.conf import settings
 
 from annotation.enums import Word, _
 from annotation.refusals import Refused
-from annotation.site.extras import INSTALL, has_parquet
+from annotation.site.health import INSTALL, has_parquet
 
 Cell = str | int | float | bool | datetime | None
 ROWS_PER_GROUP = 5000

@@ -61,7 +61,7 @@ def describe(source: SourceImage) -> dict[str, object]:
 def answer_for(data: bytes, workplace: Path) -> dict[str, str]:
     """Decode one file into the workplace. What it may not be is a refusal; what nobody foresaw ends the process."""
     from annotation.imaging.kernels.reading import read_image
-    from annotation.imaging.kernels.refusals import ImageRefused
+    from annotation.imaging.kernels.rejections import ImageRefused
 
     try:
         source = read_image(data)

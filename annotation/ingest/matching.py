@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImageState
 from annotation.imaging.kernels.attributes import Identifiers
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.models import Exam, Image, QuestionBank, SourceIdentifier
 
 MAX_STRIPPED_FOLDERS = 3  # an archive often wraps everything in a folder or two of its own

@@ -25,7 +25,7 @@ import numpy as np
 from annotation.enums import Sex, ViewPosition
 from annotation.imaging.kernels.attributes import Attributes, Identifiers, LookupTable, Window
 from annotation.imaging.kernels.reading import SourceImage, SourceKind
-from annotation.imaging.kernels.refusals import SENTENCES, ImageRefused
+from annotation.imaging.kernels.rejections import SENTENCES, ImageRefused
 from annotation.ingest.decoding_child import FACTS, PIXELS
 
 ADDRESS_SPACE = 512 * 1024 * 1024

@@ -24,7 +24,7 @@ from annotation.ingest.kernels.credits import IngestRefused
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
-from annotation.site.extras import has_text_search
+from annotation.site.health import has_text_search
 
 JOB_KIND = "text_search"
 AGAIN_JOB_KIND = "text_search_again"

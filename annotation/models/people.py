@@ -12,8 +12,7 @@ from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import LinkState, Role
-from annotation.models.deleting import KeptWithRound
-from annotation.models.fields import WordField
+from annotation.models.fields import KeptWithRound, WordField
 
 
 def check_time_zone(name: str) -> None:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
 from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, ReviewRound, Revision, SeenKey, User
-from annotation.review.eligibility import shown_keys
+from annotation.review.assigning import shown_keys
 from annotation.review.kernels.form import Blind, make_blind
 from annotation.review.kernels.transitions import GONE, IN_TURN, UNFINISHED, ReviewRefused
 from annotation.site.kept_queries import KeptQuery, KeptSQL

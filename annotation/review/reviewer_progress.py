@@ -15,8 +15,8 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import CLOCK_RULES, RULE, is_counted
-from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag
+from annotation.case.kernels.durations import CLOCK_RULES, RULE
+from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag, is_counted
 from annotation.enums import AssignmentState, KeySource, RoundState
 from annotation.models import AnswerKey, Assignment, AuditEvent, Question, Review, ReviewRound, User
 from annotation.people.mailing import can_send, send_email

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.bin.archiving import archive
-from annotation.bin.deleting import BinRefused, note_purged
+from annotation.bin.deleting import BinRefused, archive, note_purged
 from annotation.enums import RoundState, RoundSteps
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SampledQuestion, SamplingPlan, User

@@ -1,5 +1,7 @@
-"""Whether the site can do its work: can it read and write rows, keep files to itself, and is a worker alive? And which
-errors say that it cannot store for a while, since the disk is full or the database is away.
+"""Whether the site can do its work: can it read and write rows, keep files to itself, and is a worker alive?
+
+Which parts an installation leaves out (requirements-small.txt), and which errors say that the site cannot store for a
+while, since the disk is full or the database is away.
 """
 
 from __future__ import annotations
@@ -11,13 +13,40 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
 from enum import StrEnum
+from importlib.util import find_spec
 
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError, connection, transaction
 
 from annotation.models import WorkerBeat
-from annotation.site.extras import extras_off
 from annotation.site.privacy import is_open_to_others
+
+_PARQUET = ("pyarrow",)
+_TEXT_SEARCH = ("cv2", "rapidocr", "onnxruntime")
+INSTALL = "install requirements.txt to have it"
+
+
+def _is_here(modules: tuple[str, ...]) -> bool:
+    return all(find_spec(name) is not None for name in modules)
+
+
+def has_parquet() -> bool:
+    return _is_here(_PARQUET)
+
+
+def has_text_search() -> bool:
+    return _is_here(_TEXT_SEARCH)
+
+
+def extras_off() -> dict[str, str]:
+    """What is off, by name, each with a sentence; empty where everything is installed."""
+    off = {}
+    if not has_parquet():
+        off["parquet"] = f"off: pyarrow is not installed; {INSTALL}"
+    if not has_text_search():
+        off["text_search"] = f"off: every new image waits in quarantine for a person; {INSTALL}"
+    return off
+
 
 # SQLite meets a full disk as FULL, or as an error of the write-ahead log and its shared memory.
 _FULL_SQLITE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})

@@ -17,8 +17,7 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
 
-from annotation.demonstration.exposing import Stage
-from annotation.demonstration.simulated_exams import DemonstrationExam
+from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.enums import ImageState, RenditionKind
 from annotation.ingest import storage
 from annotation.ingest.describing import credit_images

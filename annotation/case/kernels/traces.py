@@ -79,7 +79,7 @@ def check_all_seen(images: Mapping[str, bool], painted: Collection[str], unreada
 
 
 def time_columns(measured: Durations) -> dict[str, Any]:
-    """The columns of annotation.models.timing.Timed."""
+    """The columns of annotation.models.fields.Timed."""
     return {
         "active_ms": measured.active_ms,
         "elapsed_ms": measured.elapsed_ms,

@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from annotation.demonstration.building import BANK, DemonstrationIncomplete, build_demonstration
-from annotation.demonstration.presence import is_complete
+from annotation.demonstration.registry import is_complete
 from annotation.questionbank.importing import ImportRunning
 
 

@@ -29,7 +29,7 @@ from annotation.ingest import searching
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AuditEvent, Image, Job, Rendition
-from annotation.site.extras import has_text_search
+from annotation.site.health import has_text_search
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_for_form
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
 

@@ -17,8 +17,7 @@ from django.views.decorators.http import require_POST
 
 from annotation.enums import Role
 from annotation.forms.images import ReasonForm
-from annotation.imaging.kernels.cropping import crops_around
-from annotation.imaging.kernels.masking import Box
+from annotation.imaging.kernels.masking import Box, crops_around
 from annotation.ingest import quarantine as acts
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Image, Question

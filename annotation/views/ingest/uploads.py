@@ -17,7 +17,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import JobState, Role
-from annotation.exports.missing import near_names
+from annotation.exports.source_names import near_names
 from annotation.forms.images import UploadForm
 from annotation.ingest import uploading
 from annotation.ingest.matching import missing_images

@@ -17,10 +17,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.bin.archiving import archive, bring_back
+from annotation.bin.deleting import archive, bring_back
 from annotation.enums import ImportState, Role, RoundState
-from annotation.exports.missing import MissingImage, export_missing, list_missing
-from annotation.exports.source_ids import export_source_ids, source_id_of
+from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import QuestionSearchForm
 from annotation.ingest.serving import image_descriptors

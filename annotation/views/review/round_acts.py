@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.bin.archiving import bring_back
+from annotation.bin.deleting import bring_back
 from annotation.enums import Role, RoundState
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User

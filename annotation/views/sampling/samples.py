@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.bin.archiving import archive, bring_back
+from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role
 from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan

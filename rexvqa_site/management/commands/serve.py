@@ -11,7 +11,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 from django.utils import timezone
 
-from annotation.demonstration.presence import is_complete
+from annotation.demonstration.registry import is_complete
 from annotation.management.base import ActCommand
 from annotation.people.invitations import first_administrator_link
 from annotation.site.privacy import make_private
@@ -92,7 +92,7 @@ class Command(ActCommand):
         shown = settings.PUBLIC_URL if settings.HTTPS else address
         lines = ["", f"  The reading room is at {shown}", f"  Its data is in {settings.HOME}", ""]
         if settings.DEMO:
-            from annotation.demonstration.accounts import all_accounts
+            from annotation.demonstration.registry import all_accounts
 
             lines.append("  Demonstration accounts (images, questions, reviews, readings, predictions are simulated):")
             lines += [f"    {account.role:<15} {account.email:<30} {account.password}" for account in all_accounts()]

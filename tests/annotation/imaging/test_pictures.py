@@ -12,7 +12,7 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from annotation.imaging.kernels.pictures import exif_orientation, read_jpeg, read_png, turn
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 from tests.annotation.imaging.dicomfiles import chest
 from tests.refusals import refuses
 

@@ -12,7 +12,7 @@ import pytest
 from pydicom.uid import RLELossless
 
 from annotation.imaging.kernels.reading import read_image
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.ingest import sandbox
 from annotation.ingest.decoding_child import PIXELS, answer_for
 from annotation.ingest.sandbox import Decoder, source_from

@@ -20,7 +20,7 @@ from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, Membership, ReviewRound, User
 from annotation.review.answering import answer_blind
-from annotation.review.eligibility import who_knows_keys
+from annotation.review.assigning import who_knows_keys
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import missing_images
 from annotation.review.submitting import hand_back, hide_identifying_images

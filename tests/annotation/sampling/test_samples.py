@@ -11,8 +11,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotation.bin.archiving import archive, bring_back
-from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
+from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
 from annotation.enums import ImportState, Task
 from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
 from annotation.review.rounds import create_round

@@ -13,7 +13,7 @@ from annotation.enums import ImageState
 from annotation.exports.tables import Column, ExportRefused, Format, Kind, formats_here, write_table
 from annotation.ingest.searching import check_text
 from annotation.models import AuditEvent, Image
-from annotation.site.extras import extras_off
+from annotation.site.health import extras_off
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
 from tests.conftest import NOON
 from tests.refusals import refuses

@@ -7,8 +7,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState
 from annotation.models import AuditEvent, BankImport, Question, Revision, User
-from annotation.review.assigning import plan_assignments
-from annotation.review.eligibility import who_knows_keys
+from annotation.review.assigning import plan_assignments, who_knows_keys
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.site.hooks import conflicts
 from readerstudy.design.conflicts import may_not_read, note_study_keys
