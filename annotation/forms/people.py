@@ -40,8 +40,9 @@ class InvitationForm(forms.Form):
         help_text=_("Leave it empty when you hand the link over yourself: whoever opens it gives their own."),
     )
     name = forms.CharField(label=_("Name"), max_length=200, required=False, help_text=_("They can change it."))
-    roles = forms.MultipleChoiceField(
+    roles = forms.TypedMultipleChoiceField(
         label=_("Roles"),
+        coerce=Role,
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one role.")},
         help_text=_("One link gives all of them."),
@@ -50,13 +51,10 @@ class InvitationForm(forms.Form):
     def __init__(self, *args: Any, roles: tuple[Role, ...] = SITE_ROLES, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["roles"]
-        assert isinstance(field, forms.MultipleChoiceField)
+        assert isinstance(field, forms.TypedMultipleChoiceField)
         field.choices = role_choices(roles)
         if len(roles) == 1:
             field.initial, field.help_text = [roles[0].value], ""
-
-    def clean_roles(self) -> list[Role]:
-        return [Role(value) for value in self.cleaned_data["roles"]]
 
 
 def round_invitation_form(person: User, review_round: ReviewRound, data: Any = None) -> InvitationForm:
@@ -113,17 +111,15 @@ class PersonForm(forms.Form):
 
     name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autofocus": True}))
     email = EmailField()
-    roles = forms.MultipleChoiceField(
+    roles = forms.TypedMultipleChoiceField(
         label=_("Roles on the whole site"),
         required=False,
+        coerce=Role,
         choices=lambda: role_choices(SITE_ROLES),
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Roles in one round are given on the page of the person or of the round."),
     )
     time_zone = TimeZoneField(initial="UTC")
-
-    def clean_roles(self) -> list[Role]:
-        return [Role(value) for value in self.cleaned_data["roles"]]
 
 
 if TYPE_CHECKING:
@@ -140,7 +136,7 @@ class RoundChoice(RoundModelChoice):
 class RoleForm(forms.Form):
     """One role and where it holds: empty is the whole site."""
 
-    role = forms.ChoiceField(label=_("Role"), choices=lambda: role_choices(SITE_ROLES))
+    role = forms.TypedChoiceField(label=_("Role"), choices=lambda: role_choices(SITE_ROLES), coerce=Role)
     round = RoundChoice(
         label=_("Where"),
         queryset=ReviewRound.objects.filter(archived_at__isnull=True).only("pk", "name", "slug"),
@@ -148,6 +144,3 @@ class RoleForm(forms.Form):
         empty_label=_("on the whole site"),
         to_field_name="slug",
     )
-
-    def clean_role(self) -> Role:
-        return Role(self.cleaned_data["role"])

@@ -51,12 +51,6 @@ class User(AbstractBaseUser):
     def __str__(self) -> str:
         return self.name or self.email
 
-    def get_full_name(self) -> str:
-        return self.name
-
-    def get_short_name(self) -> str:
-        return self.name.split(" ")[0]
-
 
 class Membership(models.Model):
     """One role of one person: on the whole site, or in one review round. Studies keep their own enrolments."""

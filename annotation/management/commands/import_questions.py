@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import DownloadColumn
 
-from annotation.questionbank.importing import ImportResult, ImportRunning, Watcher, import_questions, locate
+from annotation.management.base import progress_bar
+from annotation.questionbank.importing import ImportResult, ImportRunning, import_questions, locate
 from annotation.questionbank.kernels.difficulties import DifficultiesUnreadable
 from annotation.questionbank.kernels.records import MIN_EXPLANATION
 
@@ -44,7 +41,9 @@ class Command(BaseCommand):
         self._check_paths(options)
         source = locate(path, images_folder=options["images_root"], difficulties=options["difficulty"])
         try:
-            with _progress_bar(quiet=options["json"] or options["verbosity"] == 0) as watch:
+            with progress_bar(
+                _("Reading"), DownloadColumn, quiet=options["json"] or options["verbosity"] == 0
+            ) as watch:
                 result = import_questions(
                     source,
                     bank_name=options["bank"] or path.stem,
@@ -113,15 +112,3 @@ class Command(BaseCommand):
             (_("images"), counts.images),
         ):
             self.stdout.write(f"  {label:<12}{number:>10,}")
-
-
-@contextlib.contextmanager
-def _progress_bar(*, quiet: bool) -> Iterator[Watcher | None]:
-    """A bar on standard error, where a person is looking."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(_("Reading"))
-        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -6,7 +6,6 @@ import csv
 from collections.abc import Mapping
 
 from django.conf import settings
-from django.core.paginator import Paginator
 from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -23,7 +22,7 @@ from annotation.ingest import uploading
 from annotation.ingest.matching import missing_images
 from annotation.models import QuestionBank, Upload
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.confirming import run_and_flash, run_for_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
@@ -45,9 +44,8 @@ def uploads(request: AuthenticatedRequest) -> HttpResponse:
     found = Upload.objects.filter(purpose=uploading.PURPOSE).select_related("created_by", "bank", "job")
     if not request.GET.get("archived"):
         found = found.filter(archived_at=None)
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    page = Paginator(sorting.of_rows(found, SORTED_BY), UPLOADS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/images/uploads.html", {"page": page, "sorting": sorting})
+    context = sorted_page(request.GET, found, SORTED_BY, UPLOADS_PER_PAGE)
+    return render(request, "annotation/images/uploads.html", context)
 
 
 @role_required(Role.COORDINATOR)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -21,7 +22,7 @@ from annotation.people import accounts, mailing, roles
 from annotation.people.accounts import parts_of, people_matching
 from annotation.people.invitations import open_invitations, revoked_invitations
 from annotation.people.waiting import n_open_assignments
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_for_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
@@ -36,13 +37,10 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
     """Everybody, searchable by name and address, and the invitations that are open."""
     form = PeopleSearchForm(request.GET)
     search = form.cleaned_data["q"] if form.is_valid() else ""
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    page = Paginator(sorting.of_rows(people_matching(search), SORTED_BY), PEOPLE_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
-    parts = parts_of([one.pk for one in page])
-    rows = [(one, parts.get(one.pk, [])) for one in page]
-    context = {"form": form, "search": search, "page": page, "rows": rows, "sorting": sorting}
+    context: dict[str, Any] = {"form": form, "search": search}
+    context |= sorted_page(request.GET, people_matching(search), SORTED_BY, PEOPLE_PER_PAGE)
+    parts = parts_of([one.pk for one in context["page"]])
+    context["rows"] = [(one, parts.get(one.pk, [])) for one in context["page"]]
     if asks_for_part(request):
         return render(request, "annotation/people/_people_list.html", context)
     context |= {"invitations": open_invitations(timezone.now()), "revoked": revoked_invitations(timezone.now())}

@@ -49,7 +49,7 @@ from annotation.site.permissions import (
     may_invite_to_round,
     roles_given_in,
 )
-from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
+from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
 from annotation.views.site.confirming import run_for_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
@@ -98,11 +98,8 @@ def rounds(request: AuthenticatedRequest) -> HttpResponse:
         n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
         n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
     )
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    rows = sorting.of_rows(rows.order_by("-created_at"), SORTED_BY)
     context = {
-        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
-        "sorting": sorting,
+        **sorted_page(request.GET, rows.order_by("-created_at"), SORTED_BY, PER_PAGE),
         "archived": archived,
         "may_create": is_coordinator(request.user),
         "has_samples": SamplingPlan.objects.filter(archived_at__isnull=True).exists(),

@@ -24,7 +24,7 @@ from annotation.sampling.samples import (
     preview_sample,
 )
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.confirming import run_for_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
@@ -52,10 +52,8 @@ def samples(request: AuthenticatedRequest) -> HttpResponse:
     archived = "archived" in request.GET
     rows = SamplingPlan.objects.filter(archived_at__isnull=not archived).select_related("bank")
     rows = rows.annotate(n_drawn=Count("questions")).order_by("-created_at")
-    sorting = asked_sorting(request.GET, SORTED_BY)
     context = {
-        "page": Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page")),
-        "sorting": sorting,
+        **sorted_page(request.GET, rows, SORTED_BY, PER_PAGE),
         "archived": archived,
         "may_draw": is_coordinator(request.user),
         "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
@@ -135,14 +133,12 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One stored sample: how it was drawn, what was drawn, and the rounds made from it."""
     plan = get_object_or_404(SamplingPlan.objects.select_related("bank", "created_by"), slug=slug)
     drawn = plan.questions.select_related("revision__question").order_by("position")
-    sorting = asked_sorting(request.GET, QUESTIONS_SORTED_BY)
-    page = Paginator(sorting.of_rows(drawn, QUESTIONS_SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
+    table = sorted_page(request.GET, drawn, QUESTIONS_SORTED_BY, PER_PAGE)
     rounds = list(plan.rounds.all())
     context = {
+        **table,
         "plan": plan,
-        "page": page,
-        "rows": page.object_list,
-        "sorting": sorting,
+        "rows": table["page"],
         "rounds": rounds,
         "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
         "may_change": is_coordinator(request.user),

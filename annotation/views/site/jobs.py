@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -17,7 +16,7 @@ from annotation.jobs.handlers import JobRefused
 from annotation.models import Job, User
 from annotation.site.health import health_of_site
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, asks_for_part, person_required
 
 JOBS_PER_PAGE = 50
@@ -37,10 +36,8 @@ def _may_steer(person: User, job: Job) -> bool:
 @person_required
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    rows = sorting.of_rows(_jobs_of(request.user), SORTED_BY)
-    page = Paginator(rows, JOBS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/jobs/list.html", {"page": page, "sorting": sorting})
+    context = sorted_page(request.GET, _jobs_of(request.user), SORTED_BY, JOBS_PER_PAGE)
+    return render(request, "annotation/jobs/list.html", context)
 
 
 @person_required

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import struct
@@ -14,7 +15,7 @@ from pydicom.uid import RLELossless
 from annotation.imaging.kernels.reading import read_image
 from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.ingest import sandbox
-from annotation.ingest.decoding_child import PIXELS, answer_for
+from annotation.ingest.decoding_child import FACTS, PIXELS, answer_for
 from annotation.ingest.sandbox import Decoder, source_from
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_compressed, make_data_set, make_dicom
 from tests.annotation.imaging.test_windowing import CURVE, lut
@@ -125,9 +126,14 @@ def test_the_child_inherits_no_secret(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_result_that_does_not_fit_itself_is_not_taken(tmp_path: Path) -> None:
     assert answer_for(make_dicom(), tmp_path) == {"done": "yes"}
-    facts = {"shape": [70, 81], "dtype": "<u2"}
-    with pytest.raises(ValueError, match="size"):
-        source_from(facts, tmp_path / PIXELS)
-    with pytest.raises(ValueError, match="dtype"):
-        source_from({"shape": [70, 80], "dtype": "|O"}, tmp_path / PIXELS)
+    facts = json.loads((tmp_path / FACTS).read_bytes())
+    assert source_from(json.dumps(facts).encode(), tmp_path / PIXELS).pixels.shape == (70, 80)
+    for wrong in (
+        {"shape": [70, 81], "dtype": "<u2"},
+        {"dtype": "|O"},
+        {"shape": [70]},
+        {"attributes": {"slope": None}},
+    ):
+        with pytest.raises(ValueError, match="size|" + next(iter(reversed(wrong)))):
+            source_from(json.dumps(facts | wrong).encode(), tmp_path / PIXELS)
     assert chest().nbytes == (tmp_path / PIXELS).stat().st_size
