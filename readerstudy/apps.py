@@ -17,8 +17,8 @@ class ReaderstudyConfig(AppConfig):
         from annotation.jobs.handlers import register_handler
         from annotation.jobs.queueing import register_sweep
         from annotation.people.accounts import parts as parts_of_people
+        from annotation.people.open_work import works
         from annotation.people.roles import conflict_rules
-        from annotation.people.waiting import works
         from annotation.questionbank.keeping import register_use
         from annotation.site import hooks
         from readerstudy.comparison import comparison_job

@@ -125,8 +125,8 @@ def unpack_checked(source: Path, folder: Path) -> Manifest:
 
 def _private_member(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
     """As the data filter of Python wants it, and readable by its owner alone, whatever the backup says."""
-    kept = tarfile.data_filter(member, folder)
-    return kept.replace(mode=0o700 if kept.isdir() else 0o600, deep=False)
+    filtered = tarfile.data_filter(member, folder)
+    return filtered.replace(mode=0o700 if filtered.isdir() else 0o600, deep=False)
 
 
 def _manifest(folder: Path) -> Manifest:

@@ -218,5 +218,5 @@ def _review(assignment: Assignment, question: DemonstrationQuestion, *, at: date
             simulated=True,
         )
     opened = open_report(assignment, actor=reviewer, at=at + timedelta(seconds=70))
-    said = judgement(question, blind, rng)
-    submit_review(assignment, said, actor=reviewer, at=opened + timedelta(seconds=30), simulated=True)
+    opinion = judgement(question, blind, rng)
+    submit_review(assignment, opinion, actor=reviewer, at=opened + timedelta(seconds=30), simulated=True)

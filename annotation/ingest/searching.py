@@ -128,8 +128,8 @@ def quarantined_for_words() -> QuerySet[Image]:
     allowed words: nobody asked for them to be held, and nobody changed them since. Oldest first."""
     with_list = _SEARCHES.filter(id=OuterRef("judged"), facts__words__gt=0)
     newest = _SEARCHES.filter(subject_id=OuterRef("public_id")).order_by("-id").values("id")[:1]
-    images = _quarantined_by_search().annotate(judged=Subquery(newest), said=Cast("text_findings", TextField()))
-    return images.exclude(said__contains=_NOT_ALLOWED).filter(Exists(with_list))
+    images = _quarantined_by_search().annotate(judged=Subquery(newest), as_text=Cast("text_findings", TextField()))
+    return images.exclude(as_text__contains=_NOT_ALLOWED).filter(Exists(with_list))
 
 
 def _quarantined_by_search() -> QuerySet[Image]:

@@ -148,7 +148,7 @@ class SourceIdentifier(models.Model):
     """What a thing is called at its source: paths, patient, accession and study numbers, question keys.
 
     Restricted: read by matching (import, ingest), and for coordinators only, who brought the file: the ids of
-    questions (annotation/exports/source_ids.py) and the names of missing images (annotation/exports/missing.py).
+    questions (annotation/exports/source_names.py) and the names of missing images.
     Looked up by ``digest`` (annotation/digests.py), then compared by ``value``.
     """
 

@@ -254,10 +254,10 @@ def ineligible(
     """
     index_of = {person.pk: index for index, person in enumerate(people)}
     number_of = {one.question_id: one.number for one in questions}
-    asked = (list(index_of), list(number_of))
-    knowing = who_knows_keys(*asked, review_round) if steps == RoundSteps.FULL else ()
+    ids = (list(index_of), list(number_of))
+    knowing = who_knows_keys(*ids, review_round) if steps == RoundSteps.FULL else ()
     conflicting: Conflicts = defaultdict(set)
-    for conflict in (*conflicts(*asked), *knowing):
+    for conflict in (*conflicts(*ids), *knowing):
         conflicting[index_of[conflict.person_id], number_of[conflict.question_id]].add(conflict.reason)
     return conflicting
 

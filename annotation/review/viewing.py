@@ -49,7 +49,7 @@ def check_viewing(viewing: Viewing) -> None:
     if viewing.least_window is None:
         return
     bounds = zip(viewing.least_window, LEAST_WINDOW, MOST_WINDOW, strict=True)
-    if not all(least <= asked <= most for asked, least, most in bounds):
+    if not all(least <= side <= most for side, least, most in bounds):
         sentence = _("The smallest window can be %(least)s to %(most)s pixels.")
         facts = {"least": size_text(LEAST_WINDOW), "most": size_text(MOST_WINDOW)}
         raise ReviewRefused("window_out_of_range", sentence % facts)

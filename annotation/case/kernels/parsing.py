@@ -73,10 +73,10 @@ def readable_trace(page: str, events: str, *, viewport: str = "", unreadable: It
 
     Events that cannot be read are left out and the trace says so; settings that cannot be read are left out.
     """
-    kept, is_damaged = _readable_events(page, events)
+    readable, is_damaged = _readable_events(page, events)
     return Trace(
-        page=page if kept else "",
-        events=kept,
+        page=page if readable else "",
+        events=readable,
         unreadable=tuple(sorted(set(unreadable))),
         viewport=_readable_viewport(viewport),
         is_damaged=is_damaged,
@@ -100,11 +100,11 @@ def _readable_events(page: str, text: str) -> tuple[tuple[SentEvent, ...], bool]
         rows = _rows(page, text) if text else []
     except TraceRefused:
         return (), True
-    kept = []
+    readable = []
     for row in rows:
         with suppress(TraceRefused):
-            kept.append(_event(row))
-    return tuple(kept), len(kept) < len(rows)
+            readable.append(_event(row))
+    return tuple(readable), len(readable) < len(rows)
 
 
 def _readable_viewport(text: str) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""What a clock has told of one case: which events to keep, what was on screen, which images nobody saw. Pure."""
+"""What the timing events say of one case: which events to keep, what was on screen, which images nobody saw. Pure."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ROW = ("page", "sequence", "kind", "client_ms", "wall_ms", "received_at", "detai
 
 
 class NotSeen(Exception):
-    """An image of the exam was not on screen at full depth, and nobody said that it cannot be read."""
+    """An image of the exam was not on screen at full depth, and nobody marked that it cannot be read."""
 
     def __init__(self, images: Sequence[str]) -> None:
         super().__init__(f"not seen: {', '.join(images)}")
@@ -29,16 +29,16 @@ class NotSeen(Exception):
 
 
 class NoSuchImage(Exception):
-    """An image that is said to be unreadable is none of the exam."""
+    """An image that is marked to be unreadable is none of the exam."""
 
 
 @dataclass(frozen=True)
 class TraceSoFar:
-    """Everything that the clock has told of a case, this request included."""
+    """All timing events of a case, those of this request included."""
 
     events: tuple[ClockEvent, ...]
     painted: frozenset[str]  # public ids of the images that were on screen
-    steps: Mapping[Key, str]  # of each ``submitted``: which step it committed, empty if not said
+    steps: Mapping[Key, str]  # of each ``submitted``: which step it committed, empty if not marked
     is_damaged: bool = False  # some of it could not be read
 
 
@@ -66,14 +66,16 @@ def trace_so_far(rows: Sequence[Row], *, is_damaged: bool = False) -> TraceSoFar
 
 
 def check_all_seen(images: Mapping[str, bool], painted: Collection[str], unreadable: Iterable[str]) -> None:
-    """Every image was on screen, or is said to be unreadable. Raises NotSeen, NoSuchImage.
+    """Every image was on screen, or is marked to be unreadable. Raises NotSeen, NoSuchImage.
 
     ``images`` says of every image of the exam whether it can be shown: what cannot be shown need not be seen.
     """
-    said = set(unreadable)
-    if not said <= images.keys():
+    marked = set(unreadable)
+    if not marked <= images.keys():
         raise NoSuchImage("an image that the exam does not have")
-    unseen = sorted(name for name, is_shown in images.items() if is_shown and name not in painted and name not in said)
+    unseen = sorted(
+        name for name, is_shown in images.items() if is_shown and name not in painted and name not in marked
+    )
     if unseen:
         raise NotSeen(unseen)
 

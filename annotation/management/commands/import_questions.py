@@ -60,7 +60,7 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from None
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}. Nothing was stored.", returncode=2) from None
-        self._tell(result, **options)
+        self._print(result, **options)
 
     def _check_paths(self, options: dict[str, Any]) -> None:
         for path in (options["file"], options["difficulty"]):
@@ -74,11 +74,11 @@ class Command(BaseCommand):
         if options["min_explanation"] < 0:
             raise CommandError(_("--min-explanation: a number from 0 up."), returncode=2)
 
-    def _tell(self, result: ImportResult, **options: Any) -> None:
+    def _print(self, result: ImportResult, **options: Any) -> None:
         if options["json"]:
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
         elif options["verbosity"]:
-            self._tell_people(result, dry_run=options["dry_run"])
+            self._print_counts(result, dry_run=options["dry_run"])
         acceptable = result.is_acceptable(options["skip_refused"])
         if not acceptable or result.n_errors:
             for problem in result.errors[:SHOWN_ERRORS]:
@@ -96,7 +96,7 @@ class Command(BaseCommand):
             kept = _("%(n)d of %(read)d records were refused and left out.")
             raise CommandError(kept % {"n": result.rejected, "read": result.read}, returncode=2)
 
-    def _tell_people(self, result: ImportResult, *, dry_run: bool) -> None:
+    def _print_counts(self, result: ImportResult, *, dry_run: bool) -> None:
         counts = result.counts
         heading = _("What would happen to the bank %(bank)s:") if dry_run else _("Bank %(bank)s:")
         if not dry_run and not result.stored:

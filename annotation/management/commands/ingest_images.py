@@ -47,7 +47,7 @@ class Command(BaseCommand):
             )
         for image in Image.objects.filter(state=ImageState.CHECKING):  # left by a run that was interrupted
             _search_text(image)
-        self._tell(result, as_json=options["json"], verbosity=options["verbosity"])
+        self._print(result, as_json=options["json"], verbosity=options["verbosity"])
 
     def _bank(self, name: str | None) -> QuestionBank | None:
         if name is None:
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             )
         return bank
 
-    def _tell(self, result: IngestResult, *, as_json: bool, verbosity: int) -> None:
+    def _print(self, result: IngestResult, *, as_json: bool, verbosity: int) -> None:
         facts = result.as_json()
         if as_json:
             self.stdout.write(json.dumps(facts, ensure_ascii=False, indent=1))
@@ -83,6 +83,6 @@ class Command(BaseCommand):
 
 
 def _search_text(image: Image) -> None:
-    """Search now, so that the numbers told at the end are final. What fails stays unseen and is searched later."""
+    """Search now, so that the numbers printed at the end are final. What fails stays unseen and is searched later."""
     with contextlib.suppress(OSError, ValueError):
         check_text(image, at=timezone.now())

@@ -92,10 +92,10 @@ def in_order(items: Sequence[Item], chance: dict[int, int]) -> list[int]:
     return [number for _place, number in sorted(places)]
 
 
-def share_for_newcomer(waiting: Sequence[tuple[int, int]], held: Collection[int], seed: int) -> list[int]:
+def share_for_newcomer(waiting: Sequence[tuple[int, int]], excluded: Collection[int], seed: int) -> list[int]:
     """Which of the questions still waiting go to one more reviewer, as indices into ``waiting``.
 
-    ``waiting`` holds (reviewer index, question number); ``held`` the numbers that the newcomer cannot take. One by
+    ``waiting`` holds (reviewer index, question number); ``excluded`` the numbers that the newcomer cannot take. One by
     one from whoever has most, until the newcomer has an equal share; nobody gives more than down to that share.
     """
     left: dict[int, list[int]] = defaultdict(list)
@@ -107,7 +107,7 @@ def share_for_newcomer(waiting: Sequence[tuple[int, int]], held: Collection[int]
         indices.sort(key=lambda index: chance[waiting[index][1]])
     sizes = {reviewer: len(indices) for reviewer, indices in left.items()}
     taken: list[int] = []
-    unavailable = set(held)
+    unavailable = set(excluded)
     while len(taken) < target and (givers := [r for r in left if left[r] and sizes[r] > target]):
         giver = min(givers, key=lambda r: (-sizes[r], r))
         index = left[giver].pop()

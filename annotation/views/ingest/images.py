@@ -32,8 +32,8 @@ KEEP_NOTHING = "no-store"
 
 
 def _images() -> QuerySet[Image]:
-    kept = Image.objects.filter(exam__bank__deleted_at__isnull=True)
-    return kept.select_related("exam__bank").order_by("-exam_id", "position", "id")
+    images = Image.objects.filter(exam__bank__deleted_at__isnull=True)
+    return images.select_related("exam__bank").order_by("-exam_id", "position", "id")
 
 
 @role_required(Role.COORDINATOR)

@@ -42,7 +42,7 @@ UNDOABLE = "undoable_release"  # in the session: what the last decision released
 @require_safe
 def quarantine(request: AuthenticatedRequest) -> HttpResponse:
     """All images in quarantine, oldest first, with the reason."""
-    page = Paginator(waiting().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
+    page = Paginator(quarantined().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
     context = {
         "page": page.get_page(request.GET.get("page")),
         "n_undo": undoable(request).images.count(),
@@ -156,7 +156,7 @@ def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None]
         act()
     except IngestRefused as refusal:
         return _not_decided(request, refusal)
-    others = waiting().exclude(pk=image.pk)
+    others = quarantined().exclude(pk=image.pk)
     later = Q(ingested_at=image.ingested_at, pk__gt=image.pk)
     if image.ingested_at:
         later |= Q(ingested_at__gt=image.ingested_at)
@@ -166,7 +166,7 @@ def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None]
     return redirect("quarantined-image", following.public_id) if following else redirect("quarantine")
 
 
-def waiting() -> QuerySet[Image]:
+def quarantined() -> QuerySet[Image]:
     """All images in quarantine, oldest first."""
     return Image.objects.filter(state=ImageState.QUARANTINED).order_by("ingested_at", "pk")
 

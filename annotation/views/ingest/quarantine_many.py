@@ -22,7 +22,7 @@ from annotation.ingest import quarantine as acts
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Image, Question
 from annotation.site import hooks
-from annotation.views.ingest.quarantine import offer_to_undo, previews, undoable, waiting, withdraw_offer
+from annotation.views.ingest.quarantine import offer_to_undo, previews, quarantined, undoable, withdraw_offer
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
@@ -65,8 +65,8 @@ class Selected:
 def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
     """Ask with the consequences; confirmed and with a reason, decide about each image that was selected."""
     word = request.POST.get("decision", "")
-    asked = waiting().filter(public_id__in=request.POST.getlist("image")).prefetch_related(previews())
-    selected = list(asked)
+    chosen = quarantined().filter(public_id__in=request.POST.getlist("image")).prefetch_related(previews())
+    selected = list(chosen)
     if word not in DECISIONS or not selected:
         messages.warning(request, _("Select at least one image that is in quarantine."))
         return redirect("quarantine")

@@ -92,7 +92,7 @@ def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "result": result,
         "refused": _refused(result),
         "may_delete": is_administrator(request.user),
-        "may_steer": is_coordinator(request.user),
+        "may_manage": is_coordinator(request.user),
         "may_decide": may_see_quarantine(request.user),
     }
     if job and job.state == JobState.SUCCEEDED and shown.bank and is_coordinator(request.user):

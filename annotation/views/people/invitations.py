@@ -59,7 +59,7 @@ def round_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_POST
 def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Make a link useless: administrators any, coordinators those of their round."""
-    invitation = _steered(request.user, pk)
+    invitation = _managed_invitation(request.user, pk)
     back = _list_of(invitation)
     if not is_confirmed(request):
         return confirm(request, revoking(_what_revoking_does(request.user, invitation), back))
@@ -72,23 +72,23 @@ def invitation_revoke(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @require_POST
 def invitation_restore(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     """Let a link that was revoked work again."""
-    invitation = _steered(request.user, pk)
+    invitation = _managed_invitation(request.user, pk)
     flash_restored(request, invitations.restore(invitation, actor=request.user, at=timezone.now()))
     return redirect(_list_of(invitation))
 
 
-def _steered(person: User, pk: int) -> Invitation:
+def _managed_invitation(person: User, pk: int) -> Invitation:
     invitation = get_object_or_404(Invitation.objects.select_related("round"), pk=pk)
     if not may_manage_people(person):
         if invitation.round is None:
             raise Http404
         round_to_invite_to(person, invitation.round.slug)
-        if not _may_steer(person, invitation):
+        if not _may_manage(person, invitation):
             raise Http404
     return invitation
 
 
-def _may_steer(person: User, invitation: Invitation) -> bool:
+def _may_manage(person: User, invitation: Invitation) -> bool:
     if invitation.round is None:
         return may_manage_people(person)
     return may_invite_to_round(person, invitation.round, Role(invitation.role))
@@ -103,9 +103,9 @@ def _what_revoking_does(person: User, invitation: Invitation) -> str:
     others = [one for one in invitations.roles_of_link(invitation) if one.pk != invitation.pk]
     if not others:
         return stops_at_once(invitation)
-    steered = [one for one in others if _may_steer(person, one)]
-    labels = [Grant.of(one).label for one in steered]
-    if len(steered) < len(others):
+    manageable = [one for one in others if _may_manage(person, one)]
+    labels = [Grant.of(one).label for one in manageable]
+    if len(manageable) < len(others):
         labels.append(_("and other roles") if labels else _("other roles"))
     facts = {"whom": whom(invitation), "role": Grant.of(invitation).label, "others": ", ".join(labels)}
     return _("The link for %(whom)s no longer gives the role %(role)s; it still gives: %(others)s.") % facts
@@ -179,8 +179,8 @@ def _invitation_page(
     context: dict[str, Any] = {"form": form, "round": review_round, "n_days": settings.INVITATION_DAYS}
     if review_round is not None:
         context["round_people"] = people_of(review_round, now)
-        context["steered"] = steered = roles_given_in(request.user, review_round)
-        context["revoked"] = invitations.revoked_invitations(now).filter(round=review_round, role__in=steered)
+        context["manageable"] = manageable = roles_given_in(request.user, review_round)
+        context["revoked"] = invitations.revoked_invitations(now).filter(round=review_round, role__in=manageable)
     return render(request, "annotation/people/invite.html", context, status=422 if form.errors else 200)
 
 

@@ -21,7 +21,7 @@ from annotation.models import Membership, User
 from annotation.people import accounts, mailing, roles
 from annotation.people.accounts import parts_of, people_matching
 from annotation.people.invitations import open_invitations, revoked_invitations
-from annotation.people.waiting import n_open_assignments
+from annotation.people.open_work import n_open_assignments
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_for_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required

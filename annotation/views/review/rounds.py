@@ -190,7 +190,7 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
     }
     if may_invite_to_round(request.user, review_round):
         context["round_people"] = people_of(review_round, timezone.now())
-        context["steered"] = roles_given_in(request.user, review_round)
+        context["manageable"] = roles_given_in(request.user, review_round)
     if coordinates and review_round.state != RoundState.CLOSED:
         context["due_form"] = DueForm(request.user.time_zone, initial={"due_at": review_round.due_at})
         context["viewing_form"] = ViewingForm.of(review_round)

@@ -41,10 +41,10 @@ def is_confirmed(request: AuthenticatedRequest) -> bool:
 
 
 def confirm(
-    request: AuthenticatedRequest, asked: Confirmation, template: str = "annotation/confirm.html", **more: Any
+    request: AuthenticatedRequest, confirmation: Confirmation, template: str = "annotation/confirm.html", **more: Any
 ) -> HttpResponse:
     """Ask. ``more``: what the template needs beside the question."""
-    return render(request, template, {"question": asked, "address": request.path, **more}, status=409)
+    return render(request, template, {"question": confirmation, "address": request.path, **more}, status=409)
 
 
 def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:

@@ -29,7 +29,7 @@ def _jobs_of(person: User) -> QuerySet[Job]:
     return jobs if is_coordinator(person) or is_administrator(person) else jobs.filter(created_by=person)
 
 
-def _may_steer(person: User, job: Job) -> bool:
+def _may_manage(person: User, job: Job) -> bool:
     return job.created_by_id == person.pk or is_coordinator(person)
 
 
@@ -51,7 +51,7 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "job": job,
         "facts": {name: value for name, value in result.items() if not isinstance(value, list | dict)},
         "refusals": result.get("refused") or result.get("errors") or [],
-        "may_steer": _may_steer(request.user, job),
+        "may_manage": _may_manage(request.user, job),
     }
     return render(request, template, context)
 
@@ -59,7 +59,7 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 @person_required
 @require_POST
 def job_cancel(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    job = _steered_job(request, public_id)
+    job = _managed_job(request, public_id)
     try:
         queueing.cancel(job, actor=request.user, at=timezone.now())
         messages.info(request, _("The job ends at its next step; what it has stored so far stays."))
@@ -71,7 +71,7 @@ def job_cancel(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 @person_required
 @require_POST
 def job_retry(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    job = _steered_job(request, public_id)
+    job = _managed_job(request, public_id)
     try:
         queueing.retry(job, actor=request.user, at=timezone.now())
     except JobRefused as refusal:
@@ -79,9 +79,9 @@ def job_retry(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     return redirect("job", public_id)
 
 
-def _steered_job(request: AuthenticatedRequest, public_id: str) -> Job:
+def _managed_job(request: AuthenticatedRequest, public_id: str) -> Job:
     job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
-    if not _may_steer(request.user, job):
+    if not _may_manage(request.user, job):
         raise PermissionDenied(_("Only who started a job, or a coordinator, can stop it or try it again."))
     return job
 

@@ -1,4 +1,4 @@
-"""What waits for a person: the content of the home page."""
+"""The open work of a person: the content of the home page."""
 
 from __future__ import annotations
 
@@ -92,11 +92,11 @@ class WorkSection:
 
 
 WorkOf = Callable[[User, datetime], WorkSection | None]
-works: Hooks[WorkOf] = Hooks()  # sections of the home page: what waits for a person at a time, or None
+works: Hooks[WorkOf] = Hooks()  # sections of the home page: open work of a person at a time, or None
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class OpenWork:
     reviews: list[RoundWork] = field(default_factory=list)
     coordination: Coordination | None = None
     administration: Administration | None = None
@@ -113,12 +113,12 @@ class Waiting:
         return [section for section in self.work if not section.is_own]
 
 
-def what_waits(person: User, at: datetime) -> Waiting:
+def open_work_of(person: User, at: datetime) -> OpenWork:
     """Own reviews for everybody, what the roles of the person add (at most eight queries), and work of other apps."""
     roles = site_roles(person)
     coordinates = Role.COORDINATOR in roles
     own_rounds = None if coordinates else _coordinated_rounds(person)
-    return Waiting(
+    return OpenWork(
         reviews=_own_reviews(person, at),
         coordination=_coordination(person, own_rounds) if coordinates or own_rounds else None,
         administration=_administration(at) if Role.ADMINISTRATOR in roles else None,
