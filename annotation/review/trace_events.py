@@ -12,13 +12,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.case.kernels.durations import RULE, durations
-from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.parsing import CaseRefused, SentEvent, Trace
 from annotation.case.kernels.time_flags import TimeFlag
 from annotation.case.kernels.traces import (
     ROW,
     SERVER,
-    NoSuchImage,
-    NotSeen,
     Row,
     TraceSoFar,
     check_all_seen,
@@ -82,8 +80,8 @@ def add_trace(locked: Assignment, trace: Trace, *, at: datetime) -> TraceSoFar:
 
 
 def check_seen(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
-    """Raises ReviewRefused unless every available image of the exam, and of its prior, was on screen, or is marked as
-    unreadable.
+    """Every available image of the exam, and of its prior, was on screen, or is marked as unreadable. Raises
+    ReviewRefused, and CaseRefused for an image of another case.
 
     What cannot be shown need not be seen, but a blind answer is one to images: without any of the exam it is refused.
     Where a part of the clock could not be read, nobody knows what was seen: the step is stored and its time says
@@ -96,10 +94,10 @@ def check_seen(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], 
         raise ReviewRefused("no_images", _("No image can be shown, so nothing can be answered. Skip it (K)."))
     try:
         check_all_seen(images, images if seen.is_damaged else seen.painted, unreadable)
-    except NoSuchImage:
-        raise ReviewRefused("no_such_image", _("This case has no such image."), status=422) from None
-    except NotSeen as unseen:
-        raise ReviewRefused("not_seen", _unseen(len(unseen.images)), images=list(unseen.images)) from None
+    except CaseRefused as refusal:
+        if refusal.code != "not_seen":
+            raise
+        raise ReviewRefused("not_seen", _unseen(len(refusal.facts["images"])), **refusal.facts) from None
 
 
 def time_of(locked: Assignment, seen: TraceSoFar, *, step: str, at: datetime) -> dict[str, Any]:

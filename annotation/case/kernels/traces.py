@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from annotation.case.kernels.durations import ClockEvent, Durations, Key
-from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.parsing import CaseRefused, SentEvent, Trace
 from annotation.enums import EventKind
 
 MOST_STORED = 20_000  # events of one case and person: a day of heartbeats and more
@@ -18,18 +18,6 @@ NEEDED = (EventKind.PAINTED, EventKind.SUBMITTED)  # stored with a step even whe
 # Page, sequence, kind, both clocks of the device, when the server got it, details.
 Row = tuple[str, int, str, float, float | None, datetime, Mapping[str, Any]]
 ROW = ("page", "sequence", "kind", "client_ms", "wall_ms", "received_at", "details")
-
-
-class NotSeen(Exception):
-    """An image of the exam was not on screen at full depth, and nobody marked that it cannot be read."""
-
-    def __init__(self, images: Sequence[str]) -> None:
-        super().__init__(f"not seen: {', '.join(images)}")
-        self.images = tuple(images)
-
-
-class NoSuchImage(Exception):
-    """An image that is marked to be unreadable is none of the exam."""
 
 
 @dataclass(frozen=True)
@@ -66,18 +54,18 @@ def trace_so_far(rows: Sequence[Row], *, is_damaged: bool = False) -> TraceSoFar
 
 
 def check_all_seen(images: Mapping[str, bool], painted: Collection[str], unreadable: Iterable[str]) -> None:
-    """Every image was on screen, or is marked to be unreadable. Raises NotSeen, NoSuchImage.
+    """Every image was on screen, or is marked to be unreadable. Raises CaseRefused.
 
     ``images`` says of every image of the exam whether it can be shown: what cannot be shown need not be seen.
     """
     marked = set(unreadable)
     if not marked <= images.keys():
-        raise NoSuchImage("an image that the exam does not have")
+        raise CaseRefused("no_such_image", "This case has no such image.", status=422)
     unseen = sorted(
         name for name, is_shown in images.items() if is_shown and name not in painted and name not in marked
     )
     if unseen:
-        raise NotSeen(unseen)
+        raise CaseRefused("not_seen", "Not every image of this case has been on screen yet.", images=unseen)
 
 
 def time_columns(measured: Durations) -> dict[str, Any]:

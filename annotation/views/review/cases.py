@@ -20,7 +20,7 @@ from django.views.decorators.http import require_GET, require_http_methods, requ
 from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
-from annotation.case.kernels.parsing import Trace, TraceRefused, parse_events, readable_trace
+from annotation.case.kernels.parsing import Trace, parse_events, readable_trace
 from annotation.enums import AssignmentState, ReturnReason, RoundState
 from annotation.models import Assignment
 from annotation.review.answering import (
@@ -151,10 +151,7 @@ def review_draft(request: AuthenticatedRequest, assignment: Assignment) -> HttpR
 def review_events(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
     """Store the timing events of the page. 204 when it is stored; the same events again change nothing."""
     page = request.POST.get("page", "")
-    try:
-        trace = Trace(page=page, events=parse_events(page, request.POST.get("events", "")))
-    except TraceRefused as refusal:
-        raise ReviewRefused("malformed", _(str(refusal)), status=422) from None
+    trace = Trace(page=page, events=parse_events(page, request.POST.get("events", "")))
     record_events(assignment, trace, actor=request.user, at=timezone.now())
     return HttpResponse(status=204)
 
