@@ -28,6 +28,7 @@ from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, User
 from annotation.people.roles import add_role
 from annotation.questionbank.importing import import_questions, locate
+from annotation.refusals import Refused
 from annotation.site.permissions import SITE_ROLES
 
 BANK = "Demonstration (simulated)"
@@ -35,8 +36,8 @@ ATTRIBUTION = "made by this program"
 LICENCE = ""
 
 
-class DemonstrationIncomplete(Exception):
-    """An ordinary act refused a part of the demonstration; the text says which."""
+class DemonstrationRefused(Refused):
+    """An ordinary act refused a part of the demonstration; the sentence says which."""
 
 
 def build_demonstration(
@@ -45,7 +46,7 @@ def build_demonstration(
     """Build what is missing; False when everything was there.
 
     ``folder`` holds the files for as long as the build takes, and is the same each time. ``at`` is now: the rounds
-    are dated some days back. Raises DemonstrationIncomplete.
+    are dated some days back. Raises DemonstrationRefused.
     """
     if is_complete():
         return False
@@ -94,7 +95,7 @@ def _fill_bank(
             locate(questions), bank_name=BANK, actor=coordinator, clock=lambda: at, simulated=True
         )
         if not result.stored:
-            raise DemonstrationIncomplete(f"The questions were refused: {result.as_json()['errors'][:3]}")
+            raise DemonstrationRefused("questions", f"The questions were refused: {result.as_json()['errors'][:3]}")
         bank = QuestionBank.objects.get(name=BANK)
         if Image.objects.filter(exam__bank=bank, state=ImageState.PENDING).exists():
             expose_all(exams, folder, tell=tell, processes=processes)
@@ -108,7 +109,8 @@ def _fill_bank(
                 search_text=lambda image: check_text(image, at=at),
             )
             if taken.refusals:
-                raise DemonstrationIncomplete(f"An image was refused: {taken.refusals[0].as_json()['message']}")
+                sentence = f"An image was refused: {taken.refusals[0].as_json()['message']}"
+                raise DemonstrationRefused("images", sentence)
     for image in Image.objects.filter(exam__bank=bank, state=ImageState.CHECKING):
         check_text(image, at=at)
     if Image.objects.filter(exam__bank=bank, attribution="").exists():
