@@ -30,7 +30,7 @@ from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AuditEvent, Image, Job, Rendition
 from annotation.site.health import has_text_search
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_for_form
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
 IMAGES_PER_PAGE = 50
@@ -239,7 +239,7 @@ def quarantine_words(request: AuthenticatedRequest) -> HttpResponse:
     form = WordForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         before, at, word = searching.current_words(), timezone.now(), form.cleaned_data["word"]
-        now = run_for_form(form, lambda: searching.add_word(word, actor=request.user, at=at))
+        now = run_on_form(form, lambda: searching.add_word(word, actor=request.user, at=at))
         if now is not None:
             if now != before:
                 searching.begin_search_of_quarantined(actor=request.user, at=at)

@@ -24,7 +24,7 @@ from annotation.models import QuestionBank, Upload
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import run_and_flash, run_for_form
+from annotation.views.site.confirming import run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 UPLOADS_PER_PAGE = 50
@@ -60,7 +60,7 @@ def upload_new(request: AuthenticatedRequest) -> HttpResponse:
         return _refusal(request, form)
     data, now = form.cleaned_data, timezone.now()
     table = data["credits"].read() if data["credits"] else None
-    upload = run_for_form(
+    upload = run_on_form(
         form,
         lambda: uploading.keep_upload(
             form.sent_files(), credits_table=table, bank=data["bank"], actor=request.user, at=now

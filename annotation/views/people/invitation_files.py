@@ -26,7 +26,7 @@ from annotation.people.invitation_file import COLUMNS, Check, InvitedLink, check
 from annotation.people.invited_roles import check_for, offered_in_round, offered_on_site
 from annotation.people.mailing import try_to_send
 from annotation.views.people.invitations import round_to_invite_to
-from annotation.views.site.confirming import is_confirmed, run_for_form
+from annotation.views.site.confirming import is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
@@ -92,7 +92,7 @@ def file_page(request: AuthenticatedRequest, page: FilePage) -> HttpResponse:
     context: dict[str, Any] = {"page": page, "form": form, "n_days": settings.INVITATION_DAYS}
     if sent and form.is_valid():
         data = form.data_of_file()
-        found = run_for_form(form, lambda: read_invited(data))
+        found = run_on_form(form, lambda: read_invited(data))
         if found is not None:
             rows, faults = found
             checked, refused = check_all(rows, page.check)

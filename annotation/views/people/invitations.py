@@ -33,7 +33,7 @@ from annotation.views.people.links import (
     stops_at_once,
     whom,
 )
-from annotation.views.site.confirming import confirm, is_confirmed, run_for_form
+from annotation.views.site.confirming import confirm, is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required, role_required
 
 
@@ -170,7 +170,7 @@ def _invitation_page(
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
         grants = [Grant(role, review_round) for role in data["roles"]]
-        issued = run_for_form(
+        issued = run_on_form(
             form,
             lambda: invitations.invite(*grants, email=data["email"], name=data["name"], actor=request.user, at=now),
         )

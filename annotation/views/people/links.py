@@ -17,7 +17,7 @@ from annotation.models import User
 from annotation.models.people import OneTimeLink
 from annotation.people.accounts import has_account
 from annotation.refusals import Refused
-from annotation.views.site.confirming import Confirmation, run_for_form
+from annotation.views.site.confirming import Confirmation, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest
 
 BACKEND = "annotation.people.backend.PersonBackend"
@@ -42,7 +42,7 @@ def new_account_page(
     form = AcceptForm(link, request.POST or None)
     knows_account = has_account(link.email)
     if request.method == "POST" and not knows_account and form.is_valid():
-        person = run_for_form(form, lambda: accept(link, **form.account(), at=timezone.now()))
+        person = run_on_form(form, lambda: accept(link, **form.account(), at=timezone.now()))
         if person is not None:
             log_in(request, person, backend=BACKEND)
             messages.success(request, _("Welcome. Your account is ready."))

@@ -23,7 +23,7 @@ from annotation.people.accounts import parts_of, people_matching
 from annotation.people.invitations import open_invitations, revoked_invitations
 from annotation.people.open_work import n_open_assignments
 from annotation.site.sorted_tables import Columns, sorted_page
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_for_form
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 PEOPLE_PER_PAGE = 50
@@ -55,7 +55,7 @@ def person_add(request: AuthenticatedRequest) -> HttpResponse:
     form = PersonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
         data, now = form.cleaned_data, timezone.now()
-        person = run_for_form(form, lambda: accounts.add_person(**data, actor=request.user, at=now))
+        person = run_on_form(form, lambda: accounts.add_person(**data, actor=request.user, at=now))
         if person is not None:
             return _show_password_link(request, person)
     return render(request, "annotation/people/person_add.html", {"form": form}, status=422 if form.errors else 200)
@@ -75,7 +75,7 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     form = RoleForm(request.POST)
     if form.is_valid():
         role, review_round, now = form.cleaned_data["role"], form.cleaned_data["round"], timezone.now()
-        run_for_form(form, lambda: roles.grant(somebody, role, review_round=review_round, actor=request.user, at=now))
+        run_on_form(form, lambda: roles.grant(somebody, role, review_round=review_round, actor=request.user, at=now))
         if not form.errors:
             messages.success(request, _("The role is given."))
             return redirect("person", pk)

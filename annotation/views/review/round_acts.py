@@ -26,7 +26,7 @@ from annotation.review.reviewer_progress import due_text, remind_reviewers, set_
 from annotation.review.viewing import set_viewing
 from annotation.views.review.rounds import coordinated_round
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import Confirmation, confirm, run_and_flash, run_for_form, valid_data
+from annotation.views.site.confirming import Confirmation, confirm, run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
@@ -63,7 +63,7 @@ def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if request.method == "POST" and form.is_valid():
         words = {name: form.cleaned_data[name] for name in ("name", "steps", "instructions")}
         plan, now = form.cleaned_data["sample"], timezone.now()
-        run_for_form(form, lambda: acts.change_draft(review_round, plan=plan, **words, actor=request.user, at=now))
+        run_on_form(form, lambda: acts.change_draft(review_round, plan=plan, **words, actor=request.user, at=now))
         if not form.errors:
             messages.success(request, _("The round is changed."))
             return redirect("round", slug)

@@ -51,7 +51,7 @@ from annotation.site.permissions import (
 )
 from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
-from annotation.views.site.confirming import run_for_form
+from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
 PER_PAGE = 25
@@ -114,7 +114,7 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
     form = RoundForm(request.POST or None, initial={"sample": request.GET.get("sample")})
     if request.method == "POST" and form.is_valid():
         data, now = form.cleaned_data, timezone.now()
-        review_round = run_for_form(
+        review_round = run_on_form(
             form,
             lambda: create_round(
                 data["sample"],

@@ -26,7 +26,7 @@ from annotation.sampling.samples import (
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import run_for_form
+from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 PER_PAGE = 50
@@ -83,7 +83,7 @@ def _store(request: AuthenticatedRequest) -> HttpResponse:
     form = StoreForm(request.POST)
     if form.is_valid():
         data, now = form.cleaned_data, timezone.now()
-        plan = run_for_form(
+        plan = run_on_form(
             form,
             lambda: draw_sample(
                 data["bank"],
@@ -108,7 +108,7 @@ def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200)
     data = getattr(form, "cleaned_data", {}) if form.is_bound and (form.is_valid() or form.errors) else {}
     if {"bank", "by", "per_thousand", "seed"} <= set(data):
         asked = {name: data[name] for name in ("by", "per_thousand", "seed")}
-        found = run_for_form(form, lambda: preview_sample(data["bank"], **asked))
+        found = run_on_form(form, lambda: preview_sample(data["bank"], **asked))
         if found is not None:
             page = Paginator(found.revision_ids, PER_PAGE).get_page(request.GET.get("page"))
             context |= {"found": found, "default_name": default_name(found), "page": page, "rows": _rows(found, page)}

@@ -1,4 +1,4 @@
-"""Acts of a page: asking before one that cannot be undone, running it, and saying what came of it or why not."""
+"""Acts of a page: asking before one that cannot be undone, running it, and the message on the next page."""
 
 from __future__ import annotations
 
@@ -62,23 +62,28 @@ def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
     return form.cleaned_data
 
 
+def run_on_form(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
+    """What an act gives; None where it is refused, which is then read on the form, at its field if it names one."""
+    try:
+        return act()
+    except Refused as refusal:
+        form.add_error(refusal.field if refusal.field in form.fields else field, str(refusal))
+        return None
+
+
 def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
     """Run an act and show the sentence that it returns, or that of its refusal. False for a refusal."""
+    return is_possible_or_flash(request, lambda: messages.success(request, act()))
+
+
+def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], object]) -> bool:
+    """Whether a check lets an act through, before somebody is asked about it; if not, its refusal is shown."""
     try:
-        messages.success(request, act())
+        check()
     except Refused as refusal:
         messages.error(request, str(refusal))
         return False
     return True
-
-
-def run_for_form(form: forms.Form, act: Callable[[], Result]) -> Result | None:
-    """Run the act that a valid form asks for. None with its refusal at the field that it is about, or above all."""
-    try:
-        return act()
-    except Refused as refusal:
-        form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
-        return None
 
 
 def _errors_of(form: forms.Form) -> str:

@@ -16,7 +16,7 @@ from annotation.people.accounts import has_account
 from annotation.people.mailing import try_to_send
 from annotation.views.people.invitation_files import FilePage, file_page
 from annotation.views.people.links import flash_restored, revoking, stops_at_once
-from annotation.views.site.confirming import is_confirmed, run_for_form
+from annotation.views.site.confirming import is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting_many import check_for_readers, roles_meaning
@@ -36,7 +36,7 @@ def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = ReaderInvitationForm(study, request.POST or None)
     if request.method == "POST" and form.is_valid():
         data, now = form.cleaned_data, timezone.now()
-        issued = run_for_form(form, lambda: inviting.invite_reader(study, **data, actor=request.user, at=now))
+        issued = run_on_form(form, lambda: inviting.invite_reader(study, **data, actor=request.user, at=now))
         if issued is not None:
             return show_once(request, issued)
     return _page(request, study, form)
