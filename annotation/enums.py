@@ -36,6 +36,15 @@ class Role(Word):
     DEIDENTIFIER = "deidentifier", _("de-identification")  # may see and release quarantined images
 
 
+class LinkState(Word):
+    """What a one-time link is good for."""
+
+    OPEN = "open", _("open")
+    USED = "used", _("used")
+    REVOKED = "revoked", _("revoked")
+    EXPIRED = "expired", _("expired")
+
+
 class Task(Word):
     PRESENCE = "presence", _("Presence")
     NEGATION = "negation", _("Negation")
@@ -139,6 +148,11 @@ class ViewerTool(Word):
     RATIO = "ratio", _("cardiothoracic ratio")
     LAYOUT = "layout", _("layout: all views, two, one")
     WIDE = "wide", _("full screen")
+
+
+# The smallest browser windows that a round or a study can ask for, in CSS pixels: below the first pair a demand says
+# nothing, above the second no ordinary screen can meet it.
+LEAST_WINDOW, MOST_WINDOW = (640, 400), (3840, 2160)
 
 
 class AssignmentState(Word):

@@ -2,31 +2,29 @@
 
 from django.urls import path, re_path
 
-from annotation.views.ingest import images, quarantine, quarantine_many, quarantine_words, renditions, uploads
+from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, question_imports
-from annotation.views.review import case_acts as review_acts
-from annotation.views.review import cases as review
-from annotation.views.review import round_acts, round_exports, rounds
+from annotation.views.review import cases, round_acts, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
 
 urlpatterns = [
     path("", home.home, name="home"),
     # reviewing, first: addresses are tried in order, and these are asked most
-    path("review/", review.review_rounds, name="review-rounds"),
-    path("review/rounds/<slug:slug>/", review.review_worklist, name="review-worklist"),
-    path("review/rounds/<slug:slug>/continue/", review.review_continue, name="review-continue"),
-    path("review/<str:public_id>/", review.review_case, name="review-case"),
-    path("review/<str:public_id>/answer/", review_acts.review_answer, name="review-answer"),
-    path("review/<str:public_id>/report/", review_acts.review_report, name="review-report"),
-    path("review/<str:public_id>/draft/", review_acts.review_draft, name="review-draft"),
-    path("review/<str:public_id>/events/", review_acts.review_events, name="review-events"),
-    path("review/<str:public_id>/submit/", review_acts.review_submit, name="review-submit"),
-    path("review/<str:public_id>/skip/", review_acts.review_skip, name="review-skip"),
-    path("review/<str:public_id>/return/", review_acts.review_return, name="review-return"),
-    path("review/<str:public_id>/identifies/", review_acts.review_identifies, name="review-identifies"),
-    path("review/<str:public_id>/categories/", review_acts.review_categories, name="review-categories"),
+    path("review/", worklist.review_rounds, name="review-rounds"),
+    path("review/rounds/<slug:slug>/", worklist.review_worklist, name="review-worklist"),
+    path("review/rounds/<slug:slug>/continue/", worklist.review_continue, name="review-continue"),
+    path("review/<str:public_id>/", cases.review_case, name="review-case"),
+    path("review/<str:public_id>/answer/", cases.review_answer, name="review-answer"),
+    path("review/<str:public_id>/report/", cases.review_report, name="review-report"),
+    path("review/<str:public_id>/draft/", cases.review_draft, name="review-draft"),
+    path("review/<str:public_id>/events/", cases.review_events, name="review-events"),
+    path("review/<str:public_id>/submit/", cases.review_submit, name="review-submit"),
+    path("review/<str:public_id>/skip/", cases.review_skip, name="review-skip"),
+    path("review/<str:public_id>/return/", cases.review_return, name="review-return"),
+    path("review/<str:public_id>/identifies/", cases.review_identifies, name="review-identifies"),
+    path("review/<str:public_id>/categories/", cases.review_categories, name="review-categories"),
     # people
     path("login/", account.login, name="login"),
     path("logout/", account.logout, name="logout"),
@@ -75,16 +73,16 @@ urlpatterns = [
     path("banks/<slug:slug>/<int:number>/", bank.question, name="question"),
     # images
     path("images/", images.images, name="images"),
-    path("images/<str:name>", renditions.rendition, name="rendition"),
+    path("images/<str:name>", images.rendition, name="rendition"),
     path("image/<str:public_id>/", images.image, name="image"),
     path("image/<str:public_id>/view/", images.image_view, name="image-view"),
     path("image/<str:public_id>/credits/", images.image_credits, name="image-credits"),
     path("image/<str:public_id>/quarantine/", images.image_quarantine, name="image-quarantine"),
     path("quarantine/", quarantine.quarantine, name="quarantine"),
-    path("quarantine/renditions/<str:name>", renditions.quarantine_rendition, name="quarantine-rendition"),
+    path("quarantine/renditions/<str:name>", images.quarantine_rendition, name="quarantine-rendition"),
     path("quarantine/decide/", quarantine_many.quarantine_decide, name="quarantine-decide"),
-    path("quarantine/words/", quarantine_words.quarantine_words, name="quarantine-words"),
-    path("quarantine/words/remove/", quarantine_words.quarantine_word_remove, name="quarantine-word-remove"),
+    path("quarantine/words/", quarantine.quarantine_words, name="quarantine-words"),
+    path("quarantine/words/remove/", quarantine.quarantine_word_remove, name="quarantine-word-remove"),
     path("quarantine/undo/", quarantine_many.quarantine_undo, name="quarantine-undo"),
     path("quarantine/<str:public_id>/", quarantine.quarantined_image, name="quarantined-image"),
     path("quarantine/<str:public_id>/release/", quarantine.quarantine_release, name="quarantine-release"),
@@ -127,9 +125,9 @@ urlpatterns = [
         "rounds/<slug:slug>/reviewers/<int:pk>/remove/", round_acts.round_reviewer_remove, name="round-reviewer-remove"
     ),
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
-    path("rounds/<slug:slug>/export/<slug:form>/", round_exports.round_export, name="round-export"),
-    path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", round_exports.round_figure, name="round-figure"),
-    path("rounds/<slug:slug>/codebook/", round_exports.round_codebook, name="round-codebook"),
+    path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
+    path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", rounds.round_figure, name="round-figure"),
+    path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # jobs
     path("jobs/", jobs.job_list, name="jobs"),
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),

@@ -12,19 +12,18 @@ class ReaderstudyConfig(AppConfig):
         """Tell annotation, which does not know this app, what it must know."""
         from django.utils.translation import gettext_lazy as _
 
-        from annotation.bin import archiving, deleting
-        from annotation.demonstration import accounts, parts
+        from annotation.bin import deleting
+        from annotation.demonstration import registry
         from annotation.jobs.handlers import register_handler
-        from annotation.jobs.sweeping import register_sweep
-        from annotation.people import role_conflicts, rosters
-        from annotation.people.waiting import works
+        from annotation.jobs.queueing import register_sweep
+        from annotation.people.accounts import parts as parts_of_people
+        from annotation.people.open_work import works
+        from annotation.people.roles import conflict_rules
         from annotation.questionbank.keeping import register_use
-        from annotation.review import diagram
-        from annotation.site import conflicts, showings
+        from annotation.site import hooks
         from readerstudy.comparison import comparison_job
         from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
-        from readerstudy.conducting.diagrams import place_states, study_states
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.design.overview import studies_under_way
@@ -38,27 +37,25 @@ class ReaderstudyConfig(AppConfig):
         from readerstudy.report.report_job import KIND as REPORT
         from readerstudy.study.permissions import parts_in_studies
 
-        diagram.register("study", study_states)
-        diagram.register("place", place_states)
         register_use("study", use_of_bank)
         register_use("predictions", runs_on_bank)
-        accounts.register(*ACCOUNTS)
-        parts.register("readerstudy.demonstration.building.add_studies")
-        archiving.register(ReaderStudy, "study")
+        registry.register_accounts(*ACCOUNTS)
+        registry.register_part("readerstudy.demonstration.building.add_studies")
+        deleting.register_archived(ReaderStudy, "study")
         acts = "readerstudy.conducting.archiving"
         hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
         may = "readerstudy.study.permissions.may_coordinate_study"
-        deleting.register(
+        deleting.register_kind(
             "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
         )
-        conflicts.rules.register("readers", readers_do_not_review)
-        conflicts.rules.register("submitters", submitters_review_nothing)
-        role_conflicts.rules.register("readers", readers_look_nothing_up)
-        role_conflicts.rules.register("submitters", submitters_do_not_judge)
-        rosters.parts.register("studies", parts_in_studies)
-        showings.rules.register("readings", shows_images)
-        showings.rules.register("coordinators of studies", shows_to_coordinators)
-        showings.uses.register("studies", open_studies_with)
+        hooks.question_rules.register("readers", readers_do_not_review)
+        hooks.question_rules.register("submitters", submitters_review_nothing)
+        conflict_rules.register("readers", readers_look_nothing_up)
+        conflict_rules.register("submitters", submitters_do_not_judge)
+        parts_of_people.register("studies", parts_in_studies)
+        hooks.show_rules.register("readings", shows_images)
+        hooks.show_rules.register("coordinators of studies", shows_to_coordinators)
+        hooks.image_uses.register("studies", open_studies_with)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
         register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")

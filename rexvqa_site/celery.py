@@ -7,4 +7,4 @@ from celery import Celery
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "rexvqa_site.settings")
 app = Celery("rexvqa")
 app.config_from_object("rexvqa_site.celery_settings")
-app.autodiscover_tasks(["annotation.jobs"])
+app.autodiscover_tasks(["annotation.jobs"], related_name="running")

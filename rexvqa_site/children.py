@@ -13,16 +13,14 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from annotation.site.privacy import SiteRefused
+
 PR_SET_PDEATHSIG = 1  # of Linux; elsewhere a child that outlives its parent is ended by whoever starts the next one
 SECONDS_OF_A_SHORT_LIFE = 3
 FIRST_PAUSE = 0.5
 LONGEST_PAUSE = 15.0
 SHORT_LIVES_IN_A_ROW = 8  # about a minute, in which a database may come back
 SECONDS_TO_STOP = 15
-
-
-class ServerDidNotStart(Exception):
-    pass
 
 
 def pause_before_start(n_short_lives: int) -> float:
@@ -65,7 +63,7 @@ class Children:
     def revive(self) -> None:
         """Start again what has ended and whose pause is over.
 
-        Raises ServerDidNotStart when a child has ended SHORT_LIVES_IN_A_ROW times soon after its start.
+        Raises SiteRefused when a child has ended SHORT_LIVES_IN_A_ROW times soon after its start.
         """
         for name, life in list(self.lives.items()):
             if life.start_again_at is None and life.process.poll() is not None:
@@ -78,9 +76,10 @@ class Children:
         is_short = self.clock() - life.started < SECONDS_OF_A_SHORT_LIFE
         life.n_short = life.n_short + 1 if is_short else 0
         if life.n_short >= SHORT_LIVES_IN_A_ROW:
-            raise ServerDidNotStart(
+            raise SiteRefused(
+                "did_not_start",
                 f"the {name} ended {life.n_short} times in a row as soon as it was started, "
-                f"at last with status {life.process.returncode}; see the lines above"
+                f"at last with status {life.process.returncode}; see the lines above",
             )
         life.start_again_at = self.clock() + pause_before_start(life.n_short)
 

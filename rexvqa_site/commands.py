@@ -39,7 +39,7 @@ def why_not(arguments: list[str]) -> str:
 
 def database_away(error: Exception) -> str:
     """What to say of this error where the database does not answer; an empty string for every other fault."""
-    from annotation.site.outages import Outage, outage_of
+    from annotation.site.health import Outage, outage_of
 
     if outage_of(error) is not Outage.DATABASE_AWAY:
         return ""

@@ -14,15 +14,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FrameType
 
-from rexvqa_site.children import Children, ServerDidNotStart
+from annotation.site.privacy import SiteRefused
+from rexvqa_site.children import Children
 from rexvqa_site.lanes import WAITING_THREADS
 
 SECONDS_TO_START = 60
 SECONDS_FOR_SLOW_CLIENTS = 10  # when the web server is asked to end, less than Children.stop waits
-
-
-class HomeInUse(Exception):
-    """Another server, or a restore, works in this home directory."""
 
 
 class StopRequested(Exception):
@@ -31,12 +28,12 @@ class StopRequested(Exception):
 
 @contextlib.contextmanager
 def home_lock(home: Path) -> Iterator[None]:
-    """One server or one restore at a time works in a home directory. Raises HomeInUse."""
+    """One server or one restore at a time works in a home directory. Raises SiteRefused."""
     with (home / "in-use.lock").open("w") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            raise HomeInUse(f"a server is running in {home}; stop it first") from None
+            raise SiteRefused("home_in_use", f"a server is running in {home}; stop it first") from None
         yield
 
 
@@ -84,7 +81,7 @@ def stop_signals() -> Iterator[None]:
 
 
 def wait_until_healthy(address: str, children: Children) -> None:
-    """Return when /healthz answers 200. Raises ServerDidNotStart after a minute."""
+    """Return when /healthz answers 200. Raises SiteRefused after a minute."""
     deadline = time.monotonic() + SECONDS_TO_START
     while time.monotonic() < deadline:
         children.revive()
@@ -95,4 +92,4 @@ def wait_until_healthy(address: str, children: Children) -> None:
         except (urllib.error.URLError, ConnectionError, TimeoutError):
             pass
         time.sleep(0.1)
-    raise ServerDidNotStart(f"{address}/healthz did not answer within {SECONDS_TO_START} s")
+    raise SiteRefused("did_not_start", f"{address}/healthz did not answer within {SECONDS_TO_START} s")

@@ -151,7 +151,7 @@ def stan(db: None) -> User:
 def without_pixels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Rounds whose images have not come yet can be answered blind, as if there was something to see."""
 
-    def check(held: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
-        trace_events.check_seen(held, seen, unreadable, step=Step.JUDGE)
+    def check(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
+        trace_events.check_seen(locked, seen, unreadable, step=Step.JUDGE)
 
     monkeypatch.setattr(answering, "check_seen", check)

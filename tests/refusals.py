@@ -11,8 +11,8 @@ from annotation.refusals import Refused
 
 
 @contextmanager
-def refuses(room: type[Refused], code: str) -> Iterator[pytest.ExceptionInfo[Refused]]:
+def refuses(room: type[Refused], code: str, *, match: str | None = None) -> Iterator[pytest.ExceptionInfo[Refused]]:
     """The block is refused with this word. Gives what pytest.raises gives, for the sentence and the facts."""
-    with pytest.raises(room) as caught:
+    with pytest.raises(room, match=match) as caught:
         yield caught
     assert caught.value.code == code

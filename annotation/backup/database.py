@@ -1,32 +1,48 @@
-"""A consistent copy of the database while people work, and its way back."""
+"""A consistent copy of the database while people work, its way back, and the numbers that two copies must share."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import re
 import sqlite3
 import subprocess
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from django.apps import apps
 from django.conf import settings
 from django.db import connection, connections, transaction
 from django.db.backends.utils import CursorWrapper
 
-from annotation.backup.ledger import Scalar, ledger
+from annotation.models import AuditEvent, WorkerBeat
+from annotation.refusals import Refused
 
 ENGINES = {"django.db.backends.sqlite3": "sqlite", "django.db.backends.postgresql": "postgresql"}
 Ledger = dict[str, Any]
+Scalar = Callable[[str], Any]  # runs one SELECT and returns its first value, or None
+TABLE_NAME = re.compile(r"[a-z][a-z0-9_]*")
 FILE_NAMES = {"sqlite": "db.sqlite3", "postgresql": "database.pgdump"}
 
 
-class DatabaseToolFailed(Exception):
-    """pg_dump or pg_restore is not there, or said no."""
+class BackupRefused(Refused):
+    """A backup cannot be written or put back; the sentence says why."""
 
 
-class NoTables(Exception):
-    pass
+def own_tables() -> list[str]:
+    """Those of the project's own apps, in this version of it."""
+    own = [app for app in apps.get_app_configs() if Path(app.path).parent == settings.BASE_DIR]
+    return sorted(model._meta.db_table for app in own for model in app.get_models() if model is not WorkerBeat)
+
+
+def ledger(scalar: Scalar, tables: Iterable[str]) -> Ledger:
+    """Rows of each table, and the last link of the audit chain. The names match TABLE_NAME."""
+    audit = AuditEvent._meta.db_table
+    return {
+        "rows": {table: scalar(f'SELECT COUNT(*) FROM "{table}"') for table in tables},  # noqa: S608
+        "audit_sha256": scalar(f'SELECT sha256 FROM "{audit}" ORDER BY id DESC LIMIT 1') or "",  # noqa: S608
+    }
 
 
 def engine() -> str:
@@ -34,7 +50,7 @@ def engine() -> str:
 
 
 def dump(target: Path, tables: Iterable[str]) -> Ledger:
-    """Write a snapshot of one moment to ``target`` and return its ledger of these tables. Raises DatabaseToolFailed."""
+    """Write a snapshot of one moment to ``target`` and return its ledger of these tables. Raises BackupRefused."""
     return _dump_sqlite(target, tables) if engine() == "sqlite" else _dump_postgres(target, tables)
 
 
@@ -54,10 +70,12 @@ def _dump_postgres(target: Path, tables: Iterable[str]) -> Ledger:
         return ledger(scalar, tables)
 
 
+def has_tables() -> bool:
+    return bool(connection.introspection.table_names())
+
+
 def current_ledger(tables: Iterable[str]) -> Ledger:
-    """Of these tables. Raises NoTables where the database is still empty."""
-    if not connection.introspection.table_names():
-        raise NoTables("the database has no tables yet")
+    """Of these tables, where the database has any."""
     with connection.cursor() as cursor:
         return ledger(_scalar(cursor), tables)
 
@@ -72,7 +90,7 @@ def _scalar(cursor: CursorWrapper) -> Scalar:
 
 
 def load(source: Path) -> None:
-    """Replace the content of the database by the snapshot in ``source``. Raises DatabaseToolFailed."""
+    """Replace the content of the database by the snapshot in ``source``. Raises BackupRefused."""
     connections.close_all()
     if engine() == "sqlite":
         place = Path(_settings()["NAME"])
@@ -84,7 +102,7 @@ def load(source: Path) -> None:
 
 
 def check_dump(source: Path) -> None:
-    """Read the list of what a dump of PostgreSQL holds. Raises DatabaseToolFailed."""
+    """Read the list of what a dump of PostgreSQL holds. Raises BackupRefused."""
     _run("pg_restore", "--list", str(source), environment=dict(os.environ))
 
 
@@ -117,6 +135,6 @@ def _run(tool: str, *arguments: str, environment: dict[str, str]) -> None:
         done = subprocess.run([tool, *arguments], env=environment, capture_output=True, text=True, check=False)  # noqa: S603
     except FileNotFoundError:
         message = f"{tool} is not installed here; it comes with the PostgreSQL client of your system"
-        raise DatabaseToolFailed(message) from None
+        raise BackupRefused("tool_missing", message) from None
     if done.returncode:
-        raise DatabaseToolFailed(f"{tool}: {done.stderr.strip()[-500:]}")
+        raise BackupRefused("tool_failed", f"{tool}: {done.stderr.strip()[-500:]}")

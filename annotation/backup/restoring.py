@@ -1,11 +1,16 @@
-"""A backup goes back into a home directory; what stood there is kept beside it until a person deletes it."""
+"""A backup is checked and goes back into a home; what was there is set aside until a person deletes it."""
 
 from __future__ import annotations
 
+import contextlib
+import json
+import lzma
 import shutil
+import sqlite3
+import tarfile
 import tempfile
+import zlib
 from collections.abc import Callable
-from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -13,27 +18,22 @@ from typing import Any
 from django.conf import settings
 
 from annotation.backup import database
-from annotation.backup.taking import KEYS, media_files
-from annotation.backup.unpacking import unpack_checked
+from annotation.backup.database import TABLE_NAME, BackupRefused, ledger
+from annotation.backup.taking import FORMAT, KEYS, media_files
 from annotation.models import User
+from annotation.site.privacy import SHORTEST_SECRET
 
 Report = Callable[[str], None]
 PEOPLE = User._meta.db_table
+Manifest = dict[str, Any]
+FIELDS: dict[str, type] = {"taken_at": str, "rows": dict, "audit_sha256": str, "n_files": int, "n_bytes": int}
 
 
-class HomeNotEmpty(Exception):
-    pass
-
-
-class RestoreDiffers(Exception):
-    """What was restored does not have the numbers of the manifest."""
-
-
-def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report) -> dict[str, Any]:
+def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report) -> Manifest:
     """Put a backup back and compare the ledgers; returns the manifest.
 
-    Raises NotABackup, HomeNotEmpty (without ``replace``), RestoreDiffers, DatabaseToolFailed. The caller holds the
-    lock of the home directory, so that no server works in it.
+    Raises BackupRefused, without ``replace`` also for a home that is not empty. The caller holds the lock of the home
+    directory, so that no server works in it.
     """
     with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT) as folder:
         unpacked = Path(folder)
@@ -41,9 +41,10 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
         manifest = unpack_checked(source, unpacked)
         has_content = _has_content()
         if has_content and not replace:
-            raise HomeNotEmpty(
+            raise BackupRefused(
+                "home_not_empty",
                 f"{settings.HOME} holds a site already. Restore into an empty place (REXVQA_HOME=/new/folder), "
-                "or add --replace: what is there now is then kept in a folder beside it"
+                "or add --replace: what is there now is then kept in a folder beside it",
             )
         aside = _set_database_aside(at) if has_content else None
         report("restoring the database")
@@ -62,18 +63,14 @@ def restore_backup(source: Path, *, replace: bool, at: datetime, report: Report)
 def _has_content() -> bool:
     if any(media_files()):
         return True
-    try:
-        return bool(database.current_ledger([PEOPLE])["rows"][PEOPLE])
-    except database.NoTables:
-        return False
+    return database.has_tables() and bool(database.current_ledger([PEOPLE])["rows"][PEOPLE])
 
 
 def _set_database_aside(at: datetime) -> Path:
     """Keep a copy of the database in a new folder; files follow when the other one is in its place."""
     aside = settings.HOME / f"replaced-{at:%Y%m%d-%H%M%S}"
     aside.mkdir(mode=0o700)
-    with suppress(database.NoTables):  # only files are there
-        database.current_ledger([])
+    if database.has_tables():  # not only files are there
         database.dump(aside / database.FILE_NAMES[database.engine()], [])
     return aside
 
@@ -93,10 +90,106 @@ def _move_media(unpacked: Path) -> None:
     settings.MEDIA_ROOT.mkdir(exist_ok=True, mode=0o700)
 
 
-def _compare(manifest: dict[str, Any]) -> None:
+def _compare(manifest: Manifest) -> None:
     restored = database.current_ledger(manifest["rows"])
     files = list(media_files())
     found = {**restored, "n_files": len(files), "n_bytes": sum(path.stat().st_size for path in files)}
     different = [name for name, value in found.items() if manifest[name] != value]
     if different:
-        raise RestoreDiffers(f"restored, but {', '.join(different)} differ from the backup; do not use this copy")
+        sentence = f"restored, but {', '.join(different)} differ from the backup; do not use this copy"
+        raise BackupRefused("restored_differs", sentence)
+
+
+# What is wrong with a backup, found before anything is changed by it
+
+
+def unpack_checked(source: Path, folder: Path) -> Manifest:
+    """Unpack a backup into an empty folder and hold it against its manifest. Raises BackupRefused."""
+    try:
+        with tarfile.open(source) as archive:
+            archive.extractall(folder, filter=_private_member)  # noqa: S202 - stricter than the filter of Python
+    except tarfile.FilterError as error:
+        raise _not_whole(f"{source} holds a file that would be written elsewhere: {error}") from error
+    except (tarfile.TarError, EOFError, zlib.error, lzma.LZMAError) as error:
+        raise _not_whole(f"{source} is no tar file, or its end is missing: {error}") from error
+    except OSError as error:
+        raise _not_whole(f"{source} cannot be unpacked: {error.strerror or error}") from error
+    try:
+        manifest = _manifest(folder)
+        _check_database(manifest, folder)
+        _check_files(manifest, folder)
+    except BackupRefused as error:
+        raise _not_whole(f"{source} {error}") from error
+    return manifest
+
+
+def _private_member(member: tarfile.TarInfo, folder: str) -> tarfile.TarInfo:
+    """As the data filter of Python wants it, and readable by its owner alone, whatever the backup says."""
+    filtered = tarfile.data_filter(member, folder)
+    return filtered.replace(mode=0o700 if filtered.isdir() else 0o600, deep=False)
+
+
+def _manifest(folder: Path) -> Manifest:
+    try:
+        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _not_whole("has no manifest.json: it is no backup of this program, or its end is missing") from None
+    except (OSError, ValueError, RecursionError):
+        raise _not_whole("has a manifest.json that cannot be read") from None
+    if not isinstance(manifest, dict):
+        raise _not_whole("has a manifest.json that is no object")
+    if manifest.get("format") != FORMAT:
+        raise _not_whole(f"has the format {manifest.get('format')!r}; this program reads {FORMAT}")
+    if wrong := [name for name, kind in FIELDS.items() if not isinstance(manifest.get(name), kind)]:
+        raise _not_whole(f"has a manifest.json without {', '.join(wrong)}")
+    if not all(TABLE_NAME.fullmatch(table) for table in manifest["rows"]):
+        raise _not_whole("has a manifest.json with the name of a table that cannot be one")
+    return manifest
+
+
+def _check_database(manifest: Manifest, folder: Path) -> None:
+    kind = manifest.get("database")
+    if kind != database.engine():
+        raise _not_whole(
+            f"is of a {kind} database and this site uses {database.engine()}; "
+            "set DATABASE_URL to a database of the same kind"
+        )
+    copy = folder / database.FILE_NAMES[database.engine()]
+    if not copy.is_file():
+        raise _not_whole(f"holds no database: {copy.name} is missing")
+    if kind == "postgresql":
+        try:
+            database.check_dump(copy)
+        except BackupRefused as error:
+            raise _not_whole(f"holds a damaged database: {error}") from error
+    else:
+        _check_sqlite(manifest, copy)
+
+
+def _check_sqlite(manifest: Manifest, copy: Path) -> None:
+    try:
+        with contextlib.closing(sqlite3.connect(copy)) as opened:
+            (found,) = opened.execute("PRAGMA integrity_check(1)").fetchone()
+            stored = ledger(lambda sql: next(iter(opened.execute(sql)), (None,))[0], manifest["rows"])
+    except sqlite3.Error as error:
+        raise _not_whole(f"holds a damaged database: {error}") from error
+    if found != "ok":
+        raise _not_whole(f"holds a damaged database: {found}")
+    if different := [name for name, value in stored.items() if manifest[name] != value]:
+        raise _not_whole(f"holds another database than its manifest says: {', '.join(different)} differ")
+
+
+def _check_files(manifest: Manifest, folder: Path) -> None:
+    files = [path for path in (folder / "media").rglob("*") if path.is_file()]
+    if len(files) != manifest["n_files"]:
+        raise _not_whole(f"holds {len(files)} of {manifest['n_files']} files")
+    if (n_bytes := sum(path.stat().st_size for path in files)) != manifest["n_bytes"]:
+        raise _not_whole(f"holds {n_bytes:,} of {manifest['n_bytes']:,} bytes of files")
+    for key in ("secret_key", "pseudonym_key"):
+        path = folder / key
+        if path.exists() and path.stat().st_size < SHORTEST_SECRET:
+            raise _not_whole(f"holds a damaged {key}")
+
+
+def _not_whole(sentence: str) -> BackupRefused:
+    return BackupRefused("not_a_backup", sentence)

@@ -15,15 +15,11 @@ from typing import Any, BinaryIO
 from django.conf import settings
 
 from annotation.backup import database
-from annotation.backup.ledger import own_tables
+from annotation.backup.database import BackupRefused, own_tables
 
 FORMAT = 1
 KEYS = ("secret_key", "pseudonym_key", "DEMONSTRATION")
 Report = Callable[[int, int], None]
-
-
-class NoRoomForBackup(Exception):
-    pass
 
 
 def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]:
@@ -32,7 +28,7 @@ def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]
     The database comes first, as of one moment; media files never change and are written before their rows, so
     every file that the snapshot names is there to be copied, but for one that a person removes meanwhile. The file
     appears under its name when it is whole.
-    Raises NoRoomForBackup, DatabaseToolFailed.
+    Raises BackupRefused.
     """
     target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     draft = target.with_name(target.name + ".part")
@@ -46,7 +42,7 @@ def take_backup(target: Path, *, at: datetime, report: Report) -> dict[str, Any]
             os.fsync(raw.fileno())
         draft.replace(target)
     except OSError as error:
-        raise NoRoomForBackup(f"the backup could not be written: {error.strerror}") from error
+        raise BackupRefused("no_room", f"the backup could not be written: {error.strerror}") from error
     finally:
         draft.unlink(missing_ok=True)
     return manifest

@@ -1,6 +1,8 @@
-"""The bin: what is deleted is hidden everywhere for 30 days, can be brought back, and then goes for good.
+"""What leaves the lists: archived, or in the bin.
 
-Each room says what stands in the way of deleting, of bringing back and of emptying; how it is done is said here once.
+What is archived is not offered any more, and nothing that was made from it changes. What is deleted is hidden
+everywhere for 30 days, can be restored, and then goes for good: each room says what prevents deleting, restoring and
+emptying; how it is done is written here once.
 """
 
 from __future__ import annotations
@@ -17,18 +19,45 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, ReviewRound, SamplingPlan, Upload, User
-from annotation.models.deleting import Deletable
+from annotation.models.fields import Deletable
+from annotation.refusals import Refused
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.slugs import free_slug
 
+_archived_words: dict[type[models.Model], str] = {QuestionBank: "bank", SamplingPlan: "sample", ReviewRound: "round"}
+
+
+def register_archived(model: type[models.Model], word: str) -> None:
+    """Say what the audit log calls rows of another app that have ``archived_at``; twice changes nothing."""
+    if _archived_words.setdefault(model, word) != word:
+        raise ValueError(f"{model.__name__} has another word already")
+
+
+@transaction.atomic
+def archive(row: models.Model, *, actor: User, at: datetime) -> None:
+    _change(row, at, "archived", actor=actor, at=at)
+
+
+@transaction.atomic
+def bring_back(row: models.Model, *, actor: User, at: datetime) -> None:
+    _change(row, None, "brought_back", actor=actor, at=at)
+
+
+def _change(row: models.Model, archived_at: datetime | None, word: str, *, actor: User, at: datetime) -> None:
+    act = f"{_archived_words[type(row)]}.{word}"
+    if (row.archived_at is None) == (archived_at is None):  # type: ignore[attr-defined]  # every registered model has it
+        return
+    row.archived_at = archived_at  # type: ignore[attr-defined]
+    row.save(update_fields=["archived_at"])
+    record(act, actor=actor, at=at, subject=row)
+
+
 KEPT_FOR = timedelta(days=30)
-
-
 Row = Deletable
 
 
-class BinRefused(Exception):
-    """Something stands in the way; the sentence says what."""
+class BinRefused(Refused):
+    """Something refers to the row, or it hangs on something in the bin; the sentence says what."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +85,7 @@ KINDS: dict[str, BinKind] = {
 }  # in the order in which the bin is emptied: rounds hang on samples, samples on banks
 
 
-def register(word: str, kind: BinKind) -> None:
+def register_kind(word: str, kind: BinKind) -> None:
     """Add a kind of another app, which hangs on those of this one: it is emptied first. Twice changes nothing."""
     if KINDS.get(word, kind) != kind:
         raise ValueError(f"{word} is another kind already")
@@ -93,7 +122,7 @@ def check_deletable(row: Row) -> None:
 def move_to_bin(row: Row, *, actor: User, at: datetime) -> None:
     """Move a row into the bin. Twice changes nothing. Raises BinRefused."""
     word = kind_of(row)
-    _hold(row)
+    _lock(row)
     if row.deleted_at is not None:
         return
     import_string(KINDS[word].hide)(row)
@@ -112,7 +141,7 @@ def find_deleted(word: str, pk: int) -> Row | None:
 def restore(row: Row, *, actor: User, at: datetime) -> None:
     """Bring a row back, under another name where its own is taken by now. Twice changes nothing. Raises BinRefused."""
     word = kind_of(row)
-    _hold(row)
+    _lock(row)
     if row.deleted_at is None:
         return
     import_string(KINDS[word].show)(row)
@@ -176,7 +205,7 @@ def _rows_of(person: User) -> Iterable[tuple[str, Row]]:
                 yield word, row
 
 
-def _hold(row: Row) -> None:
+def _lock(row: Row) -> None:
     rows: models.QuerySet[Any] = type(row)._base_manager.select_for_update(of=("self",))
     row.refresh_from_db(from_queryset=rows)
 

@@ -1,7 +1,7 @@
 """What must not stay for good, because identifiers of patients may stand in it.
 
 Originals that a killed process left in the folder for temporary files, files of questions whose bank is gone or that
-were never stored, letters that were never sent, and the names of refused files in the reports of uploads.
+were never stored, e-mails that were never sent, and the names of refused files in the reports of uploads.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def sweep_leftovers(at: datetime) -> int:
 
 
 def clear_leftovers(at: datetime) -> int:
-    gone = [*_old_work(at), *_old_letters(at), *_question_files(at)]
+    gone = [*_old_work(at), *_unsent_emails(at), *_question_files(at)]
     for path in gone:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)
@@ -75,7 +75,7 @@ def _is_over(folder: Path, at: datetime) -> bool:
     return upload.job.state not in UNFINISHED and _is_older(folder, at - KEEP_TO_TRY_AGAIN)
 
 
-def _old_letters(at: datetime) -> Iterator[Path]:
+def _unsent_emails(at: datetime) -> Iterator[Path]:
     return _older(Path(settings.TEMP_ROOT) / "letters", at - KEEP_TO_TRY_AGAIN)
 
 

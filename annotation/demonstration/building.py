@@ -16,22 +16,19 @@ from pathlib import Path
 from django.db import transaction
 
 from annotation.audit.recording import record
-from annotation.demonstration.accounts import all_accounts
-from annotation.demonstration.exposing import Stage, expose_all
-from annotation.demonstration.faults import all_questions
-from annotation.demonstration.parts import build_parts
-from annotation.demonstration.presence import BUILT, is_complete
-from annotation.demonstration.question_file import records_of
+from annotation.demonstration.question_file import all_questions, records_of
+from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
 from annotation.demonstration.rehearsing import finished_round, open_round_under_way
-from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam
+from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, Stage, expose_all
 from annotation.enums import ImageState, Role
-from annotation.ingest.crediting import credit_images
+from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text
 from annotation.models import Image, QuestionBank, User
-from annotation.people.granting import add_role
+from annotation.people.roles import add_role
 from annotation.questionbank.importing import import_questions, locate
+from annotation.refusals import Refused
 from annotation.site.permissions import SITE_ROLES
 
 BANK = "Demonstration (simulated)"
@@ -39,8 +36,8 @@ ATTRIBUTION = "made by this program"
 LICENCE = ""
 
 
-class DemonstrationIncomplete(Exception):
-    """An ordinary act refused a part of the demonstration; the text says which."""
+class DemonstrationRefused(Refused):
+    """An ordinary act refused a part of the demonstration; the sentence says which."""
 
 
 def build_demonstration(
@@ -49,7 +46,7 @@ def build_demonstration(
     """Build what is missing; False when everything was there.
 
     ``folder`` holds the files for as long as the build takes, and is the same each time. ``at`` is now: the rounds
-    are dated some days back. Raises DemonstrationIncomplete.
+    are dated some days back. Raises DemonstrationRefused.
     """
     if is_complete():
         return False
@@ -98,7 +95,7 @@ def _fill_bank(
             locate(questions), bank_name=BANK, actor=coordinator, clock=lambda: at, simulated=True
         )
         if not result.stored:
-            raise DemonstrationIncomplete(f"The questions were refused: {result.as_json()['errors'][:3]}")
+            raise DemonstrationRefused("questions", f"The questions were refused: {result.as_json()['errors'][:3]}")
         bank = QuestionBank.objects.get(name=BANK)
         if Image.objects.filter(exam__bank=bank, state=ImageState.PENDING).exists():
             expose_all(exams, folder, tell=tell, processes=processes)
@@ -112,7 +109,8 @@ def _fill_bank(
                 search_text=lambda image: check_text(image, at=at),
             )
             if taken.refusals:
-                raise DemonstrationIncomplete(f"An image was refused: {taken.refusals[0].as_json()['message']}")
+                sentence = f"An image was refused: {taken.refusals[0].as_json()['message']}"
+                raise DemonstrationRefused("images", sentence)
     for image in Image.objects.filter(exam__bank=bank, state=ImageState.CHECKING):
         check_text(image, at=at)
     if Image.objects.filter(exam__bank=bank, attribution="").exists():

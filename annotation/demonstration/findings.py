@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from annotation.demonstration.kernels.phantom_spec import ChestSpec, Lobe, Side
+from annotation.demonstration.kernels.phantom_spec import ChestSpec, Side
 
 LARGE_HEART = 0.52
 """Between 0.48 and this no chest of the demonstration is: the answer must be plain."""
@@ -34,10 +34,6 @@ def has_effusion(side: Side) -> Callable[[ChestSpec], bool]:
 
 def has_air(side: Side) -> Callable[[ChestSpec], bool]:
     return lambda spec: spec.pneumothorax is not None and spec.pneumothorax.side == side
-
-
-def has_consolidation(lobe: Lobe) -> Callable[[ChestSpec], bool]:
-    return lambda spec: spec.consolidation == lobe
 
 
 def has_raised_dome(side: Side) -> Callable[[ChestSpec], bool]:

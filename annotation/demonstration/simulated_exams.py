@@ -1,9 +1,17 @@
-"""The 24 exams of the demonstration: what each simulated chest shows, and how its files are written."""
+"""The 24 exams of the demonstration: what each simulated chest shows, and its files, made by several processes.
+
+Pure: a child process imports this module and no Django.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from typing import Literal
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Literal, Protocol
 
 from annotation.demonstration.kernels.phantom import Photometric, phantom_dicom
 from annotation.demonstration.kernels.phantom_spec import ChestSpec, Effusion, Nodule, Pneumothorax, Projection
@@ -189,3 +197,31 @@ EXAMS: tuple[DemonstrationExam, ...] = (
         ChestSpec(seed=124, sex="F", age=43, cardiothoracic_ratio=0.46, venous_catheter=True),
     ),
 )
+
+
+class Stage(Protocol):
+    """Is told what is being done, how much of it is done and how much there is."""
+
+    def __call__(self, words: str, done: int, total: int, /) -> None: ...
+
+
+def expose_all(exams: Sequence[DemonstrationExam], folder: Path, *, tell: Stage, processes: int) -> None:
+    """Write the files of all exams under ``folder``, several exams at a time; with one process without any child."""
+    words = "Making the radiographs"
+    tell(words, 0, len(exams))
+    if processes == 1:
+        for done, exam in enumerate(exams, 1):
+            expose_exam(exam, folder)
+            tell(words, done, len(exams))
+        return
+    with ProcessPoolExecutor(min(processes, os.cpu_count() or 1), mp_context=get_context("spawn")) as pool:
+        for done, _ in enumerate(pool.map(expose_exam, exams, [folder] * len(exams)), 1):
+            tell(words, done, len(exams))
+
+
+def expose_exam(exam: DemonstrationExam, folder: Path) -> None:
+    """Write both views of one exam."""
+    for view in VIEWS:
+        path = folder / exam.path_of(view)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(exam.dicom_of(view))

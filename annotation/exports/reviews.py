@@ -9,10 +9,11 @@ from typing import IO, Any
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, OuterRef, Subquery
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.case.kernels.durations import EXACT_MS, part_cells
-from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, PARTS, TimeFlag
+from annotation.case.kernels.durations import EXACT_MS
+from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, PARTS, TimeFlag, part_cells
 from annotation.enums import (
     Degree,
     Difficulty,
@@ -26,9 +27,8 @@ from annotation.enums import (
     Verdict,
     ViewerTool,
 )
-from annotation.exports.files import Written, write_digested
-from annotation.exports.source_ids import SOURCE_ID, SourceIdsHidden, with_source_ids
-from annotation.exports.tables import Cell, Column, Format, Kind
+from annotation.exports.source_names import SOURCE_ID, source_ids_hidden, with_source_ids
+from annotation.exports.tables import Cell, Column, Format, Kind, Written, write_digested
 from annotation.imaging.kernels.deidentification import keyed_pseudonym
 from annotation.models import AnswerKey, Question, ReviewRound, SampledQuestion, User
 from annotation.questionbank.answers import note_seen_keys
@@ -269,11 +269,11 @@ def export_reviews(
 ) -> Written:
     """Write the reviews to ``to`` (seekable) and note in the audit log who took which bytes.
 
-    The same reviews give the same bytes. ``source_ids`` adds the ids of the imported file; raises SourceIdsHidden
+    The same reviews give the same bytes. ``source_ids`` adds the ids of the imported file; refused
     until the round is closed.
     """
     if source_ids and not may_take_source_ids(review_round):
-        raise SourceIdsHidden(f"round {review_round.slug} is not closed")
+        raise source_ids_hidden(_("The ids of the imported file are hidden until the round is closed."))
     rows: Iterator[list[Cell]] = review_rows(review_round)
     if source_ids:
         rows = with_source_ids(review_round.plan.bank, COLUMNS, rows, number_column="question")

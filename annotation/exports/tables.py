@@ -1,19 +1,29 @@
-"""Tables as CSV, JSON Lines and Parquet, row by row. The same rows always give the same bytes."""
+"""Tables as CSV, JSON Lines and Parquet, row by row, in files that are whole or not there.
+
+The same rows always give the same bytes.
+"""
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import io
 import json
 import re
+import tempfile
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
+from pathlib import Path
 from typing import IO
 
+from django.conf import settings
+
 from annotation.enums import Word, _
-from annotation.site.extras import INSTALL, has_parquet
+from annotation.refusals import Refused
+from annotation.site.health import INSTALL, has_parquet
 
 Cell = str | int | float | bool | datetime | None
 ROWS_PER_GROUP = 5000
@@ -43,8 +53,8 @@ class Format(Word):
     PARQUET = "parquet", "Parquet"
 
 
-class FormatOff(Exception):
-    """What this format needs is not installed; the sentence says what."""
+class ExportRefused(Refused):
+    """A table cannot be written here, or its reader may not have it; nothing was written."""
 
 
 def formats_here() -> tuple[Format, ...]:
@@ -53,9 +63,9 @@ def formats_here() -> tuple[Format, ...]:
 
 
 def check_format(form: Format) -> None:
-    """Raises FormatOff."""
+    """Raises ExportRefused."""
     if form not in formats_here():
-        raise FormatOff(f"{form.label} is off here, since pyarrow is not installed; {INSTALL}")
+        raise ExportRefused("format_off", f"{form.label} is off here, since pyarrow is not installed; {INSTALL}.")
 
 
 CONTENT_TYPES = {
@@ -82,7 +92,7 @@ def restored(cell: str) -> str:
 
 
 def write_table(to: IO[bytes], columns: Sequence[Column], rows: Iterable[Sequence[Cell]], form: Format) -> int:
-    """Write all rows and return how many there were; memory does not grow with them. Raises FormatOff."""
+    """Write all rows and return how many there were; memory does not grow with them. Raises ExportRefused."""
     check_format(form)
     write = {Format.CSV: _write_csv, Format.JSONL: _write_jsonl, Format.PARQUET: _write_parquet}[form]
     return write(to, columns, iter(rows))
@@ -161,3 +171,36 @@ def _write_parquet(to: IO[bytes], columns: Sequence[Column], rows: Iterator[Sequ
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema), row_group_size=ROWS_PER_GROUP)
             n += len(group)
     return n
+
+
+@dataclass(frozen=True)
+class Written:
+    n_rows: int
+    sha256: str
+
+
+def write_digested(to: IO[bytes], columns: Sequence[Column], rows: Iterable[Sequence[Cell]], form: Format) -> Written:
+    """Write a table to ``to`` (seekable, left at its start) and say how many rows and which bytes."""
+    n_rows = write_table(to, columns, rows, form)
+    to.flush()
+    to.seek(0)
+    digest = hashlib.file_digest(to, "sha256").hexdigest()  # type: ignore[arg-type]
+    to.seek(0)
+    return Written(n_rows, digest)
+
+
+def scratch_file() -> IO[bytes]:
+    """A file without a name in the site's own folder; it is gone when it is closed."""
+    return tempfile.TemporaryFile(dir=settings.TEMP_ROOT)
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[bytes]]:
+    """A file that appears under its name only when all of it is written."""
+    part = path.with_name(f".{path.name}.part")
+    try:
+        with part.open("w+b") as file:
+            yield file
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,24 @@
+"""Forms, by room. They parse and say what is wrong; they store nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django import forms
+from django.utils.functional import Promise
+from django.utils.translation import gettext_lazy
+
+from annotation.enums import Word
+
+
+class PlainForm(forms.Form):
+    """Labels without a colon."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        kwargs.setdefault("label_suffix", "")
+        super().__init__(*args, **kwargs)
+
+
+def choices_of(words: type[Word]) -> list[tuple[str, str | Promise]]:
+    """Every word with its label, in the language of whoever reads it."""
+    return [(word.value, gettext_lazy(word.label)) for word in words]

@@ -9,6 +9,7 @@ from django.http import QueryDict
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import ImageState, ViewPosition
+from annotation.forms import choices_of
 from annotation.imaging.kernels.masking import Box
 from annotation.ingest.uploading import PURPOSE, SentFile
 from annotation.models import QuestionBank, Upload
@@ -23,9 +24,7 @@ class ImageFilterForm(forms.Form):
     bank = forms.ModelChoiceField(
         QuestionBank.objects.all(), to_field_name="slug", required=False, empty_label=_("all banks"), label=_("Bank")
     )
-    state = forms.ChoiceField(
-        choices=[("", _("any state")), *((s.value, _(s.label)) for s in ImageState)], required=False, label=_("State")
-    )
+    state = forms.ChoiceField(choices=[("", _("any state")), *choices_of(ImageState)], required=False, label=_("State"))
     upload = forms.ModelChoiceField(
         Upload.objects.filter(purpose=PURPOSE),
         to_field_name="public_id",
@@ -35,9 +34,7 @@ class ImageFilterForm(forms.Form):
 
 
 class ViewForm(forms.Form):
-    view_position = forms.ChoiceField(
-        choices=[(view.value, _(view.label)) for view in ViewPosition], label=_("View position")
-    )
+    view_position = forms.ChoiceField(choices=choices_of(ViewPosition), label=_("View position"))
     laterality = forms.ChoiceField(choices=SIDES, required=False, label=_("Side"))
 
 

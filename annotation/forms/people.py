@@ -10,7 +10,8 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Role
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
-from annotation.models import Invitation, ReviewRound, User
+from annotation.models import ReviewRound, User
+from annotation.models.people import OneTimeLink
 from annotation.people.invitation_file import MOST_BYTES
 from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_round
 
@@ -39,8 +40,9 @@ class InvitationForm(forms.Form):
         help_text=_("Leave it empty when you hand the link over yourself: whoever opens it gives their own."),
     )
     name = forms.CharField(label=_("Name"), max_length=200, required=False, help_text=_("They can change it."))
-    roles = forms.MultipleChoiceField(
+    roles = forms.TypedMultipleChoiceField(
         label=_("Roles"),
+        coerce=Role,
         widget=forms.CheckboxSelectMultiple,
         error_messages={"required": _("Choose at least one role.")},
         help_text=_("One link gives all of them."),
@@ -49,13 +51,10 @@ class InvitationForm(forms.Form):
     def __init__(self, *args: Any, roles: tuple[Role, ...] = SITE_ROLES, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         field = self.fields["roles"]
-        assert isinstance(field, forms.MultipleChoiceField)
+        assert isinstance(field, forms.TypedMultipleChoiceField)
         field.choices = role_choices(roles)
         if len(roles) == 1:
             field.initial, field.help_text = [roles[0].value], ""
-
-    def clean_roles(self) -> list[Role]:
-        return [Role(value) for value in self.cleaned_data["roles"]]
 
 
 def round_invitation_form(person: User, review_round: ReviewRound, data: Any = None) -> InvitationForm:
@@ -71,10 +70,10 @@ class InvitationFileForm(forms.Form):
     text = forms.CharField(required=False, strip=False, max_length=MOST_BYTES, widget=forms.HiddenInput)
 
     def clean(self) -> dict[str, Any]:
-        given = self.cleaned_data
-        if not given.get("file") and not given.get("text") and not self.errors:
+        data = self.cleaned_data
+        if not data.get("file") and not data.get("text") and not self.errors:
             self.add_error("file", _("Choose a file."))
-        return given
+        return data
 
     def data_of_file(self) -> bytes:
         """What was sent, after is_valid(); one byte more than is taken at most."""
@@ -90,10 +89,10 @@ class AcceptForm(NewPasswordMixin):
     time_zone = TimeZoneField(initial="UTC")
     field_order = ["email", "name", "password", "password_again", "time_zone"]
 
-    def __init__(self, invitation: Invitation, *args: Any, **kwargs: Any) -> None:
-        kwargs["initial"] = {"email": invitation.email, "name": invitation.name}
+    def __init__(self, link: OneTimeLink, *args: Any, **kwargs: Any) -> None:
+        kwargs["initial"] = {"email": link.email, "name": link.name}
         super().__init__(*args, **kwargs)
-        if invitation.email:
+        if link.email:
             self.fields["email"].disabled = True
             self.fields["email"].help_text = _("The invitation is for this address.")
         elif not self.is_bound:
@@ -102,23 +101,25 @@ class AcceptForm(NewPasswordMixin):
     def person(self) -> User:
         return User(email=self.cleaned_data.get("email", ""), name=self.cleaned_data.get("name", ""))
 
+    def account(self) -> dict[str, Any]:
+        """What the new account is made of, after is_valid()."""
+        return {name: self.cleaned_data[name] for name in ("email", "name", "password", "time_zone")}
+
 
 class PersonForm(forms.Form):
     """A new account. Its owner sets the password with a one-time link."""
 
     name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autofocus": True}))
     email = EmailField()
-    roles = forms.MultipleChoiceField(
+    roles = forms.TypedMultipleChoiceField(
         label=_("Roles on the whole site"),
         required=False,
+        coerce=Role,
         choices=lambda: role_choices(SITE_ROLES),
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Roles in one round are given on the page of the person or of the round."),
     )
     time_zone = TimeZoneField(initial="UTC")
-
-    def clean_roles(self) -> list[Role]:
-        return [Role(value) for value in self.cleaned_data["roles"]]
 
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ class RoundChoice(RoundModelChoice):
 class RoleForm(forms.Form):
     """One role and where it holds: empty is the whole site."""
 
-    role = forms.ChoiceField(label=_("Role"), choices=lambda: role_choices(SITE_ROLES))
+    role = forms.TypedChoiceField(label=_("Role"), choices=lambda: role_choices(SITE_ROLES), coerce=Role)
     round = RoundChoice(
         label=_("Where"),
         queryset=ReviewRound.objects.filter(archived_at__isnull=True).only("pk", "name", "slug"),
@@ -143,6 +144,3 @@ class RoleForm(forms.Form):
         empty_label=_("on the whole site"),
         to_field_name="slug",
     )
-
-    def clean_role(self) -> Role:
-        return Role(self.cleaned_data["role"])

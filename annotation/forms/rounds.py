@@ -10,12 +10,12 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Role, RoundSteps, ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, Role, RoundSteps, ViewerTool
+from annotation.forms import PlainForm, choices_of
 from annotation.models import ReviewRound, SamplingPlan, User
 from annotation.review.rounds import MOST_PER_QUESTION
 from annotation.review.viewing import Viewing, viewing_of
 from annotation.sampling.kernels.drawing import SEED_MAX
-from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
 
 if TYPE_CHECKING:
     OnePerson = forms.ModelChoiceField[User]
@@ -43,12 +43,13 @@ class PeopleChoice(SeveralPeople):
         return f"{obj.name} ({obj.email})"
 
 
-class ViewingForm(forms.Form):
+class ViewingForm(PlainForm):
     """Tools that a round does without, its smallest window, and whether a double-click submits."""
 
     hidden_tools = forms.TypedMultipleChoiceField(
         label=_("Tools to hide"),
         required=False,
+        choices=choices_of(ViewerTool),
         coerce=ViewerTool,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("A hidden tool has neither a button nor a key on the case page."),
@@ -71,31 +72,24 @@ class ViewingForm(forms.Form):
         help_text=_("As Enter does. The blind answer is final."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-        tools = self.fields["hidden_tools"]
-        assert isinstance(tools, forms.TypedMultipleChoiceField)
-        tools.choices = [(tool.value, gettext(tool.label)) for tool in ViewerTool]
-
     def clean(self) -> dict[str, Any]:
-        asked = super().clean() or self.cleaned_data
-        if not self.errors and (asked.get("least_width") is None) != (asked.get("least_height") is None):
+        data = super().clean() or self.cleaned_data
+        if not self.errors and (data.get("least_width") is None) != (data.get("least_height") is None):
             raise forms.ValidationError(gettext("Give the smallest window a width and a height, or neither."))
-        return asked
+        return data
 
     def viewing(self) -> Viewing:
         """What was asked for, after is_valid()."""
-        asked = self.cleaned_data
-        window = (asked["least_width"], asked["least_height"]) if asked["least_width"] is not None else None
-        return Viewing(tuple(asked["hidden_tools"]), window, asked["double_click"])
+        data = self.cleaned_data
+        window = (data["least_width"], data["least_height"]) if data["least_width"] is not None else None
+        return Viewing(tuple(data["hidden_tools"]), window, data["double_click"])
 
     @classmethod
     def of(cls, review_round: ReviewRound) -> ViewingForm:
         return cls(initial=viewing_of(review_round).as_columns())
 
 
-class DueForm(forms.Form):
+class DueForm(PlainForm):
     """Until when the reviews are to be in, in the time zone of the person who says so; empty: no due date."""
 
     due_at = forms.DateTimeField(
@@ -105,7 +99,6 @@ class DueForm(forms.Form):
     )
 
     def __init__(self, zone: str, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         words = gettext("In your time zone, %(zone)s. Reviewers see it in theirs. Empty: no due date.")
         self.fields["due_at"].help_text = words % {"zone": zone}
@@ -117,7 +110,7 @@ class DueForm(forms.Form):
         return found
 
 
-class RoundTextForm(forms.Form):
+class RoundTextForm(PlainForm):
     """What a draft is called, what it works through, and what its reviewers are told."""
 
     name = forms.CharField(label=_("Name"), max_length=200)
@@ -127,7 +120,13 @@ class RoundTextForm(forms.Form):
         to_field_name="slug",
         empty_label=None,
     )
-    steps = forms.ChoiceField(label=_("Steps"), widget=forms.RadioSelect)
+    steps = forms.TypedChoiceField(
+        label=_("Steps"),
+        choices=choices_of(RoundSteps),
+        coerce=RoundSteps,
+        initial=RoundSteps.FULL.value,
+        widget=forms.RadioSelect,
+    )
     instructions = forms.CharField(
         label=_("Instructions to the reviewers"),
         required=False,
@@ -135,17 +134,6 @@ class RoundTextForm(forms.Form):
         widget=forms.Textarea(attrs={"rows": 4}),
         help_text=_("Reviewers see them before their first question."),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-        steps = self.fields["steps"]
-        assert isinstance(steps, forms.ChoiceField)
-        steps.choices = [(step.value, gettext(step.label)) for step in RoundSteps]
-        steps.initial = RoundSteps.FULL.value
-
-    def clean_steps(self) -> RoundSteps:
-        return RoundSteps(self.cleaned_data["steps"])
 
     @classmethod
     def of_draft(cls, review_round: ReviewRound, data: Any = None) -> RoundTextForm:
@@ -158,7 +146,7 @@ class RoundForm(RoundTextForm, ViewingForm):
 
     reviewers = PeopleChoice(
         label=_("Reviewers"),
-        queryset=User.objects.none(),
+        queryset=possible_reviewers(),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("Leave empty to invite reviewers first and assign later."),
@@ -178,14 +166,8 @@ class RoundForm(RoundTextForm, ViewingForm):
         help_text=_("Decides who gets which question, and in which order."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        reviewers = self.fields["reviewers"]
-        assert isinstance(reviewers, PeopleChoice)
-        reviewers.queryset = possible_reviewers()
 
-
-class ReviewersForm(forms.Form):
+class ReviewersForm(PlainForm):
     """Who reviews in a draft."""
 
     reviewers = PeopleChoice(
@@ -193,14 +175,13 @@ class ReviewersForm(forms.Form):
     )
 
     def __init__(self, review_round: ReviewRound, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         reviewers = self.fields["reviewers"]
         assert isinstance(reviewers, PeopleChoice)
         reviewers.queryset = possible_reviewers(review_round)
 
 
-class RoundPersonForm(forms.Form):
+class RoundPersonForm(PlainForm):
     """One person: to add, or to give questions to."""
 
     person = PersonChoice(label=_("Person"), queryset=User.objects.none())
@@ -208,7 +189,6 @@ class RoundPersonForm(forms.Form):
     def __init__(
         self, review_round: ReviewRound, *args: Any, but_not: QuerySet[User] | None = None, **kwargs: Any
     ) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         person = self.fields["person"]
         assert isinstance(person, PersonChoice)
@@ -220,7 +200,6 @@ class RemoveForm(RoundPersonForm):
     """Who takes what the person who leaves has left open; nobody named: the others, evenly."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         person = self.fields["person"]
         assert isinstance(person, PersonChoice)

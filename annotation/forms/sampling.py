@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django import forms
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank
-from annotation.sampling.kernels.drawing import SEED_MAX
-from annotation.sampling.kernels.strata import StratifyBy, stratify_by
+from annotation.sampling.kernels.drawing import SEED_MAX, StratifyBy
 from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED
 
 
-class DrawForm(forms.Form):
+class DrawForm(PlainForm):
     """What to draw from, and how."""
 
     bank = forms.ModelChoiceField(
@@ -23,7 +20,9 @@ class DrawForm(forms.Form):
         to_field_name="slug",
         empty_label=None,
     )
-    by = forms.ChoiceField(label=_("Stratify by"))
+    by = forms.TypedChoiceField(
+        label=_("Stratify by"), choices=choices_of(StratifyBy), coerce=StratifyBy, initial=StratifyBy.DIFFICULTY
+    )
     per_thousand = forms.IntegerField(
         label=_("Sampling fraction (‰)"),
         min_value=1,
@@ -39,15 +38,6 @@ class DrawForm(forms.Form):
         help_text=_("Same seed, same sample."),
         error_messages=dict.fromkeys(("min_value", "max_value", "invalid"), _("Give a whole number, 0 or more.")),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-        choices = [(by.value, gettext(by.label)) for by in StratifyBy]
-        self.fields["by"] = forms.ChoiceField(label=_("Stratify by"), choices=choices, initial=StratifyBy.DIFFICULTY)
-
-    def clean_by(self) -> StratifyBy:
-        return stratify_by(self.cleaned_data["by"])
 
 
 class StoreForm(DrawForm):

@@ -1,1 +1,0 @@
-"""Radiographs: reading, de-identifying, windowing and rendering them. Kernels: no database, no settings."""

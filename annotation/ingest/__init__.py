@@ -1,1 +1,0 @@
-"""Images come in: files and archives are decoded in a child process, stored under random names, and become rows."""

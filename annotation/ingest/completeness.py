@@ -85,8 +85,8 @@ def _count_priors(found: dict[int, ExamImages], priors: dict[int, int]) -> None:
 def lost_in_words(sentence: str, view: str, reason: str) -> str:
     """For coordinators: which view is gone, and why."""
     label = next((one.label for one in ViewPosition if one == view), ViewPosition.UNKNOWN.label)
-    said = sentence % {"view": label}
-    return f"{said}: {reason}" if reason else said
+    lost = sentence % {"view": label}
+    return f"{lost}: {reason}" if reason else lost
 
 
 def why_unseen(state: str) -> str:

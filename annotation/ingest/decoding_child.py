@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from annotation.imaging.kernels.attributes import LookupTable
     from annotation.imaging.kernels.reading import SourceImage
 
 PIXELS, FACTS = "pixels.raw", "facts.json"
@@ -36,39 +35,32 @@ def limit_cpu_of_this_file(seconds: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (soft, resource.RLIM_INFINITY))
 
 
-def describe_table(table: LookupTable) -> dict[str, object]:
-    return {"first": table.first, "bits": table.bits, "data": table.data.tolist()}
-
-
-def describe(source: SourceImage) -> dict[str, object]:
+def facts_of(source: SourceImage) -> bytes:
     """The facts beside the pixels, as JSON; look-up tables as lists of numbers."""
-    from dataclasses import asdict
+    import msgspec
 
-    attributes = asdict(source.attributes)
-    modality = source.attributes.modality_lut
-    attributes["modality_lut"] = modality and describe_table(modality)
-    attributes["voi_luts"] = [describe_table(table) for table in source.attributes.voi_luts]
-    return {
+    facts = {
         "kind": source.kind,
         "shape": source.pixels.shape,
         "dtype": source.pixels.dtype.str,
-        "attributes": attributes,
-        "identifiers": asdict(source.identifiers),
+        "attributes": source.attributes,
+        "identifiers": source.identifiers,
         "warnings": source.warnings,
     }
+    return msgspec.json.encode(facts, enc_hook=lambda numbers: numbers.tolist())
 
 
 def answer_for(data: bytes, workplace: Path) -> dict[str, str]:
     """Decode one file into the workplace. What it may not be is a refusal; what nobody foresaw ends the process."""
     from annotation.imaging.kernels.reading import read_image
-    from annotation.imaging.kernels.refusals import ImageRefused
+    from annotation.imaging.kernels.rejections import ImageRefused
 
     try:
         source = read_image(data)
     except ImageRefused as refused:
         return {"refused": refused.code}
     source.pixels.tofile(workplace / PIXELS)
-    (workplace / FACTS).write_text(json.dumps(describe(source), allow_nan=False), encoding="utf-8")
+    (workplace / FACTS).write_bytes(facts_of(source))
     return {"done": "yes"}
 
 

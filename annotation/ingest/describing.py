@@ -1,37 +1,88 @@
-"""What a coordinator may say about an image: how it was taken, whose it is. Each change is in the audit log."""
+"""What a coordinator may say about images: how one was taken, whose they are. Each change is in the audit log."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
 
 from annotation.audit.recording import record
-from annotation.enums import ViewPosition
-from annotation.models import Image, User
+from annotation.enums import IdentifierKind, ViewPosition
+from annotation.ingest.kernels.credits import Credit, IngestRefused
+from annotation.models import Image, QuestionBank, SourceIdentifier, User
 
 
 @transaction.atomic
 def correct_view(image: Image, view: ViewPosition, laterality: str, *, actor: User | None, at: datetime) -> bool:
     """Set view position and side; the audit row keeps what stood there before. False when nothing changes."""
-    held = Image.objects.select_for_update().get(pk=image.pk)
-    before = [str(held.view_position), held.laterality]
+    locked = Image.objects.select_for_update().get(pk=image.pk)
+    before = [str(locked.view_position), locked.laterality]
     if before == [view.value, laterality]:
         return False
-    held.view_position, held.laterality = view, laterality
-    held.save(update_fields=["view_position", "laterality"])
+    locked.view_position, locked.laterality = view, laterality
+    locked.save(update_fields=["view_position", "laterality"])
     facts = {"before": before, "after": [view.value, laterality]}
-    record("image.view_corrected", actor=actor, at=at, subject=held, facts=facts)
+    record("image.view_corrected", actor=actor, at=at, subject=locked, facts=facts)
     return True
 
 
 @transaction.atomic
 def set_credits(image: Image, attribution: str, licence: str, *, actor: User | None, at: datetime) -> bool:
     """Set whose image this is and under which licence it is shown. False when nothing changes."""
-    held = Image.objects.select_for_update().get(pk=image.pk)
-    if (held.attribution, held.licence) == (attribution, licence):
+    locked = Image.objects.select_for_update().get(pk=image.pk)
+    if (locked.attribution, locked.licence) == (attribution, licence):
         return False
-    held.attribution, held.licence = attribution, licence
-    held.save(update_fields=["attribution", "licence"])
-    record("image.credited", actor=actor, at=at, subject=held, facts={"attribution": attribution, "licence": licence})
+    locked.attribution, locked.licence = attribution, licence
+    locked.save(update_fields=["attribution", "licence"])
+    record("image.credited", actor=actor, at=at, subject=locked, facts={"attribution": attribution, "licence": licence})
     return True
+
+
+@transaction.atomic
+def credit_images(
+    rows: Sequence[Credit], *, bank: QuestionBank | None, actor: User | None, at: datetime
+) -> dict[str, Any]:
+    """Give each named image its attribution and licence (and view position); all rows or none.
+
+    `file` is the image's path as its question gives it, or as it was uploaded, or its end from a slash on. An image
+    that several exams name by the same path is credited in all of them. Raises IngestRefused, whose ``problems`` are
+    the rows (line, file, sentence) that name no image.
+    """
+    found = _images_by_file(rows, bank)
+    problems = [(row.line, row.file, "No image of this bank is named so.") for row in rows if not found.get(row.file)]
+    if problems:
+        sentence = f"{len(problems)} rows of the table do not name exactly one image"
+        raise IngestRefused("credits_unmatched", sentence, status=422, problems=problems)
+    n_changed = sum(_credit(found[row.file], row) for row in rows)
+    facts = {"rows": len(rows), "changed": n_changed, "bank": bank.slug if bank else ""}
+    record("images.credited", actor=actor, at=at, subject=bank, facts=facts)
+    return {"rows": len(rows), "changed": n_changed}
+
+
+def _credit(ids: list[int], row: Credit) -> int:
+    changes: dict[str, Any] = {"attribution": row.attribution, "licence": row.licence}
+    if row.view is not None:
+        changes["view_position"] = ViewPosition(row.view)
+    return Image.objects.filter(pk__in=ids).exclude(**changes).update(**changes)
+
+
+def _images_by_file(rows: Sequence[Credit], bank: QuestionBank | None) -> dict[str, list[int]]:
+    """Image ids by the file of a row: those with exactly this path, else those whose path ends so."""
+    wanted = {row.file for row in rows}
+    last_parts = {file.rsplit("/", 1)[-1] for file in wanted}
+    paths: dict[str, list[int]] = defaultdict(list)
+    ends: dict[str, list[int]] = defaultdict(list)
+    named = SourceIdentifier.objects.filter(kind=IdentifierKind.IMAGE_PATH, image_id__isnull=False)
+    named = named.filter(bank=bank) if bank else named
+    for value, image_id in named.values_list("value", "image_id").iterator():
+        parts = value.split("/")
+        if parts[-1] not in last_parts or image_id is None:
+            continue
+        for start in range(len(parts)):
+            end = "/".join(parts[start:])
+            if end in wanted:
+                (ends if start else paths)[end].append(image_id)
+    return {file: paths.get(file) or ends.get(file, []) for file in wanted}

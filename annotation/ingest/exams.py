@@ -20,14 +20,12 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState
-from annotation.imaging.kernels.refusals import SENTENCES, ImageRefused
+from annotation.imaging.kernels.rejections import SENTENCES, ImageRefused
 from annotation.ingest import storage
-from annotation.ingest.archives import ArchiveLimits, open_archive
-from annotation.ingest.finding import Found, find_units, is_companion, read_file
-from annotation.ingest.matching import has_come_in, missing_images, pending_images, roots_of
-from annotation.ingest.preparing import PreparedImage, Source, prepare_image
+from annotation.ingest.matching import Source, has_come_in, missing_images, pending_images, roots_of
 from annotation.ingest.sandbox import Decoder
-from annotation.ingest.storing import Stored, store_rows
+from annotation.ingest.source_files import ArchiveLimits, Found, find_units, is_companion, open_archive, read_file
+from annotation.ingest.storing import PreparedImage, prepare_image, store_rows
 from annotation.models import Image, QuestionBank, User
 
 ARCHIVE_TOTAL_BYTES = 8 * 1024**3
@@ -196,7 +194,7 @@ class _Run:
     def _store(self, written: list[PreparedImage]) -> list[Image]:
         if not written:
             return []
-        stored: Stored = store_rows(
+        stored = store_rows(
             written, bank=self.bank, roots=self.roots, actor=self.actor, at=self.at, simulated=self.simulated
         )
         storage.remove(stored.unused)

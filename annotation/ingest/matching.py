@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
 from annotation.digests import identifier_digest, image_path_digest
 from annotation.enums import IdentifierKind, ImageState
 from annotation.imaging.kernels.attributes import Identifiers
-from annotation.imaging.kernels.refusals import ImageRefused
-from annotation.ingest.preparing import Source
+from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.models import Exam, Image, QuestionBank, SourceIdentifier
 
 MAX_STRIPPED_FOLDERS = 3  # an archive often wraps everything in a folder or two of its own
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where an image came from. `root` and `path` together name the file; an empty root means it was uploaded."""
+
+    name: str  # what the person who brought it calls it
+    root: str
+    path: str
+    sha256: str
 
 
 def pending_images(source: Source, bank: QuestionBank | None, roots: Iterable[str]) -> list[Image]:

@@ -16,16 +16,17 @@ import subprocess
 import sys
 import tempfile
 import threading
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Literal, Self
 
+import msgspec
 import numpy as np
 
-from annotation.enums import Sex, ViewPosition
-from annotation.imaging.kernels.attributes import Attributes, Identifiers, LookupTable, Window
+from annotation.imaging.kernels.attributes import Attributes, Identifiers
 from annotation.imaging.kernels.reading import SourceImage, SourceKind
-from annotation.imaging.kernels.refusals import SENTENCES, ImageRefused
+from annotation.imaging.kernels.rejections import SENTENCES, ImageRefused
 from annotation.ingest.decoding_child import FACTS, PIXELS
 
 ADDRESS_SPACE = 512 * 1024 * 1024
@@ -41,7 +42,6 @@ _ENVIRONMENT = {
     "OMP_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "1",
 }
-_DTYPES = frozenset({"|u1", "|i1", "<u2", "<i2"})
 
 
 def _bytecode_place() -> list[str]:
@@ -167,41 +167,29 @@ class Decoder:
     def _take_result(self) -> SourceImage:
         facts_file, pixels_file = self._workplace / FACTS, self._workplace / PIXELS
         try:
-            facts = json.loads(facts_file.read_text(encoding="utf-8"))
-            return source_from(facts, pixels_file)
+            return source_from(facts_file.read_bytes(), pixels_file)
         finally:
             facts_file.unlink(missing_ok=True)
             pixels_file.unlink(missing_ok=True)
 
 
-def source_from(facts: dict[str, Any], pixels_file: Path) -> SourceImage:
-    """Rebuild a SourceImage from the child's facts and raw pixels. Raises when they do not fit each other."""
-    rows, columns = (int(side) for side in facts["shape"])
-    if facts["dtype"] not in _DTYPES:
-        raise ValueError("dtype")
-    dtype = np.dtype(facts["dtype"])
+@dataclass(frozen=True)
+class Facts:
+    """What the child says of an image beside its pixels."""
+
+    kind: SourceKind
+    shape: tuple[int, int]
+    dtype: Literal["|u1", "|i1", "<u2", "<i2"]
+    attributes: Attributes
+    identifiers: Identifiers
+    warnings: tuple[str, ...]
+
+
+def source_from(answer: bytes, pixels_file: Path) -> SourceImage:
+    """The image of the child's facts and raw pixels. Raises ValueError when they do not fit each other."""
+    facts = msgspec.json.decode(answer, type=Facts, dec_hook=lambda _type, numbers: np.asarray(numbers, np.uint16))
+    dtype, (rows, columns) = np.dtype(facts.dtype), facts.shape
     if pixels_file.stat().st_size != rows * columns * dtype.itemsize:
         raise ValueError("size")
     pixels = np.fromfile(pixels_file, dtype).reshape(rows, columns)
-    values = dict(facts["attributes"])
-    values.update(
-        view_position=ViewPosition(values["view_position"]),
-        sex=Sex(values["sex"]),
-        modality_lut=_table(values["modality_lut"]) if values["modality_lut"] else None,
-        voi_luts=tuple(_table(table) for table in values["voi_luts"]),
-        windows=tuple(Window(**window) for window in values["windows"]),
-        patient_orientation=tuple(values["patient_orientation"]),
-        padding=tuple(values["padding"]) if values["padding"] else None,
-        spacing=tuple(values["spacing"]) if values["spacing"] else None,
-    )
-    return SourceImage(
-        SourceKind(facts["kind"]),
-        pixels,
-        Attributes(**values),
-        Identifiers(**facts["identifiers"]),
-        tuple(facts["warnings"]),
-    )
-
-
-def _table(facts: dict[str, Any]) -> LookupTable:
-    return LookupTable(int(facts["first"]), int(facts["bits"]), np.asarray(facts["data"], np.uint16))
+    return SourceImage(facts.kind, pixels, facts.attributes, facts.identifiers, facts.warnings)

@@ -1,7 +1,12 @@
-"""Images that came in are searched for text before anybody sees them; a search that was lost is begun again."""
+"""Images that came in are searched for text before anybody sees them; a search that was lost is begun again.
+
+A site lists words that are never names, beside those of imaging/kernels/textwords. A list is a version; versions stay.
+A word counts letter by letter, capital and small letters being the same; a text is allowed where each of its words is.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -10,22 +15,25 @@ from django.db.models.functions import Cast
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.audit.recording import record
+from annotation.audit.recording import lock_log, record
 from annotation.enums import ImageState, JobState, RenditionKind
 from annotation.imaging.kernels.rendering import payload_of
-from annotation.ingest import allowed_words, storage
+from annotation.imaging.kernels.textwords import ALLOWED, letters_of
+from annotation.ingest import storage
+from annotation.ingest.kernels.credits import IngestRefused
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
-from annotation.models import AuditEvent, Image, Job, User
-from annotation.site.extras import has_text_search
+from annotation.models import AllowedWords, AuditEvent, Image, Job, User
+from annotation.site.health import has_text_search
 
 JOB_KIND = "text_search"
-HELD_JOB_KIND = "text_search_again"
+AGAIN_JOB_KIND = "text_search_again"
 PAGE = 100
 _SEARCHES = AuditEvent.objects.filter(subject_type="image", act="image.searched").exclude(facts__rule="none")
 _NOT_ALLOWED = '"allowed": false'  # of a finding, as both databases write JSON
 SECONDS_OF_PATIENCE = 30
 SECONDS_BETWEEN_FAILURES = 300
+LONGEST = 40  # letters of a word
 
 
 def check_text(image: Image, *, at: datetime) -> ImageState:
@@ -36,37 +44,37 @@ def check_text(image: Image, *, at: datetime) -> ImageState:
     Where the search is not installed every image waits in quarantine for a person.
     """
     if not has_text_search():
-        return _hold_unsearched(image, at=at)
+        return _quarantine_unsearched(image, at=at)
     rendition = image.renditions.get(kind=RenditionKind.FULL)
     pixels = payload_of(storage.load(rendition.name), rendition.width, rendition.height)
     from annotation.imaging.kernels.text import RULE, find_text, is_suspicious  # loads OpenCV: not at every start
 
-    words = allowed_words.current()
+    words = current_words()
     findings = find_text(pixels, words.words)
     with transaction.atomic():
-        held = Image.objects.select_for_update().get(pk=image.pk)
-        if held.state not in (ImageState.CHECKING, ImageState.QUARANTINED):
-            return ImageState(held.state)
-        held.text_findings = [finding.as_json() for finding in findings]
-        again = held.state == ImageState.QUARANTINED
+        locked = Image.objects.select_for_update().get(pk=image.pk)
+        if locked.state not in (ImageState.CHECKING, ImageState.QUARANTINED):
+            return ImageState(locked.state)
+        locked.text_findings = [finding.as_json() for finding in findings]
+        again = locked.state == ImageState.QUARANTINED
         if not again:
-            held.state = ImageState.QUARANTINED if is_suspicious(findings) else ImageState.AVAILABLE
-            held.state_reason = _("Text in the pixels.") if is_suspicious(findings) else ""
-        facts = {"rule": RULE, "words": words.number, "state": held.state, "findings": len(findings), "again": again}
-        record("image.searched", actor=None, at=at, subject=held, facts=facts)
-        held.save(update_fields=["text_findings", "state", "state_reason"])
-        return ImageState(held.state)
+            locked.state = ImageState.QUARANTINED if is_suspicious(findings) else ImageState.AVAILABLE
+            locked.state_reason = _("Text in the pixels.") if is_suspicious(findings) else ""
+        facts = {"rule": RULE, "words": words.number, "state": locked.state, "findings": len(findings), "again": again}
+        record("image.searched", actor=None, at=at, subject=locked, facts=facts)
+        locked.save(update_fields=["text_findings", "state", "state_reason"])
+        return ImageState(locked.state)
 
 
 @transaction.atomic
-def _hold_unsearched(image: Image, *, at: datetime) -> ImageState:
-    held = Image.objects.select_for_update().get(pk=image.pk)
-    if held.state == ImageState.CHECKING:
-        held.state = ImageState.QUARANTINED
-        held.state_reason = _("Not searched for text: the search is not installed here.")
-        record("image.searched", actor=None, at=at, subject=held, facts={"rule": "none", "state": held.state})
-        held.save(update_fields=["state", "state_reason"])
-    return ImageState(held.state)
+def _quarantine_unsearched(image: Image, *, at: datetime) -> ImageState:
+    locked = Image.objects.select_for_update().get(pk=image.pk)
+    if locked.state == ImageState.CHECKING:
+        locked.state = ImageState.QUARANTINED
+        locked.state_reason = _("Not searched for text: the search is not installed here.")
+        record("image.searched", actor=None, at=at, subject=locked, facts={"rule": "none", "state": locked.state})
+        locked.save(update_fields=["state", "state_reason"])
+    return ImageState(locked.state)
 
 
 def search_waiting(progress: Progress, params: Params) -> Result:
@@ -96,40 +104,41 @@ def _count(image: Image, counts: dict[str, int]) -> None:
     counts["quarantined"] += state == ImageState.QUARANTINED
 
 
-def search_held(progress: Progress, params: Params) -> Result:
+def search_quarantined(progress: Progress, params: Params) -> Result:
     """The job: search images that text holds in quarantine again, with the list of words as it is now."""
     counts = {"searched": 0, "quarantined": 0, "failed": 0}
-    held = [image for image in Image.objects.filter(state=ImageState.QUARANTINED) if image.text_findings]
-    for done, image in enumerate(held):
-        progress.report(done, len(held), _("searching for text in the pixels"))
+    images = [image for image in Image.objects.filter(state=ImageState.QUARANTINED) if image.text_findings]
+    for done, image in enumerate(images):
+        progress.report(done, len(images), _("searching for text in the pixels"))
         _count(image, counts)
-    return {"searched": counts["searched"], "failed": counts["failed"], "held_for_words": held_for_words().count()}
+    n_for_words = quarantined_for_words().count()
+    return {"searched": counts["searched"], "failed": counts["failed"], "held_for_words": n_for_words}
 
 
-def begin_search_of_held(*, actor: User, at: datetime) -> Job | None:
+def begin_search_of_quarantined(*, actor: User, at: datetime) -> Job | None:
     """Start that job, unless nothing is held for text, one waits already, or the search is not installed."""
-    waiting = Job.objects.filter(kind=HELD_JOB_KIND, state=JobState.QUEUED)
-    if not has_text_search() or waiting.exists() or not _held_by_search().exists():
+    waiting = Job.objects.filter(kind=AGAIN_JOB_KIND, state=JobState.QUEUED)
+    if not has_text_search() or waiting.exists() or not _quarantined_by_search().exists():
         return None
-    return enqueue(HELD_JOB_KIND, _("Search held images again with the list of words"), {}, actor=actor, at=at)
+    return enqueue(AGAIN_JOB_KIND, _("Search held images again with the list of words"), {}, actor=actor, at=at)
 
 
-def held_for_words() -> QuerySet[Image]:
+def quarantined_for_words() -> QuerySet[Image]:
     """Images in quarantine that a search put there, and in which a search with a list of the site found nothing but
     allowed words: nobody asked for them to be held, and nobody changed them since. Oldest first."""
     with_list = _SEARCHES.filter(id=OuterRef("judged"), facts__words__gt=0)
     newest = _SEARCHES.filter(subject_id=OuterRef("public_id")).order_by("-id").values("id")[:1]
-    images = _held_by_search().annotate(judged=Subquery(newest), said=Cast("text_findings", TextField()))
-    return images.exclude(said__contains=_NOT_ALLOWED).filter(Exists(with_list))
+    images = _quarantined_by_search().annotate(judged=Subquery(newest), as_text=Cast("text_findings", TextField()))
+    return images.exclude(as_text__contains=_NOT_ALLOWED).filter(Exists(with_list))
 
 
-def _held_by_search() -> QuerySet[Image]:
+def _quarantined_by_search() -> QuerySet[Image]:
     first = Q(facts__again=False) | Q(facts__again__isnull=True)
     of_it = {"subject_type": "image", "subject_id": OuterRef("public_id")}
     by_people = AuditEvent.objects.filter(**of_it, act__in=["image.quarantined", "image.masked"])
-    held = Image.objects.filter(state=ImageState.QUARANTINED).exclude(text_findings=[])
-    held = held.filter(Exists(_SEARCHES.filter(first, subject_id=OuterRef("public_id"))), ~Exists(by_people))
-    return held.order_by("ingested_at", "pk")
+    images = Image.objects.filter(state=ImageState.QUARANTINED).exclude(text_findings=[])
+    images = images.filter(Exists(_SEARCHES.filter(first, subject_id=OuterRef("public_id"))), ~Exists(by_people))
+    return images.order_by("ingested_at", "pk")
 
 
 def begin_search(at: datetime) -> Job | None:
@@ -153,3 +162,63 @@ def _failed_lately(at: datetime) -> bool:
     if last is None or last.finished_at is None or at - last.finished_at > timedelta(seconds=SECONDS_BETWEEN_FAILURES):
         return False
     return last.state != JobState.SUCCEEDED or bool((last.result or {}).get("failed"))
+
+
+# The words of the site
+
+
+@dataclass(frozen=True)
+class AllowedList:
+    number: int  # 0: no word was ever listed
+    words: frozenset[str]
+
+
+def current_words() -> AllowedList:
+    newest = AllowedWords.objects.order_by("-number").first()
+    return AllowedList(newest.number, frozenset(newest.words)) if newest else AllowedList(0, frozenset())
+
+
+@transaction.atomic
+def add_word(word: str, *, actor: User, at: datetime) -> AllowedList:
+    """A new version with this word. One that is there already changes nothing. Raises IngestRefused."""
+    letters = _checked(word)
+    lock_log()
+    now = current_words()
+    return now if letters in now.words else _store_words(now, now.words | {letters}, "words.added", letters, actor, at)
+
+
+@transaction.atomic
+def remove_word(word: str, *, actor: User, at: datetime) -> AllowedList:
+    """A new version without this word, for images that are searched from now on. Twice changes nothing."""
+    lock_log()
+    now, letters = current_words(), letters_of(word)
+    return (
+        _store_words(now, now.words - {letters}, "words.removed", letters, actor, at) if letters in now.words else now
+    )
+
+
+def _not_listed(sentence: str) -> IngestRefused:
+    return IngestRefused("word_not_listed", sentence, status=422, field="word")
+
+
+def _checked(word: str) -> str:
+    letters = letters_of(word)
+    if not letters:
+        raise _not_listed(_("Type a word."))
+    if " " in letters:
+        raise _not_listed(_("One word at a time: a text is allowed where each of its words is in the list."))
+    if not letters.isalpha():
+        raise _not_listed(_("Numbers can be dates or patient numbers. Only letters can stand in the list."))
+    if not 2 <= len(letters) <= LONGEST:
+        raise _not_listed(_("A word has 2 to %(n)s letters: a single letter can be an initial.") % {"n": LONGEST})
+    if letters in ALLOWED:
+        raise _not_listed(_("“%(word)s” is allowed already, without being listed.") % {"word": letters})
+    return letters
+
+
+def _store_words(
+    now: AllowedList, words: frozenset[str], act: str, word: str, actor: User, at: datetime
+) -> AllowedList:
+    made = AllowedWords.objects.create(number=now.number + 1, words=sorted(words), made_by=actor, made_at=at)
+    record(act, actor=actor, at=at, subject=made, facts={"word": word, "version": made.number})
+    return AllowedList(made.number, words)

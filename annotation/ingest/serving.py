@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,17 +15,14 @@ from django.utils.translation import gettext as _
 from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
 from annotation.imaging.kernels.rendering import gzip_of
 from annotation.ingest import storage
+from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Assignment, Image, Membership, Rendition, User
-from annotation.site import showings
+from annotation.site import hooks
 from annotation.site.kept_queries import KeptQuery
 from annotation.site.permissions import is_coordinator
 
 Names = dict[int, dict[str, str]]  # how the renditions of an image are called, by kind
 SERVED = (RenditionKind.PREVIEW, RenditionKind.FULL)
-
-
-class RenditionHidden(Exception):
-    """There is no such rendition, or this person may not see it; nobody is told which."""
 
 
 @dataclass(frozen=True)
@@ -39,22 +35,22 @@ class Served:
 
 
 def serve_rendition(name: str, *, person: User, accepts_zstd: bool, at: datetime) -> Served:
-    """A rendition of an available image. Raises RenditionHidden. A reviewer's image takes two queries."""
-    rendition, kept = _find(name, ImageState.AVAILABLE)
+    """A rendition of an available image. Raises IngestRefused (404). A reviewer's image takes two queries."""
+    rendition, gzipped = _found(name, ImageState.AVAILABLE)
     if not may_see(person, rendition.image, at=at):
-        raise RenditionHidden
-    return _served(rendition, kept, accepts_zstd=accepts_zstd, at=at)
+        raise _hidden()
+    return _served(rendition, gzipped, accepts_zstd=accepts_zstd, at=at)
 
 
 def serve_quarantined(name: str, *, accepts_zstd: bool, at: datetime) -> Served:
-    """A rendition of an image in quarantine; the caller has checked the role. Raises RenditionHidden."""
-    rendition, kept = _find(name, ImageState.QUARANTINED)
-    return _served(rendition, kept, accepts_zstd=accepts_zstd, at=at)
+    """A rendition of an image in quarantine; the caller has checked the role. Raises IngestRefused (404)."""
+    rendition, gzipped = _found(name, ImageState.QUARANTINED)
+    return _served(rendition, gzipped, accepts_zstd=accepts_zstd, at=at)
 
 
 def may_see(person: User, image: Image, *, at: datetime) -> bool:
     """An available image is seen by coordinators and by the reviewers and coordinators of rounds that show its exam,
-    also as a prior, and by whom another app shows it (annotation.site.showings).
+    also as a prior, and by whom another app shows it (annotation.site.hooks).
 
     A reviewer sees it while the round is open, and afterwards what they themselves reviewed. A withdrawn assignment
     and a round that has not opened show nothing. Those who fetch most are asked about first.
@@ -64,7 +60,7 @@ def may_see(person: User, image: Image, *, at: datetime) -> bool:
     exam = image.exam_id
     return (
         bool(_REVIEWED(person.pk, exam))
-        or showings.is_shown(person.pk, image, at)
+        or hooks.is_shown(person.pk, image, at)
         or bool(_REVIEWED_BESIDE(person.pk, exam))
         or is_coordinator(person)
         or _coordinates_exam(person, exam)
@@ -106,52 +102,49 @@ _OF_ONE_IMAGE = KeptQuery(
 )
 
 
-def _find(name: str, state: ImageState) -> tuple[Rendition, Rendition | None]:
+def _found(name: str, state: ImageState) -> tuple[Rendition, Rendition | None]:
     """The rendition of this name, and the gzip form of its image where one is kept; in one query."""
     by_kind = {row.kind: row for row in _OF_ONE_IMAGE(name, str(state))}
     named = next((row for row in by_kind.values() if row.name == name and row.kind in SERVED), None)
     if named is None:
-        raise RenditionHidden
+        raise _hidden()
     return named, by_kind.get(RenditionKind.FULL_GZIP)
 
 
-def _served(rendition: Rendition, kept: Rendition | None, *, accepts_zstd: bool, at: datetime) -> Served:
+def _hidden() -> IngestRefused:
+    """There is no such rendition, or this person may not see it; nobody is told which."""
+    return IngestRefused("no_such_rendition", status=404)
+
+
+def _served(rendition: Rendition, gzipped: Rendition | None, *, accepts_zstd: bool, at: datetime) -> Served:
     try:
         if rendition.kind == RenditionKind.PREVIEW:
             return Served(storage.load(rendition.name), "image/webp", "")
         if accepts_zstd:
             return Served(storage.load(rendition.name), "application/octet-stream", "zstd")
-        content = storage.load(kept.name) if kept else _gzip(rendition, at=at)
+        content = storage.load(gzipped.name) if gzipped else _gzip(rendition, at=at)
         return Served(content, "application/octet-stream", "gzip")
     except FileNotFoundError:  # removed between the row and the file
-        raise RenditionHidden from None
+        raise _hidden() from None
 
 
 def _gzip(rendition: Rendition, *, at: datetime) -> bytes:
     """Full depth for a browser without zstd: made when first asked for, then kept."""
     content = gzip_of(storage.load(rendition.name), rendition.width, rendition.height)
-    _keep_gzip(rendition, content, at=at)
+    _store_gzip(rendition, content, at=at)
     return content
 
 
-def _keep_gzip(rendition: Rendition, content: bytes, *, at: datetime) -> None:
+def _store_gzip(rendition: Rendition, content: bytes, *, at: datetime) -> None:
     """Store it, unless somebody else did in the meantime."""
-    name = storage.store(content)
+    size = (rendition.width, rendition.height, rendition.bits)
+    row = storage.store_rendition(RenditionKind.FULL_GZIP, content, *size)
+    row.image_id, row.created_at = rendition.image_id, at
     try:
         with transaction.atomic():
-            Rendition.objects.create(
-                image_id=rendition.image_id,
-                kind=RenditionKind.FULL_GZIP,
-                name=name,
-                width=rendition.width,
-                height=rendition.height,
-                bits=rendition.bits,
-                n_bytes=len(content),
-                sha256=hashlib.sha256(content).hexdigest(),
-                created_at=at,
-            )
+            row.save(force_insert=True)
     except IntegrityError:
-        storage.remove([name])
+        storage.remove([row.name])
 
 
 def image_descriptors(

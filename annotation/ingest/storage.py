@@ -6,6 +6,7 @@ a file that no row names; `sweep_orphans` removes it.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator
@@ -14,6 +15,7 @@ from pathlib import Path
 
 from django.conf import settings
 
+from annotation.enums import RenditionKind
 from annotation.models import Image, Rendition
 from annotation.models.fields import public_id
 
@@ -39,6 +41,12 @@ def store(data: bytes) -> str:
         os.fsync(stream.fileno())
     partial.replace(path)
     return name
+
+
+def store_rendition(kind: RenditionKind, data: bytes, width: int, height: int, bits: int) -> Rendition:
+    """Write the file of a rendition; its unsaved row still lacks its image and its time."""
+    name, sha256 = store(data), hashlib.sha256(data).hexdigest()
+    return Rendition(kind=kind, name=name, width=width, height=height, bits=bits, n_bytes=len(data), sha256=sha256)
 
 
 def remove(names: Iterable[str]) -> None:

@@ -1,18 +1,26 @@
-"""The rows of one unit: written in one transaction, with their audit events, or not at all."""
+"""One unit is stored: its images decoded and rendered into files, then their rows in one transaction, or not at all."""
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Any
 
+import numpy as np
 from django.conf import settings
 from django.db import connection, transaction
 
 from annotation.audit.recording import record
-from annotation.enums import IdentifierKind, ImageState, Sex, ViewPosition
-from annotation.imaging.kernels.deidentification import VERSION, keyed_pseudonym
+from annotation.enums import IdentifierKind, ImageState, RenditionKind, Sex, ViewPosition
+from annotation.imaging.kernels.deidentification import VERSION, as_file, deidentified, keyed_names, keyed_pseudonym
+from annotation.imaging.kernels.reading import SourceImage, SourceKind
+from annotation.imaging.kernels.rejections import WARNINGS
+from annotation.imaging.kernels.rendering import as_8bit, full_depth, prepare, preview
+from annotation.ingest import storage
 from annotation.ingest.matching import (
+    Source,
     check_not_another,
     exam_of_study,
     has_come_in,
@@ -20,11 +28,77 @@ from annotation.ingest.matching import (
     path_identifier,
     pending_images,
 )
-from annotation.ingest.preparing import PreparedImage
 from annotation.models import Exam, Image, QuestionBank, Rendition, SourceIdentifier, User
 
 LOCK = 7_203_112  # PostgreSQL advisory lock: one ingest writes at a time; SQLite has one writer anyway
 BURNED_IN = "The file says that text is burned into its pixels."
+
+
+@dataclass(frozen=True)
+class PreparedImage:
+    """An image whose files are written and whose rows are not."""
+
+    source: Source
+    image: SourceImage  # without its pixels: an archive may hold thousands of images
+    shape: tuple[int, ...]  # rows, columns
+    n_pixel_bytes: int
+    pixels_sha256: str
+    object_name: str
+    display: dict[str, Any]
+    renditions: tuple[Rendition, ...]  # unsaved
+
+    @property
+    def file_names(self) -> list[str]:
+        return [self.object_name, *(rendition.name for rendition in self.renditions)]
+
+    @property
+    def warnings(self) -> list[dict[str, str]]:
+        return [{"code": code, "message": WARNINGS[code]} for code in self.image.warnings]
+
+    @property
+    def modality(self) -> str:
+        return self.image.attributes.modality if self.image.kind is SourceKind.DICOM else ""
+
+
+def prepare_image(image: SourceImage, source: Source) -> PreparedImage:
+    """De-identify, render and write the files. When writing fails, nothing of it stays."""
+    pixels_sha256 = hash_pixels(image)
+    exam = image.identifiers.study_uid or pixels_sha256
+    names = keyed_names(
+        settings.PSEUDONYM_KEY.encode(), image, exam=exam, image=image.identifiers.sop_uid or pixels_sha256
+    )
+    written: list[str] = []
+    try:
+        written.append(storage.store(as_file(deidentified(image, names, burned_in=image.attributes.burned_in or None))))
+        display, renditions = write_renditions(image, written)
+    except BaseException:
+        storage.remove(written)
+        raise
+    without_pixels = replace(image, pixels=np.empty((0, 0), dtype=image.pixels.dtype))
+    shape, n_bytes = image.pixels.shape, image.pixels.nbytes
+    return PreparedImage(source, without_pixels, shape, n_bytes, pixels_sha256, written[0], display, renditions)
+
+
+def write_renditions(image: SourceImage, written: list[str]) -> tuple[dict[str, Any], tuple[Rendition, ...]]:
+    """Write what the screen needs: how it is displayed, and unsaved rows. Names of files are added to ``written``."""
+    payload, display = prepare(image)
+    small, width, height = preview(as_8bit(payload, display))
+    renditions = []
+    for kind, data, size in (
+        (RenditionKind.PREVIEW, small, (width, height, 8)),
+        (RenditionKind.FULL, full_depth(payload), (display.width, display.height, display.bits)),
+    ):
+        renditions.append(storage.store_rendition(kind, data, *size))
+        written.append(renditions[-1].name)
+    return display.as_json(), tuple(renditions)
+
+
+def hash_pixels(image: SourceImage) -> str:
+    """SHA-256 over size, type, photometric interpretation and pixels: what must be equal to be the same image."""
+    rows, columns = image.pixels.shape
+    digest = hashlib.sha256(f"{rows} {columns} {image.pixels.dtype.str} {image.attributes.is_inverted}".encode())
+    digest.update(image.pixels.tobytes())
+    return digest.hexdigest()
 
 
 @dataclass
@@ -115,20 +189,9 @@ def _fill(image: Image, prepared: PreparedImage, *, actor: User | None, at: date
     image.simulated, image.ingested_at = simulated, at
     image.save()
     _complete_exam(exam, prepared)
-    Rendition.objects.bulk_create(
-        Rendition(
-            image=image,
-            kind=rendition.kind,
-            name=rendition.name,
-            width=rendition.width,
-            height=rendition.height,
-            bits=rendition.bits,
-            n_bytes=rendition.n_bytes,
-            sha256=rendition.sha256,
-            created_at=at,
-        )
-        for rendition in prepared.renditions
-    )
+    for row in prepared.renditions:
+        row.image, row.created_at = image, at
+    Rendition.objects.bulk_create(prepared.renditions)
     names = [] if is_waiting else [path_identifier(prepared.source, image, exam)]
     if prepared.image.identifiers.sop_uid:
         names.append(identifier(IdentifierKind.SOP_UID, prepared.image.identifiers.sop_uid, image=image, exam=exam))

@@ -19,9 +19,9 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.enums import JobState
-from annotation.ingest.crediting import CreditsUnmatched, credit_images
+from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
-from annotation.ingest.kernels.credits import CreditsRefused, parse_credits
+from annotation.ingest.kernels.credits import IngestRefused, parse_credits
 from annotation.ingest.searching import check_text
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
@@ -33,18 +33,6 @@ PURPOSE = "images"
 CREDITS_FILE = "credits.csv"
 MOST_PARTS = 32
 MOST_UNMET = 500  # images that no question waited for, kept to tell which names came near
-
-
-class UploadRefused(Exception):
-    """What was sent is not taken; nothing of it is stored. ``str()`` is the sentence that the person reads."""
-
-
-class UploadGone(Exception):
-    """The files of this upload were taken in or deleted before."""
-
-
-class UploadInUse(Exception):
-    """The job of this upload is waiting or running."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +51,7 @@ def keep_upload(
     actor: User,
     at: datetime,
 ) -> Upload:
-    """Keep the files and start the job that takes them in. Raises UploadRefused before anything is stored."""
+    """Keep the files and start the job that takes them in. Raises IngestRefused before anything is stored."""
     paths = check_upload(files, credits_table)
     name = public_id()
     folder = folder_of(name)
@@ -76,24 +64,24 @@ def keep_upload(
 
 
 def check_upload(files: Sequence[SentFile], credits_table: bytes | None) -> list[PurePosixPath]:
-    """The paths under which the files are kept. Raises UploadRefused with the limit or the rule that was broken."""
+    """The paths under which the files are kept. Raises IngestRefused with the limit or the rule that was broken."""
     if not files:
-        raise UploadRefused(_("No file was chosen. Choose images, a folder or a ZIP archive."))
+        raise _unfit("no_files", _("No file was chosen. Choose images, a folder or a ZIP archive."))
     if len(files) > settings.UPLOAD_MAX_FILES:
         sentence = _("%(n)d files are more than the %(most)d of one upload. Send them as a ZIP archive, or in parts.")
-        raise UploadRefused(sentence % {"n": len(files), "most": settings.UPLOAD_MAX_FILES})
+        raise _unfit("too_many_files", sentence % {"n": len(files), "most": settings.UPLOAD_MAX_FILES})
     if sum(file.content.size or 0 for file in files) > settings.UPLOAD_MAX_BYTES:
-        raise UploadRefused(too_large())
+        raise _unfit("too_large", too_large())
     for file in files:
         is_archive = file.path.lower().endswith(".zip")
         if not is_archive and (file.content.size or 0) > settings.IMAGE_MAX_BYTES:
             sentence = _("“%(file)s” is larger than the %(most)d MB of one image.")
-            raise UploadRefused(sentence % {"file": file.path, "most": settings.IMAGE_MAX_BYTES // 1024**2})
+            raise _unfit("too_large", sentence % {"file": file.path, "most": settings.IMAGE_MAX_BYTES // 1024**2})
     if credits_table is not None:
         try:
             parse_credits(credits_table)
-        except CreditsRefused as refused:
-            raise UploadRefused(_("Attribution and licence: %(why)s") % {"why": refused}) from None
+        except IngestRefused as refusal:
+            raise _unfit(refusal.code, _("Attribution and licence: %(why)s") % {"why": refusal}) from None
     return _checked_paths(files)
 
 
@@ -111,13 +99,13 @@ def ingest_upload(progress: Progress, params: Params) -> Result:
     """The job: take the kept files in, search them for text, give them their credits, delete the files.
 
     A cancelled or failed job keeps the files, so that it can be tried again; what came in before then counts as a
-    duplicate. Raises UploadGone.
+    duplicate. Raises IngestRefused without files.
     """
     upload = Upload.objects.select_related("bank", "created_by").get(public_id=params["upload"])
     folder = folder_of(upload.public_id)
     files = folder / "files"
     if not files.is_dir():
-        raise UploadGone(_("The files of this upload are no longer kept. Upload them again."))
+        raise IngestRefused("upload_gone", _("The files of this upload are no longer kept. Upload them again."))
     result = ingest_paths(
         sorted(files.iterdir()),
         bank=upload.bank,
@@ -141,9 +129,10 @@ def images_of_upload(upload: Upload) -> list[int]:
 
 
 def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
-    """Take an upload off the list and delete what is kept of its files. Raises UploadInUse."""
+    """Take an upload off the list and delete what is kept of its files. Raises IngestRefused while they are read."""
     with transaction.atomic():
-        _check_not_in_use(upload)
+        if _is_in_use(upload):
+            raise IngestRefused("upload_in_use", _("Its files are being read now. Cancel the job first."))
         Upload.objects.filter(pk=upload.pk, archived_at=None).update(archived_at=at)
         record("upload.archived", actor=actor, at=at, subject=upload)
     shutil.rmtree(folder_of(upload.public_id), ignore_errors=True)
@@ -151,16 +140,14 @@ def archive_upload(upload: Upload, *, actor: User, at: datetime) -> None:
 
 def hide_upload(upload: Upload) -> None:
     """Images that came in stay. Raises BinRefused while its job waits or runs."""
-    try:
-        _check_not_in_use(upload)
-    except UploadInUse as refusal:
-        raise BinRefused(_("Cancel the job of this upload first.")) from refusal
+    if _is_in_use(upload):
+        raise BinRefused("in_use", _("Cancel the job of this upload first."))
 
 
 def show_upload(upload: Upload) -> None:
     """Raises BinRefused while its bank is in the bin."""
     if upload.bank is not None and upload.bank.deleted_at is not None:
-        raise BinRefused(_("Restore its bank “%(name)s” first.") % {"name": upload.bank.name})
+        raise BinRefused("parent_deleted", _("Restore its bank “%(name)s” first.") % {"name": upload.bank.name})
 
 
 def purge_upload(upload: Upload, at: datetime) -> bool:
@@ -173,9 +160,12 @@ def purge_upload(upload: Upload, at: datetime) -> bool:
     return True
 
 
-def _check_not_in_use(upload: Upload) -> None:
-    if upload.job is not None and upload.job.state in (JobState.QUEUED, JobState.RUNNING):
-        raise UploadInUse("cancel the job of this upload first")
+def _unfit(code: str, sentence: str) -> IngestRefused:
+    return IngestRefused(code, sentence, status=422)
+
+
+def _is_in_use(upload: Upload) -> bool:
+    return upload.job is not None and upload.job.state in (JobState.QUEUED, JobState.RUNNING)
 
 
 def _checked_paths(files: Sequence[SentFile]) -> list[PurePosixPath]:
@@ -186,9 +176,11 @@ def _checked_paths(files: Sequence[SentFile]) -> list[PurePosixPath]:
         parts = path.parts
         is_odd = not parts or path.is_absolute() or ".." in parts or "\0" in file.path or "\\" in file.path
         if is_odd or len(parts) > MOST_PARTS or any(len(part.encode("utf-8", "replace")) > 240 for part in parts):
-            raise UploadRefused(_("A file has a name or path that cannot be kept. Rename it and send it again."))
+            sentence = _("A file has a name or path that cannot be kept. Rename it and send it again.")
+            raise _unfit("bad_path", sentence)
         if path.as_posix().casefold() in seen:
-            raise UploadRefused(_("Two files have the name “%(file)s”. Rename one of them.") % {"file": file.path})
+            sentence = _("Two files have the name “%(file)s”. Rename one of them.") % {"file": file.path}
+            raise _unfit("same_name", sentence)
         seen.add(path.as_posix().casefold())
         paths.append(path)
     return paths
@@ -203,7 +195,7 @@ def _write(
         try:
             target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         except (FileExistsError, NotADirectoryError):
-            raise UploadRefused(_("A file and a folder of this upload have the same name.")) from None
+            raise _unfit("same_name", _("A file and a folder of this upload have the same name.")) from None
         _move(file.content, target)
     if credits_table is not None:
         (folder / CREDITS_FILE).write_bytes(credits_table)
@@ -255,10 +247,9 @@ def _credit(table: Path, upload: Upload) -> dict[str, Any]:
     rows, problems = parse_credits(table.read_bytes()), []
     try:
         result = credit_images(rows, bank=upload.bank, actor=upload.created_by, at=timezone.now())
-    except CreditsUnmatched as unmatched:
-        problems = [
-            {"file": file, "code": "credit_unmatched", "message": why} for _line, file, why in unmatched.problems
-        ]
+    except IngestRefused as refusal:
+        unmatched = refusal.facts["problems"]
+        problems = [{"file": file, "code": "credit_unmatched", "message": why} for _line, file, why in unmatched]
         files = {problem["file"] for problem in problems}
         known = [row for row in rows if row.file not in files]
         result = credit_images(known, bank=upload.bank, actor=upload.created_by, at=timezone.now())

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 from django.utils.module_loading import import_string
 
+from annotation.refusals import Refused
+
 
 class Progress(Protocol):
     """How a handler says how far it is. Raises JobCancelled where a person asked for it."""
@@ -28,10 +30,10 @@ HANDLERS: dict[str, str] = {
     "store_questions": "annotation.questionbank.uploads.store_questions",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
     "text_search": "annotation.ingest.searching.search_waiting",
-    "text_search_again": "annotation.ingest.searching.search_held",
+    "text_search_again": "annotation.ingest.searching.search_quarantined",
     "ingest_upload": "annotation.ingest.uploading.ingest_upload",
-    "send_letter": "annotation.people.mailing.send_kept_letter",
-    "send_password_link": "annotation.people.mailing.send_asked_password_link",
+    "send_letter": "annotation.people.mailing.send_stored_email",
+    "send_password_link": "annotation.people.mailing.send_requested_password_link",
 }
 
 
@@ -45,16 +47,15 @@ class JobCancelled(Exception):
     """A person asked for the end of this job; raised inside its handler by Progress.report."""
 
 
-class UnknownJobKind(Exception):
-    pass
+class JobRefused(Refused):
+    """A job cannot be started, cancelled or tried again."""
 
 
 def handler_for(kind: str) -> Handler:
-    """Raises UnknownJobKind for a kind that this version of the program does not know."""
-    try:
-        handler: Handler = import_string(HANDLERS[kind])
-    except KeyError:
-        raise UnknownJobKind(f"this program has no job of the kind {kind!r}") from None
+    """Raises JobRefused for a kind that this version of the program does not know."""
+    if kind not in HANDLERS:
+        raise JobRefused("unknown_kind", f"this program has no job of the kind {kind!r}")
+    handler: Handler = import_string(HANDLERS[kind])
     return handler
 
 

@@ -1,33 +1,45 @@
-"""Jobs come in, are cancelled and tried again. The row is the truth; the message is only a nudge."""
+"""Jobs come in, are cancelled and tried again; the row is the truth, the message is only a nudge.
+
+Every few seconds a worker looks for what was left behind: jobs of killed workers, lost messages, half imports.
+"""
 
 from __future__ import annotations
 
 import logging
-from datetime import datetime
+from collections.abc import Callable
+from datetime import datetime, timedelta
 
+from django.conf import settings
 from django.db import transaction
+from django.db.models import Q
+from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
 from kombu.exceptions import OperationalError
 
 from annotation.audit.recording import record
 from annotation.enums import JobState
-from annotation.jobs.handlers import Params, handler_for
-from annotation.jobs.tasks import run_job
-from annotation.models import Job, User
+from annotation.jobs.handlers import JobRefused, Params, handler_for
+from annotation.jobs.running import run_job
+from annotation.models import Job, User, WorkerBeat
 
 log = logging.getLogger(__name__)
 
 
-class JobStillRunning(Exception):
-    pass
+MAX_ATTEMPTS = 3
+SECONDS_UNTIL_NEXT_NUDGE = 15
 
-
-class JobAlreadyOver(Exception):
-    pass
+# Further sweeps, each a function of ``at`` that is safe to run at any time and by several workers at once.
+SWEEPS: list[str] = [
+    "annotation.questionbank.failed_imports.sweep_imports",
+    "annotation.ingest.searching.begin_search",
+    "annotation.bin.deleting.empty_bin",
+    "annotation.bin.leftovers.sweep_leftovers",
+]
 
 
 @transaction.atomic
 def enqueue(kind: str, title: str, params: Params, *, actor: User | None, at: datetime) -> Job:
-    """Store a job and, once that is committed, nudge a worker. Raises UnknownJobKind."""
+    """Store a job and, once that is committed, nudge a worker. Raises JobRefused."""
     handler_for(kind)
     job = Job.objects.create(kind=kind, title=title, params=params, created_by=actor, created_at=at)
     transaction.on_commit(lambda: nudge(job.public_id))
@@ -44,7 +56,7 @@ def nudge(public_id: str) -> None:
 
 @transaction.atomic
 def cancel(job: Job, *, actor: User, at: datetime) -> None:
-    """A waiting job ends at once; a running one at its next report. Raises JobAlreadyOver."""
+    """A waiting job ends at once; a running one at its next report. Raises JobRefused."""
     waiting = Job.objects.filter(pk=job.pk, state=JobState.QUEUED).update(
         state=JobState.CANCELLED, cancel_requested=True, finished_at=at
     )
@@ -52,13 +64,13 @@ def cancel(job: Job, *, actor: User, at: datetime) -> None:
     if not waiting:
         running = Job.objects.filter(pk=job.pk, state=JobState.RUNNING).update(cancel_requested=True)
     if not waiting and not running:
-        raise JobAlreadyOver("this job is over")
+        raise JobRefused("over", _("This job was over already."))
     record("job.cancelled", actor=actor, at=at, subject=job)
 
 
 @transaction.atomic
 def retry(job: Job, *, actor: User, at: datetime) -> None:
-    """Run a failed or cancelled job again from the start. Raises JobStillRunning."""
+    """Run a failed or cancelled job again from the start. Raises JobRefused."""
     changed = Job.objects.filter(pk=job.pk, state__in=[JobState.FAILED, JobState.CANCELLED]).update(
         state=JobState.QUEUED,
         cancel_requested=False,
@@ -70,6 +82,53 @@ def retry(job: Job, *, actor: User, at: datetime) -> None:
         finished_at=None,
     )
     if not changed:
-        raise JobStillRunning("only a failed or cancelled job can be tried again")
+        raise JobRefused("not_failed", _("Only a failed or cancelled job can be tried again."))
     record("job.retried", actor=actor, at=at, subject=job)
     transaction.on_commit(lambda: nudge(job.public_id))
+
+
+def register_sweep(path: str) -> None:
+    """Add a sweep by its dotted name. Apps call this when they start; twice changes nothing."""
+    if path not in SWEEPS:
+        SWEEPS.append(path)
+
+
+def sweep(worker: str, *, at: datetime) -> None:
+    """Note that this worker is alive, bring back what was lost, and run the sweeps of the rooms."""
+    WorkerBeat.objects.update_or_create(name=worker, defaults={"beat_at": at})
+    WorkerBeat.objects.filter(beat_at__lt=at - timedelta(days=1)).delete()
+    nudge_forgotten(at=at)
+    requeue_abandoned(at=at)
+    for path in SWEEPS:
+        room_sweep: Callable[[datetime], object] = import_string(path)
+        try:
+            room_sweep(at)
+        except Exception:
+            log.exception("the sweep %s failed", path)
+
+
+def requeue_abandoned(*, at: datetime) -> int:
+    """Jobs whose worker stopped beating wait again; after three attempts they fail and say so."""
+    silent = Q(state=JobState.RUNNING, heartbeat_at__lt=at - timedelta(seconds=settings.JOB_STALE_SECONDS))
+    Job.objects.filter(silent, attempts__gte=MAX_ATTEMPTS).update(
+        state=JobState.FAILED,
+        error=f"The worker was stopped {MAX_ATTEMPTS} times in the middle of this job. Try again when it is well.",
+        finished_at=at,
+    )
+    n_requeued = 0
+    for job in Job.objects.filter(silent):
+        requeued = Job.objects.filter(silent, pk=job.pk, runner=job.runner).update(state=JobState.QUEUED, runner="")
+        if requeued:
+            n_requeued += 1
+            nudge(job.public_id)
+    return n_requeued
+
+
+def nudge_forgotten(*, at: datetime) -> None:
+    """Send the message again for jobs that wait although nothing runs: their message may be lost."""
+    if Job.objects.filter(state=JobState.RUNNING).exists():
+        return
+    late = at - timedelta(seconds=SECONDS_UNTIL_NEXT_NUDGE)
+    waiting = Job.objects.filter(state=JobState.QUEUED, created_at__lt=late)
+    for public_id in waiting.order_by("created_at").values_list("public_id", flat=True)[:20]:
+        nudge(public_id)

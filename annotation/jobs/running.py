@@ -10,9 +10,11 @@ import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
+from celery import shared_task
 from django.conf import settings
 from django.db import connection
 from django.db.models import F
+from django.utils import timezone
 
 from annotation.enums import JobState
 from annotation.jobs.handlers import JobCancelled, Result, handler_for
@@ -25,7 +27,7 @@ SECONDS_BETWEEN_WRITES = 0.4
 
 
 class JobLost(Exception):
-    """Another worker holds the job by now: this one was thought dead."""
+    """Another worker runs the job by now: this one was thought dead."""
 
 
 class StoredProgress:
@@ -41,10 +43,10 @@ class StoredProgress:
         if now < self._next_write and done < total:
             return
         self._next_write = now + SECONDS_BETWEEN_WRITES
-        held = Job.objects.filter(pk=self.job.pk, state=JobState.RUNNING, runner=self.job.runner)
-        if not held.update(progress_done=done, progress_total=total, message=message[:300], heartbeat_at=self.clock()):
+        own = Job.objects.filter(pk=self.job.pk, state=JobState.RUNNING, runner=self.job.runner)
+        if not own.update(progress_done=done, progress_total=total, message=message[:300], heartbeat_at=self.clock()):
             raise JobLost
-        if held.filter(cancel_requested=True).exists():
+        if own.filter(cancel_requested=True).exists():
             raise JobCancelled
 
 
@@ -59,13 +61,19 @@ def run(public_id: str, *, clock: Clock) -> bool:
         except JobCancelled:
             _end(job, JobState.CANCELLED, at=clock())
         except JobLost:
-            log.warning("job %s is held by another worker by now", job.public_id)
+            log.warning("job %s is run by another worker by now", job.public_id)
         except Exception as error:
             log.warning("job %s of kind %s failed: %s", job.public_id, job.kind, type(error).__name__)
             _end(job, JobState.FAILED, error=f"{error or type(error).__name__}", at=clock())
         else:
             _end(job, JobState.SUCCEEDED, result=result, at=clock())
     return True
+
+
+@shared_task(name="annotation.tasks.run_job")  # queues may hold this name
+def run_job(public_id: str) -> None:
+    """The task of Celery: it carries the number of a job and nothing else."""
+    run(public_id, clock=timezone.now)
 
 
 def _take(public_id: str, *, at: datetime) -> Job | None:

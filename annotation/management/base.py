@@ -2,11 +2,30 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
+from rich.console import Console
+from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
 
 from annotation.refusals import Refused
+
+
+@contextlib.contextmanager
+def progress_bar(
+    words: str, column: type[ProgressColumn], *, quiet: bool
+) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on standard error, where a person is looking: what to call with how much is done, and how much there is."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), column(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(words)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 class ActCommand(BaseCommand):
@@ -21,8 +40,8 @@ class ActCommand(BaseCommand):
         try:
             return super().execute(*args, **options)
         except Refused as refusal:
-            raise CommandError(f"{refusal} {self.unchanged}", returncode=2) from refusal
+            raise CommandError(f"{refusal} {self.unchanged}".strip(), returncode=2) from refusal
         except OSError as failure:
             reason = failure.strerror or str(failure)
             named = f"{failure.filename}: {reason}" if failure.filename else reason
-            raise CommandError(f"{named}. {self.unchanged}", returncode=2) from failure
+            raise CommandError(f"{named}. {self.unchanged}".strip(), returncode=2) from failure

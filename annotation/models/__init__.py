@@ -1,12 +1,17 @@
-from annotation.models.audit import AuditEvent
-from annotation.models.identifiers import SourceIdentifier
-from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, Upload
-from annotation.models.jobs import Job, WorkerBeat
+from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Invitation, Membership, User
 from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision, SeenKey
-from annotation.models.review import Assignment, BlindAnswer, Review, ReviewDraft, ReviewRound
-from annotation.models.sampling import SampledQuestion, SamplingPlan
-from annotation.models.timing import ReviewEvent
+from annotation.models.review import (
+    Assignment,
+    BlindAnswer,
+    Review,
+    ReviewDraft,
+    ReviewEvent,
+    ReviewRound,
+    SampledQuestion,
+    SamplingPlan,
+)
+from annotation.models.site import AuditEvent, Job, WorkerBeat
 
 __all__ = [
     "AllowedWords",

@@ -1,11 +1,17 @@
+"""Columns and managers that tables share. What can be deleted goes into the bin first: its rows stay, and nobody finds
+them but the bin.
+"""
+
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
+from django.conf import settings
 from django.db import models
 from django.db.backends.base.base import BaseDatabaseWrapper
+from django.db.models import Q
 from django.utils.translation import gettext_lazy
 
 from annotation.enums import Word
@@ -55,3 +61,77 @@ class PublicIdField(TextColumn):
         """PostgreSQL's varchar by its long name: for the short one Django adds an index for LIKE, which nobody asks."""
         kind = super().db_type(connection)
         return kind.replace("varchar", "character varying") if kind and connection.vendor == "postgresql" else kind
+
+
+Row = TypeVar("Row", bound=models.Model, covariant=True)
+KEPT = Q(deleted_at__isnull=True)
+
+
+class KeptManager(models.Manager[Row]):
+    """The rows that are not in the bin."""
+
+    def get_queryset(self) -> models.QuerySet[Row]:
+        return super().get_queryset().filter(KEPT)
+
+
+class KeptWith(models.Manager[Row]):
+    """The rows that hang on nothing in the bin. No join: PostgreSQL locks no row that an outer join may lack."""
+
+    parent: ClassVar[str]
+
+    def get_queryset(self) -> models.QuerySet[Row]:
+        parents = self.model._meta.get_field(self.parent).related_model
+        assert isinstance(parents, type)
+        assert issubclass(parents, Deletable)
+        return super().get_queryset().exclude(**{f"{self.parent}__in": parents._base_manager.exclude(KEPT)})
+
+
+class KeptWithBank(KeptWith[Row]):
+    """Neither in the bin themselves nor of a bank that is."""
+
+    parent = "bank"
+
+    def get_queryset(self) -> models.QuerySet[Row]:
+        return super().get_queryset().filter(KEPT)
+
+
+class KeptWithRound(KeptWith[Row]):
+    parent = "round"
+
+
+class Deletable(models.Model):
+    """Every query leaves out what is in the bin, ``everywhere`` does not;
+    rows that point to it reach it all the same.
+    """
+
+    deleted_at = models.DateTimeField(null=True, blank=True)
+    deleted_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+
+    class Meta:
+        abstract = True
+
+
+def named_once(model: str) -> tuple[models.UniqueConstraint, ...]:
+    """Name and address are free again for others once a row is in the bin."""
+    return tuple(
+        models.UniqueConstraint(fields=[field], condition=KEPT, name=f"{model}_{field}_once")
+        for field in ("name", "slug")
+    )
+
+
+class Timed(models.Model):
+    """What is stored with a final step: how long it took, by which rule, and how the images stood."""
+
+    active_ms = models.PositiveBigIntegerField(null=True, blank=True)  # null: time_flags say why
+    elapsed_ms = models.PositiveBigIntegerField(null=True, blank=True)
+    n_sittings = models.PositiveIntegerField(null=True, blank=True)  # 2: the case was taken up again later
+    time_rule = models.CharField(max_length=20, blank=True)  # empty: stored before there was a clock
+    time_flags = models.JSONField(default=list)  # annotation.case.kernels.time_flags.TimeFlag
+    time_parts = models.JSONField(null=True, blank=True)  # taken off, in ms: annotation.case.kernels.time_flags.PARTS
+    unreadable = models.JSONField(default=list)  # public ids of images that the person could not read
+    viewport = models.JSONField(null=True, blank=True)  # window, zoom, pan, invert of each view
+
+    class Meta:
+        abstract = True

@@ -11,9 +11,8 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Role
-from annotation.models.deleting import KeptWithRound
-from annotation.models.fields import WordField
+from annotation.enums import LinkState, Role
+from annotation.models.fields import KeptWithRound, WordField
 
 
 def check_time_zone(name: str) -> None:
@@ -52,12 +51,6 @@ class User(AbstractBaseUser):
     def __str__(self) -> str:
         return self.name or self.email
 
-    def get_full_name(self) -> str:
-        return self.name
-
-    def get_short_name(self) -> str:
-        return self.name.split(" ")[0]
-
 
 class Membership(models.Model):
     """One role of one person: on the whole site, or in one review round. Studies keep their own enrolments."""
@@ -86,30 +79,49 @@ class Membership(models.Model):
         return f"{self.user}: {self.role}"
 
 
-class Invitation(models.Model):
-    """One role that a one-time link gives; a link for several roles has a row for each, with the same token.
+class OneTimeLink(models.Model):
+    """A link that works once, until a day. Only the hash of its token is stored."""
 
-    Only the hash of the token is kept. Using the link creates or equips one person with all its roles.
-    """
+    kind: ClassVar[str]  # in the names of its acts in the audit log
 
     token_sha256 = models.CharField(max_length=64, db_index=True)
     email = models.EmailField(_("e-mail"), blank=True)  # empty: whoever opens the link gives theirs
     name = models.CharField(_("name"), max_length=200, blank=True)
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        abstract = True
+        ordering = ("-created_at",)
+
+    def state(self, at: datetime) -> LinkState:
+        if self.used_at is not None:
+            return LinkState.USED
+        if self.revoked_at is not None:
+            return LinkState.REVOKED
+        return LinkState.OPEN if at < self.expires_at else LinkState.EXPIRED
+
+
+class Invitation(OneTimeLink):
+    """One role that a one-time link gives; a link for several roles has a row for each, with the same token.
+
+    Using the link creates or equips one person with all its roles.
+    """
+
+    kind = "invitation"
+
     role = WordField(Role, max_length=20)
     round = models.ForeignKey(
         "annotation.ReviewRound", on_delete=models.CASCADE, null=True, blank=True, related_name="invitations"
     )
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-    created_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
-    used_at = models.DateTimeField(null=True, blank=True)
     used_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
-    revoked_at = models.DateTimeField(null=True, blank=True)
 
     objects: KeptWithRound[Invitation] = KeptWithRound()
 
-    class Meta:
-        ordering = ("-created_at",)
+    class Meta(OneTimeLink.Meta):
         constraints = (
             models.UniqueConstraint(fields=["token_sha256", "role", "round"], name="invitation_once_per_round"),
             models.UniqueConstraint(
@@ -121,6 +133,3 @@ class Invitation(models.Model):
 
     def __str__(self) -> str:
         return f"{self.role} {self.email}"
-
-    def is_open(self, at: datetime) -> bool:
-        return self.used_at is None and self.revoked_at is None and at < self.expires_at

@@ -6,8 +6,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, ImportState, KeySource, OptionLetter, Task
-from annotation.models.deleting import Deletable, KeptManager, named_once
-from annotation.models.fields import PublicIdField, WordField
+from annotation.models.fields import Deletable, KeptManager, PublicIdField, WordField, named_once
 
 
 class QuestionBank(Deletable):

@@ -1,3 +1,5 @@
+"""Samples of questions, review rounds, and what reviewers answer, judge and send."""
+
 from __future__ import annotations
 
 from django.conf import settings
@@ -9,15 +11,63 @@ from annotation.enums import (
     AssignmentState,
     Difficulty,
     Disagreement,
+    EventKind,
     OptionLetter,
     ReturnReason,
     RoundState,
     RoundSteps,
     Verdict,
 )
-from annotation.models.deleting import Deletable, KeptManager, named_once
-from annotation.models.fields import PublicIdField, WordField
-from annotation.models.timing import Timed
+from annotation.models.fields import Deletable, KeptManager, PublicIdField, Timed, WordField, named_once
+
+
+class SamplingPlan(Deletable):
+    """How a sample was drawn: the frame, the strata, the allocation and the seed; enough to draw it again."""
+
+    name = models.CharField(_("name"), max_length=200)
+    slug = models.SlugField(max_length=80)
+    bank = models.ForeignKey("annotation.QuestionBank", on_delete=models.PROTECT, related_name="plans")
+    rule = models.CharField(max_length=32)  # version of the drawing rule: old samples keep theirs
+    stratify_by = models.CharField(max_length=16)  # difficulty, task, category, none
+    per_thousand = models.PositiveIntegerField(_("questions per thousand"))
+    seed = models.BigIntegerField(_("seed"))
+    strata = models.JSONField()  # list of {stratum, n_frame, n_drawn}
+    n_frame = models.PositiveIntegerField()
+    frame_sha256 = models.CharField(max_length=64)  # over the ordered question numbers and strata of the frame
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )
+    created_at = models.DateTimeField()
+    archived_at = models.DateTimeField(null=True, blank=True)
+
+    objects: KeptManager[SamplingPlan] = KeptManager()
+    everywhere = models.Manager["SamplingPlan"]()
+
+    class Meta:
+        ordering = ("-created_at",)
+        constraints = named_once("sample")
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class SampledQuestion(models.Model):
+    """One drawn question, in the wording that was current when it was drawn."""
+
+    plan = models.ForeignKey(SamplingPlan, on_delete=models.CASCADE, related_name="questions")
+    position = models.PositiveIntegerField()
+    revision = models.ForeignKey("annotation.Revision", on_delete=models.PROTECT, related_name="+")
+    stratum = models.CharField(max_length=200)
+
+    class Meta:
+        ordering = ("plan", "position")
+        constraints = (
+            models.UniqueConstraint(fields=["plan", "position"], name="sampled_position_once"),
+            models.UniqueConstraint(fields=["plan", "revision"], name="sampled_revision_once"),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.position} of sample {self.plan_id}"
 
 
 class ReviewRound(Deletable):
@@ -147,3 +197,27 @@ class Review(Timed):
 
     def __str__(self) -> str:
         return f"review {self.version} of assignment {self.assignment_id}"
+
+
+class ReviewEvent(models.Model):
+    """One thing that the clock of a case told. Insert-only, held by triggers; page and sequence name it.
+
+    ``opened`` is written by the server, under the page "server".
+    """
+
+    assignment = models.ForeignKey(
+        "annotation.Assignment", on_delete=models.PROTECT, related_name="events", db_index=False
+    )
+    page = models.CharField(max_length=36)  # a load of the page: client_ms starts anew with each
+    sequence = models.PositiveIntegerField()  # counted by the page
+    kind = WordField(EventKind, max_length=10)
+    client_ms = models.FloatField()  # the page's monotonic clock
+    wall_ms = models.FloatField(null=True, blank=True)  # the client's time of day, since 1970
+    received_at = models.DateTimeField()
+    details = models.JSONField(default=dict)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=["assignment", "page", "sequence"], name="review_event_once"),)
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.sequence} of page {self.page[:8]}"

@@ -1,8 +1,13 @@
-"""Passwords and active accounts as Django checks them. Every request asks for its person, so that query is kept."""
+"""Logging in: passwords and active accounts as Django checks them, and when none is looked at any more."""
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
+from axes.models import AccessAttempt
+from django.conf import settings
 from django.contrib.auth.backends import ModelBackend
+from django.db.models import QuerySet, Sum
 
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
@@ -11,6 +16,25 @@ _BY_ID = KeptQuery(lambda pk: User.objects.filter(pk=pk), int)
 
 
 class PersonBackend(ModelBackend):
+    """Every request asks for its person, so that query is compiled once."""
+
     def get_user(self, user_id: int) -> User | None:
         person = _BY_ID.first(user_id)
         return person if person is not None and self.user_can_authenticate(person) else None
+
+
+def has_failed_too_often(account: str, address: str, *, at: datetime) -> bool:
+    """Whether so many wrong passwords came for this account, or from this address, that none is looked at now.
+
+    Beside the lock of an account at one address, which axes holds: asked before anything is hashed.
+    """
+    since = at - timedelta(hours=settings.AXES_COOLOFF_TIME)
+    attempts = AccessAttempt.objects.filter(attempt_time__gte=since)
+    return (
+        _failures(attempts.filter(username=account)) >= settings.FAILURES_OF_ACCOUNT
+        or _failures(attempts.filter(ip_address=address)) >= settings.FAILURES_OF_ADDRESS
+    )
+
+
+def _failures(attempts: QuerySet[AccessAttempt]) -> int:
+    return attempts.aggregate(n=Sum("failures_since_start"))["n"] or 0

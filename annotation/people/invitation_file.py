@@ -1,17 +1,24 @@
-"""People to invite as the rows of a CSV file."""
+"""People to invite as the rows of a CSV file: read, checked row by row for a preview, then invited, all or none."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from typing import NamedTuple
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation.people.accounts import has_account
+from annotation.people.links import PeopleRefused
+from annotation.people.mailing import can_send
 from annotation.questionbank.kernels.entries import lines_of_csv
 from annotation.questionbank.kernels.strictjson import FileUnreadable
+from annotation.refusals import Refused
 
 NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")
 _CALLED = {"e-mail": EMAIL, "mail": EMAIL, "address": EMAIL, "e-mail address": EMAIL, "role": ROLES}
@@ -39,20 +46,83 @@ class RowFault(NamedTuple):
     sentence: str
 
 
-class FileRefused(Exception):
-    """The file cannot be read as a list of people; the sentence says why."""
+@dataclass(frozen=True)
+class InvitedLink:
+    """The link of one row, and how it is sent."""
+
+    row: InvitedRow
+    gives: tuple[str, ...]
+    link: str
+    until: datetime
+    send: Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class CheckedRow:
+    """What one row will give and do, as the preview says it, and how its link is made."""
+
+    row: InvitedRow
+    gives: tuple[str, ...]
+    effects: tuple[str, ...]
+    issue: Callable[[], InvitedLink]  # raises Refused
+
+
+Check = Callable[[InvitedRow], CheckedRow]  # stores nothing; raises Refused
+
+
+def check_all(rows: Iterable[InvitedRow], check: Check) -> tuple[list[CheckedRow], list[RowFault]]:
+    """What the rows will do, and why some are refused. Nothing is stored or locked from one row to the next."""
+    checked, faults = [], []
+    for row in rows:
+        try:
+            checked.append(check(row))
+        except Refused as refusal:
+            faults.append(_fault_of(row, refusal))
+    return checked, faults
+
+
+@transaction.atomic
+def issue_all(checked: Iterable[CheckedRow]) -> tuple[list[InvitedLink], list[RowFault]]:
+    """The links of all rows, and why rows are refused by now. With one refused row nothing is stored."""
+    links, faults = [], []
+    for one in checked:
+        try:
+            with transaction.atomic():
+                links.append(one.issue())
+        except Refused as refusal:
+            faults.append(_fault_of(one.row, refusal))
+    if faults:
+        transaction.set_rollback(True)
+    return links, faults
+
+
+def effects_of(row: InvitedRow, *, is_replacing: bool) -> tuple[str, ...]:
+    """What the link of a row does, beside what it gives."""
+    effects = []
+    if row.email:
+        effects.append(_("adds to the account that is there") if has_account(row.email) else _("makes an account"))
+    if is_replacing:
+        effects.append(_("replaces an open link"))
+    is_sent = row.email and can_send()
+    effects.append(_("is sent by e-mail") if is_sent else _("is to be handed over by you"))
+    return tuple(effects)
+
+
+def _fault_of(row: InvitedRow, refusal: Refused) -> RowFault:
+    """At the cell that the refusal names, or else at the one that names the person."""
+    return RowFault(row.number, refusal.field or (EMAIL if row.email else NAME), str(refusal))
 
 
 def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
     """The people of a file, and the faults that stand in the file itself; a row with a fault is not among the people.
 
     UTF-8 with or without byte order mark, separated by commas, semicolons or tabs; empty rows are passed over. Raises
-    FileRefused.
+    PeopleRefused.
     """
     if len(data) > MOST_BYTES:
-        raise FileRefused(_("The file is larger than %(n)d kB. Split it.") % {"n": MOST_BYTES // 1000})
+        raise _unreadable(_("The file is larger than %(n)d kB. Split it.") % {"n": MOST_BYTES // 1000})
     if b"\0" in data:
-        raise FileRefused(_("This is not a text file. Save the table as CSV UTF-8."))
+        raise _unreadable(_("This is not a text file. Save the table as CSV UTF-8."))
     rows: list[InvitedRow] = []
     faults: list[RowFault] = []
     names: list[str] = []
@@ -67,18 +137,18 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
                 continue
             if len(rows) == MOST_ROWS:
                 sentence = _("The file names more than %(n)d people; at most %(n)d are invited at once. Split it.")
-                raise FileRefused(sentence % {"n": MOST_ROWS})
+                raise _unreadable(sentence % {"n": MOST_ROWS})
             row, found = _row(number, names, stripped)
             faults += found or _repeated(row, seen)
             _remember(row, seen)
             rows.append(row)
     except FileUnreadable as error:
-        raise FileRefused(str(error)) from None
+        raise _unreadable(str(error)) from None
     if not rows:
-        raise FileRefused(_("The file names nobody: below the row with the columns stands one row for each person."))
+        raise _unreadable(_("The file names nobody: below the row with the columns stands one row for each person."))
     n_grants = sum(max(1, len(row.roles)) for row in rows)
     if n_grants > MOST_GRANTS:
-        raise FileRefused(
+        raise _unreadable(
             _("The file names %(n)d roles in all; at most %(most)d are given at once. Split it.")
             % {"n": n_grants, "most": MOST_GRANTS}
         )
@@ -86,12 +156,16 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
     return [row for row in rows if row.number not in bad], faults
 
 
+def _unreadable(sentence: str) -> PeopleRefused:
+    return PeopleRefused("file_unreadable", sentence, status=422, field="file")
+
+
 def _header(cells: Sequence[str]) -> list[str]:
     names = [_CALLED.get(cell.casefold(), cell.casefold()) for cell in cells]
     missing = [name for name in (NAME, EMAIL) if name not in names]
     twice = [name for name in COLUMNS if names.count(name) > 1]
     if missing or twice:
-        raise FileRefused(
+        raise _unreadable(
             _("The first row must name the columns name, email and roles, each once. Found: %(found)s.")
             % {"found": ", ".join(cell[:40] for cell in cells if cell)[:200]}
         )

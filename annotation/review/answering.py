@@ -1,20 +1,28 @@
-"""Step 1 and the moments around it: opening a case, the blind answer, the report."""
+"""The first steps at a case: opening it, the blind answer, the report, and drafts of what the form holds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.case.kernels.parsing import NO_TRACE, Trace
-from annotation.enums import RoundSteps
-from annotation.models import Assignment, BlindAnswer, User
-from annotation.review.kernels.form import Blind, FormProblem, check_blind, make_blind
-from annotation.review.kernels.transitions import Act, state_after
+from annotation.enums import GradeName, RoundSteps
+from annotation.models import Assignment, BlindAnswer, ReviewDraft, User
+from annotation.review.assignments import (
+    drop_draft,
+    knows_key,
+    lock_assignment,
+    newest_review,
+    stored_answer,
+    stored_blind,
+)
+from annotation.review.kernels.form import TEXT_LIMIT, check_blind, incomplete, make_blind
+from annotation.review.kernels.transitions import Act, ReviewRefused, changed_meanwhile, state_after
 from annotation.review.kernels.visibility import Step
-from annotation.review.locking import drop_draft, knows_key, lock_assignment
 from annotation.review.trace_events import (
     add_trace,
     check_seen,
@@ -26,34 +34,18 @@ from annotation.review.trace_events import (
 from annotation.site.kept_queries import KeptInsert
 
 _insert = KeptInsert(BlindAnswer)
+STEP_ONE_FIELDS = frozenset({"best", "defensible", "difficulty"})
+STEP_TWO_FIELDS = frozenset(
+    {
+        *GradeName.values(),
+        *("needs_image", "relevant", "flags", "withdrawn_flags", "disagreement", "verdict"),
+        *("verdict_reason", "reasoning", "comment", "category"),
+    }
+)
+MANY = frozenset({"defensible", "flags", "withdrawn_flags"})
+MOST_VALUES = 16
 
-
-class BlindAnswerRefused(Exception):
-    """The answer is not complete or names something that is not there."""
-
-    def __init__(self, problems: list[FormProblem]) -> None:
-        super().__init__("; ".join(f"{problem.field}: {problem.code}" for problem in problems))
-        self.problems = problems
-
-
-class BlindAnswerIsFinal(Exception):
-    """Another answer than the stored one came after the key was shown."""
-
-    def __init__(self, stored: BlindAnswer) -> None:
-        super().__init__(f"assignment {stored.assignment_id} already has its blind answer")
-        self.stored = stored
-
-
-class StepNotAsked(Exception):
-    """The round asks for the judgement only."""
-
-
-class KeyKnown(Exception):
-    """The reviewer has read the key elsewhere and cannot answer blind any more."""
-
-
-class KeyNotShownYet(Exception):
-    """The report opens after the blind answer."""
+DraftData = Mapping[str, str | Sequence[str]]
 
 
 def mark_opened(assignment: Assignment, *, at: datetime) -> None:
@@ -80,33 +72,32 @@ def answer_blind(
     """Store step 1; from now on key and explanation may be shown, as on the ``assignment`` of what is returned.
 
     ``best`` is a letter, or empty when no option is defensible. The same answer again returns the stored one; another
-    raises BlindAnswerIsFinal. A ``simulated`` answer has no time, and no images need be seen for it. Raises
-    BlindAnswerRefused, StepNotAsked, KeyKnown, NoImages, NotSeen, NoSuchImage, NotTheReviewer, RoundNotOpen,
-    TransitionRefused.
+    is refused as ``final``. A ``simulated`` answer has no time, and no images need be seen for it. An answer that is
+    not complete is refused with its ``problems``.
     """
     blind = make_blind(best, defensible, difficulty)
     if problems := check_blind(blind):
-        raise BlindAnswerRefused(problems)
-    held = lock_assignment(assignment, actor=actor)
-    if held.round.steps == RoundSteps.OPEN:
-        raise StepNotAsked(f"round {held.round.slug} asks for the judgement only")
-    stored = stored_answer(held)
+        raise incomplete(problems)
+    locked = lock_assignment(assignment, actor=actor)
+    if locked.round.steps == RoundSteps.OPEN:
+        raise changed_meanwhile()  # the round asks for the judgement only
+    stored = stored_answer(locked)
     if stored is not None:
         if stored_blind(stored) != blind:
-            raise BlindAnswerIsFinal(stored)
-        store_events(held, trace, at=at)
+            raise ReviewRefused("final", _("Your blind answer is already stored and final."))
+        store_events(locked, trace, at=at)
         return stored
-    if knows_key(held):
-        raise KeyKnown(f"the reviewer of assignment {held.public_id} has read its key")
-    seen = add_trace(held, trace, at=at)
+    if knows_key(locked):
+        raise ReviewRefused("key_known", _("You have seen the key of this question: hand it back."))
+    seen = add_trace(locked, trace, at=at)
     if not simulated:
-        check_seen(held, seen, trace.unreadable, step=Step.BLIND)
-    time = simulated_time() if simulated else time_of(held, seen, step=Step.BLIND, at=at)
-    held.state = state_after(held.state, Act.ANSWER, steps=held.round.steps)
-    held.opened_at = held.opened_at or at
-    held.save(update_fields=["state", "opened_at"])
+        check_seen(locked, seen, trace.unreadable, step=Step.BLIND)
+    time = simulated_time() if simulated else time_of(locked, seen, step=Step.BLIND, at=at)
+    locked.state = state_after(locked.state, Act.ANSWER, steps=locked.round.steps)
+    locked.opened_at = locked.opened_at or at
+    locked.save(update_fields=["state", "opened_at"])
     stored = BlindAnswer(
-        assignment=held,
+        assignment=locked,
         best=blind.best,
         defensible=list(blind.defensible),
         difficulty=blind.difficulty,
@@ -116,9 +107,9 @@ def answer_blind(
         **time,
     )
     _insert(stored)
-    drop_draft(held)  # it held step 1
-    record("review.answered", actor=actor, at=at, subject=held)
-    assignment.state = held.state
+    drop_draft(locked)  # it held step 1
+    record("review.answered", actor=actor, at=at, subject=locked)
+    assignment.state = locked.state
     return stored
 
 
@@ -126,24 +117,71 @@ def answer_blind(
 def open_report(assignment: Assignment, *, actor: User, at: datetime) -> datetime:
     """Store the moment of step 3 and return it; opening again returns the first moment.
 
-    Raises KeyNotShownYet before the blind answer of a round that asks for it, NotTheReviewer, RoundNotOpen.
+    Raises ReviewRefused before the blind answer of a round that asks for it.
     """
-    held = lock_assignment(assignment, actor=actor)
-    if held.round.steps == RoundSteps.FULL and stored_answer(held) is None:
-        raise KeyNotShownYet(f"assignment {held.public_id} has no blind answer")
-    if held.report_opened_at is None:
-        held.report_opened_at = at
-        held.save(update_fields=["report_opened_at"])
-        record("review.report_opened", actor=actor, at=at, subject=held)
-    assignment.report_opened_at = held.report_opened_at
-    return held.report_opened_at
+    locked = lock_assignment(assignment, actor=actor)
+    if locked.round.steps == RoundSteps.FULL and stored_answer(locked) is None:
+        raise answer_first()
+    if locked.report_opened_at is None:
+        locked.report_opened_at = at
+        locked.save(update_fields=["report_opened_at"])
+        record("review.report_opened", actor=actor, at=at, subject=locked)
+    assignment.report_opened_at = locked.report_opened_at
+    return locked.report_opened_at
 
 
-def stored_answer(assignment: Assignment) -> BlindAnswer | None:
-    """The blind answer, or None while there is none."""
-    answer: BlindAnswer | None = getattr(assignment, "blind_answer", None)
-    return answer
+def answer_first() -> ReviewRefused:
+    """Key and report are shown after the blind answer."""
+    return ReviewRefused("answer_first", _("Answer the question blind first."))
 
 
-def stored_blind(answer: BlindAnswer) -> Blind:
-    return make_blind(answer.best, answer.defensible, answer.difficulty)
+@transaction.atomic
+def save_draft(
+    assignment: Assignment,
+    data: DraftData,
+    *,
+    actor: User,
+    at: datetime,
+    based_on: int | None = None,
+    sequence: int = 0,
+    trace: Trace = NO_TRACE,
+) -> None:
+    """Store what the form holds, whole or half done, in place of the last draft.
+
+    ``based_on`` is the number of stored steps that the page knew (see n_stored); a draft of a step that was stored in
+    the meantime is refused. ``sequence`` grows with each change of the form: requests may arrive in another order than
+    they were sent in, and one that is older than what is stored is refused with the ``sequence`` of that. Raises
+    ReviewRefused.
+    """
+    checked = _checked(data)
+    locked = lock_assignment(assignment, actor=actor)
+    if based_on is not None and based_on != n_stored(locked):
+        raise ReviewRefused("draft_outdated", _("This step is already stored."))
+    store_events(locked, trace, at=at)
+    drafts = ReviewDraft.objects.filter(assignment=locked)
+    if drafts.filter(sequence__lte=sequence).update(data=checked, saved_at=at, sequence=sequence):
+        return
+    newer = drafts.values_list("sequence", flat=True).first()
+    if newer is not None:
+        raise ReviewRefused("draft_overtaken", _("A newer draft is already stored."), sequence=newer)
+    ReviewDraft.objects.create(assignment=locked, data=checked, saved_at=at, sequence=sequence)
+
+
+def n_stored(assignment: Assignment) -> int:
+    """How many steps of the assignment are stored: the blind answer, and each version of the review."""
+    newest = newest_review(assignment)
+    return int(stored_answer(assignment) is not None) + (newest.version if newest is not None else 0)
+
+
+def _checked(data: DraftData) -> dict[str, str | list[str]]:
+    """Only fields that the form has, and as many values of each. Raises ReviewRefused."""
+    checked: dict[str, str | list[str]] = {}
+    for name, value in data.items():
+        values = [value] if isinstance(value, str) else list(value)
+        are_texts = all(isinstance(v, str) and len(v) <= TEXT_LIMIT * 2 and "\x00" not in v for v in values)
+        is_known = name in STEP_ONE_FIELDS | STEP_TWO_FIELDS
+        if not (is_known and are_texts and len(values) <= (MOST_VALUES if name in MANY else 1)):
+            sentence = _("The draft could not be read and was not saved.")
+            raise ReviewRefused("draft_unreadable", sentence, status=400, field=name[:40])
+        checked[name] = values if name in MANY else "".join(values)
+    return checked

@@ -1,39 +1,106 @@
-"""Who reviews which question, when a round is made. What changes later: annotation/review/reassigning.py."""
+"""Who may review which question, and who gets it when a round is made. What changes later: reassigning.py."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
-from annotation.models import Assignment, Membership, ReviewRound, SampledQuestion, User
-from annotation.people.granting import add_role
-from annotation.people.role_conflicts import RoleConflict
-from annotation.review.eligibility import who_knows_keys
-from annotation.review.kernels.allotment import Item, TooFewReviewers, allot
-from annotation.review.kernels.transitions import UNFINISHED
-from annotation.site.conflicts import conflicts
+from annotation.enums import AssignmentState, KeySource, ReturnReason, Role, RoundState, RoundSteps
+from annotation.models import (
+    Assignment,
+    BankImport,
+    Membership,
+    Review,
+    ReviewRound,
+    Revision,
+    SampledQuestion,
+    SeenKey,
+    User,
+)
+from annotation.people.roles import add_role
+from annotation.questionbank.priors import questions_showing
+from annotation.review.kernels.allotment import Item, allot, too_few_for
+from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
+from annotation.site.hooks import Conflict, conflicts
+
+AT_ONCE = 500  # ids in one query
+QUESTION = "revision__question"
+Names = Mapping[int, str]
+
+
+def who_knows_keys(
+    people: Sequence[int], questions: Sequence[int], review_round: ReviewRound | None = None
+) -> Iterator[Conflict]:
+    """Everybody among these people who read, imported or reviewed one of the questions; the first reason of each.
+
+    What they have in ``review_round`` itself does not count. The reasons are sentences that a coordinator reads.
+    """
+    names = {person.pk: person.name for person in User.objects.filter(pk__in=people)}
+    wanted, named = set(questions), set[tuple[int, int]]()
+    for conflict in (*_read(names), *_imported(names, questions), *_reviewed(names, review_round), *_acquainted(names)):
+        pair = (conflict.person_id, conflict.question_id)
+        if conflict.question_id in wanted and pair not in named:
+            named.add(pair)
+            yield conflict
+
+
+def shown_keys() -> QuerySet[Assignment]:
+    """What showed a reviewer the key: answered blind, or opened in a round that asks for the judgement only.
+
+    Nobody saw anything where a review is simulated.
+    """
+    opened = Q(round__steps=RoundSteps.OPEN, opened_at__isnull=False)
+    shown = Assignment.objects.filter(Q(blind_answer__isnull=False) | opened)
+    return shown.exclude(Exists(Review.objects.filter(assignment=OuterRef("pk"), simulated=True)))
+
+
+def _read(names: Names) -> Iterator[Conflict]:
+    labels = {source.value: _(source.label) for source in KeySource}
+    rows = SeenKey.objects.filter(person__in=names).values_list("person", "question", "source")
+    for person, question, source in rows:
+        facts = {"name": names[person], "where": labels[source]}
+        yield Conflict(person, question, _("%(name)s has seen its key (%(where)s).") % facts)
+
+
+def _imported(names: Names, questions: Sequence[int]) -> Iterator[Conflict]:
+    imports = BankImport.objects.filter(actor__in=names).values_list("pk", "actor")
+    person_of = {pk: actor for pk, actor in imports if actor is not None}
+    for start in range(0, len(questions) if person_of else 0, AT_ONCE):
+        rows = Revision.objects.filter(question__in=questions[start : start + AT_ONCE], bank_import__in=person_of)
+        for question, bank_import in rows.order_by().values_list("question", "bank_import"):
+            person = person_of[bank_import]
+            yield Conflict(person, question, _("%(name)s imported it, with its key.") % {"name": names[person]})
+
+
+def _reviewed(names: Names, review_round: ReviewRound | None) -> Iterator[Conflict]:
+    elsewhere = shown_keys().filter(reviewer__in=names).exclude(round=review_round).order_by("pk")
+    for person, question, name in elsewhere.values_list("reviewer", QUESTION, "round__name"):
+        facts = {"name": names[person], "round": name}
+        yield Conflict(person, question, _("%(name)s saw its key in the round “%(round)s”.") % facts)
+
+
+def _acquainted(names: Names) -> Iterator[Conflict]:
+    """All questions on the exams of patients whom they know, and on exams that share a prior with these."""
+    known = Assignment.objects.filter(reviewer__in=names, returned_because=ReturnReason.KNOWS_PATIENT)
+    rows = known.values_list("reviewer", f"{QUESTION}__exam", f"{QUESTION}__exam__prior")
+    seen = [(person, exam) for person, *exams in rows for exam in exams if exam is not None]
+    showing = questions_showing({exam for _person, exam in seen})
+    for person, exam in seen:
+        for question in showing.get(exam, ()):
+            yield Conflict(person, question, _("%(name)s knows the patient.") % {"name": names[person]})
+
 
 BATCH = 2000
-
-
-Barred = dict[tuple[int, int], set[str]]  # (index of the person, question number) -> sentences for a coordinator
-
-
-class RoundRefused(ValueError):
-    """Something cannot be done with a round; the text says why and what to do. Nothing was stored."""
-
-    def __init__(self, words: str, field: str | None = None) -> None:
-        super().__init__(words)
-        self.field = field  # of a form that the refusal is about
+# (index of the person, question number) -> sentences for a coordinator
+Conflicts = dict[tuple[int, int], set[str]]
 
 
 @dataclass(frozen=True)
@@ -63,7 +130,7 @@ def assign_round(review_round: ReviewRound, reviewers: Sequence[User], *, actor:
     """Assign a draft, anew if it was assigned before; returns how many assignments there are.
 
     Each question goes to as many different reviewers as the round wants, equally many to each, by the seed of the
-    round; everybody has an own order. Raises RoundRefused for a round that is not a draft, and as plan_assignments.
+    round; everybody has an own order. Raises ReviewRefused for a round that is not a draft, and as plan_assignments.
     """
     planned = plan_assignments(
         review_round.plan_id,
@@ -87,15 +154,15 @@ def plan_assignments(
 ) -> Planned:
     """Share the questions of a sample among people. Reads only, so it can be done before a transaction begins.
 
-    ``review_round``: the one that is assigned, where there is one already. Raises RoundRefused when there are fewer
+    ``review_round``: the one that is assigned, where there is one already. Raises ReviewRefused when there are fewer
     reviewers than a question needs, when one cannot log in, and when too few are eligible for a question.
     """
     people = sorted({person.pk: person for person in reviewers}.values(), key=lambda person: person.email)
     _check_reviewers(people, per_question)
     questions = drawn_questions(plan_id)
     revision_of = {one.number: one.revision_id for one in questions}
-    barred = ineligible(people, questions, steps, review_round)
-    orders = _allotted(questions, len(people), per_question, seed, barred)
+    conflicting = ineligible(people, questions, steps, review_round)
+    orders = _allotted(questions, len(people), per_question, seed, conflicting)
     return Planned(people, [[revision_of[number] for number in order] for order in orders])
 
 
@@ -104,7 +171,7 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
     """Write what was planned in place of what a draft had; who is left out leaves the round."""
     lock_round(review_round)
     if review_round.state != RoundState.DRAFT:
-        raise RoundRefused(_("The round is open: add, remove or reassign reviewers instead."))
+        raise ReviewRefused("not_draft", _("The round is open: add, remove or reassign reviewers instead."))
     before = Assignment.objects.filter(round=review_round)
     left_out = User.objects.filter(pk__in=before.values("reviewer")).exclude(pk__in=[one.pk for one in planned.people])
     Membership.objects.filter(round=review_round, role=Role.REVIEWER, user__in=left_out).delete()
@@ -123,16 +190,14 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
 
 
 def make_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: datetime) -> None:
-    """Give the role in the round. Raises RoundRefused for somebody who must not hold it."""
-    try:
-        add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
-    except RoleConflict as barred:
-        raise RoundRefused(str(barred)) from barred
+    """Give the role in the round. Raises PeopleRefused for somebody who must not hold it."""
+    add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
 
 
 def _check_reviewers(people: Sequence[User], per_question: int) -> None:
     if len(people) < per_question:
-        raise RoundRefused(
+        raise ReviewRefused(
+            "too_few_reviewers",
             ngettext(
                 "Each question needs %(k)s different reviewers, and %(n)s is chosen: choose more reviewers, or fewer "
                 "reviews of each question.",
@@ -140,7 +205,7 @@ def _check_reviewers(people: Sequence[User], per_question: int) -> None:
                 "reviews of each question.",
                 len(people),
             )
-            % {"k": per_question, "n": len(people)}
+            % {"k": per_question, "n": len(people)},
         )
     for person in people:
         check_may_log_in(person)
@@ -148,7 +213,7 @@ def _check_reviewers(people: Sequence[User], per_question: int) -> None:
 
 def check_may_log_in(person: User) -> None:
     if not person.is_active:
-        raise RoundRefused(_("%(name)s cannot log in and so cannot review.") % {"name": person})
+        raise ReviewRefused("cannot_log_in", _("%(name)s cannot log in and so cannot review.") % {"name": person})
 
 
 def drawn_questions(plan_id: int) -> list[SampleQuestion]:
@@ -163,38 +228,38 @@ def _allotted(
     n_people: int,
     per_question: int,
     seed: int,
-    barred: Barred,
+    conflicting: Conflicts,
 ) -> list[list[int]]:
     items = [Item(one.number, one.exam_id) for one in questions]
-    try:
-        return allot(items, n_people, per_question, seed, set(barred))
-    except TooFewReviewers as short:
-        raise RoundRefused(
-            _("Question %(number)s can be given to only %(n)s of these reviewers, and needs %(k)s. %(reasons)s")
-            % {
-                "number": short.number,
-                "n": short.n_possible,
-                "k": short.wanted,
-                "reasons": sentences(why for (_index, number), why in barred.items() if number == short.number),
-            }
-        ) from short
+    short = too_few_for(items, n_people, per_question, set(conflicting))
+    if short is not None:
+        number, n_possible = short
+        facts = {
+            "number": number,
+            "n": n_possible,
+            "k": per_question,
+            "reasons": sentences(why for (_index, of), why in conflicting.items() if of == number),
+        }
+        sentence = _("Question %(number)s can be given to only %(n)s of these reviewers, and needs %(k)s. %(reasons)s")
+        raise ReviewRefused("too_few_reviewers", sentence % facts)
+    return allot(items, n_people, per_question, seed, set(conflicting))
 
 
 def ineligible(
     people: Sequence[User], questions: Iterable[SampleQuestion], steps: str, review_round: ReviewRound | None
-) -> Barred:
+) -> Conflicts:
     """Who must not meet which question, and why.
 
     Whoever knows a key may still judge its question in a round that asks for no blind answer.
     """
     index_of = {person.pk: index for index, person in enumerate(people)}
     number_of = {one.question_id: one.number for one in questions}
-    asked = (list(index_of), list(number_of))
-    knowing = who_knows_keys(*asked, review_round) if steps == RoundSteps.FULL else ()
-    barred: Barred = defaultdict(set)
-    for conflict in (*conflicts(*asked), *knowing):
-        barred[index_of[conflict.person_id], number_of[conflict.question_id]].add(conflict.reason)
-    return barred
+    ids = (list(index_of), list(number_of))
+    knowing = who_knows_keys(*ids, review_round) if steps == RoundSteps.FULL else ()
+    conflicting: Conflicts = defaultdict(set)
+    for conflict in (*conflicts(*ids), *knowing):
+        conflicting[index_of[conflict.person_id], number_of[conflict.question_id]].add(conflict.reason)
+    return conflicting
 
 
 def sentences(reasons: Iterable[set[str]]) -> str:
@@ -216,10 +281,10 @@ class Ineligible:
 
 def ineligible_reviewers(review_round: ReviewRound, people: Sequence[User]) -> list[Ineligible]:
     """For the page of a round, whose assignments leave these questions out."""
-    barred = ineligible(people, drawn_questions(review_round.plan_id), review_round.steps, review_round)
+    conflicting = ineligible(people, drawn_questions(review_round.plan_id), review_round.steps, review_round)
     found = []
     for index, person in enumerate(people):
-        theirs = {number: why for (one, number), why in barred.items() if one == index}
+        theirs = {number: why for (one, number), why in conflicting.items() if one == index}
         if theirs:
             found.append(Ineligible(person, sorted(theirs), sentences(theirs.values())))
     return found

@@ -126,14 +126,14 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
         ceiling=share(sum(row.best == row.key for row in ceiling), len(ceiling)),
         ceiling_clustered=_clustered_ceiling(ceiling),
         verdicts=_tally("verdict", Verdict, [row.verdict for row in rows]),
-        accepted=_share_of_questions(rows, lambda said: all(is_accepting(one.verdict, one.flags) for one in said)),
-        settled=_share_of_questions(rows, lambda said: all(is_settling(one, review_round.steps) for one in said)),
+        accepted=_share_of_questions(rows, lambda of_one: all(is_accepting(one.verdict, one.flags) for one in of_one)),
+        settled=_share_of_questions(rows, lambda of_one: all(is_settling(one, review_round.steps) for one in of_one)),
         grades=[_grades(name, [row.grades.get(name) for row in rows]) for name in GradeName],
         degrees=[
             _tally("needs_image", Degree, [row.needs_image for row in rows]),
             _tally("relevant", Degree, [row.relevant for row in rows]),
         ],
-        category_corrected=_share_of_questions(rows, lambda said: any(one.category for one in said)),
+        category_corrected=_share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
         has_clusters=any_issue.clustered is not None,
     )
 
@@ -203,7 +203,7 @@ def _share_of_questions(rows: Sequence[_Row], holds: Callable[[list[_Row]], bool
     of_question: dict[int, list[_Row]] = defaultdict(list)
     for row in rows:
         of_question[row.question].append(row)
-    return share(sum(holds(said) for said in of_question.values()), len(of_question))
+    return share(sum(holds(of_one) for of_one in of_question.values()), len(of_question))
 
 
 def _tally(name: str, words: type[Word], chosen: Sequence[str]) -> Tally:
@@ -236,11 +236,11 @@ def outcomes_file(review_round: ReviewRound, rule: CountingRule, form: FigureFor
 
 def outcomes_legend(review_round: ReviewRound, outcomes: Outcomes) -> str:
     """What stands under the figure."""
-    said = [
+    sentences = [
         _("Expert-review outcomes: percent of the reviewed questions with each issue, and with any flag at all."),
         _("Bars: 95%% CI by Wilson. Issues do not exclude each other; a question has one when %(rule)s.")
         % {"rule": _(outcomes.rule.label)},
         _("%(reviewed)s of %(all)s questions reviewed, by %(reviews)s reviews. † small n.")
         % {"reviewed": outcomes.n_reviewed, "all": outcomes.n_questions, "reviews": outcomes.n_reviews},
     ]
-    return " ".join([*said, *([_("Simulated data.")] if review_round.simulated else [])])
+    return " ".join([*sentences, *([_("Simulated data.")] if review_round.simulated else [])])

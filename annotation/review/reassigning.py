@@ -16,7 +16,6 @@ from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, ReviewRound, User
 from annotation.review.assigning import (
     BATCH,
-    RoundRefused,
     assign_round,
     assigned_now,
     check_may_log_in,
@@ -29,7 +28,7 @@ from annotation.review.assigning import (
     sentences,
 )
 from annotation.review.kernels.allotment import hand_out, share_for_newcomer
-from annotation.review.kernels.transitions import UNREVIEWED, Act, state_after
+from annotation.review.kernels.transitions import UNREVIEWED, Act, ReviewRefused, state_after
 
 
 @transaction.atomic
@@ -37,14 +36,14 @@ def add_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: da
     """One more reviewer: a draft is assigned anew; in an open round they take over an equal share of what waits.
 
     Returns how many questions the person has now. Questions that somebody has begun, skipped or submitted stay where
-    they are. Raises RoundRefused for a closed round, for somebody who reviews in it already, and as assign_round does.
+    they are. Raises ReviewRefused for a closed round, for somebody who reviews in it already, and as assign_round does.
     """
     lock_round(review_round)
     _check_not_closed(review_round)
     check_may_log_in(person)
     present = reviewers_of(review_round)
     if person in present and assigned_now(review_round).filter(reviewer=person).exists():
-        raise RoundRefused(_("%(name)s reviews in this round already.") % {"name": person})
+        raise ReviewRefused("already_reviews", _("%(name)s reviews in this round already.") % {"name": person})
     if review_round.state == RoundState.DRAFT:
         assign_round(review_round, [*present, person], actor=actor, at=at)
         return Assignment.objects.filter(round=review_round, reviewer=person).count()
@@ -54,8 +53,8 @@ def add_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: da
     )
     places = {pk: index for index, pk in enumerate(sorted({row.reviewer_id for row in waiting}))}
     pairs = [(places[row.reviewer_id], row.revision.question.number) for row in waiting]
-    barred = _barred(review_round, person)
-    moving = [waiting[index] for index in share_for_newcomer(pairs, barred, review_round.seed)]
+    conflicting = _conflicting(review_round, person)
+    moving = [waiting[index] for index in share_for_newcomer(pairs, conflicting, review_round.seed)]
     _hand_over(review_round, [(row, person) for row in moving])
     record("round.reviewer_added", actor=actor, at=at, subject=review_round, facts=_moved(person, moving))
     return len(moving)
@@ -67,14 +66,14 @@ def remove_reviewer(
 ) -> int:
     """Take a reviewer out; what they submitted stays, what they left open goes to ``to`` or evenly to the others.
 
-    A draft is assigned anew without them. Returns how many questions changed hands. Raises RoundRefused for a closed
+    A draft is assigned anew without them. Returns how many questions changed hands. Raises ReviewRefused for a closed
     round, for somebody who does not review in it, and when nobody may take one of the questions.
     """
     lock_round(review_round)
     _check_not_closed(review_round)
     present = reviewers_of(review_round)
     if person.pk not in {one.pk for one in present}:
-        raise RoundRefused(_("%(name)s does not review in this round.") % {"name": person})
+        raise ReviewRefused("no_reviewer", _("%(name)s does not review in this round.") % {"name": person})
     others = [one for one in present if one.pk != person.pk]
     n_theirs = assigned_now(review_round).filter(reviewer=person).count()
     if review_round.state == RoundState.DRAFT and n_theirs:
@@ -98,14 +97,14 @@ def remove_reviewer(
 def reassign(review_round: ReviewRound, assignments: Collection[str], *, to: User, actor: User, at: datetime) -> int:
     """Give open assignments, named by their public ids, to another person; returns how many went.
 
-    Raises RoundRefused when one of them is not open in this round, when the person has the question already or must
+    Raises ReviewRefused when one of them is not open in this round, when the person has the question already or must
     not see it; then none goes.
     """
     lock_round(review_round)
     _check_not_closed(review_round)
     rows = list(_open_rows(review_round).filter(public_id__in=assignments))
     if len(rows) != len(set(assignments)):
-        raise RoundRefused(_("Some of these questions are no longer open; look at the list again."))
+        raise ReviewRefused("no_longer_open", _("Some of these questions are no longer open; look at the list again."))
     _check_takes(review_round, to, rows)
     make_reviewer(review_round, to, actor=actor, at=at)
     _hand_over(review_round, [(row, to) for row in rows])
@@ -125,50 +124,42 @@ class Handover:
 
 
 def handover_of(review_round: ReviewRound, person: User, *, to: User) -> Handover:
-    """Raises RoundRefused for a closed round and for a person who cannot log in."""
+    """Raises ReviewRefused for a closed round and for a person who cannot log in."""
     _check_not_closed(review_round)
     check_may_log_in(to)
     rows = open_rows(review_round).filter(reviewer=person)
-    barred = _barred(review_round, to)
-    going = [row for row in rows if row.revision.question.number not in barred]
-    stay = sorted({row.revision.question.number for row in rows} & set(barred))
+    conflicting = _conflicting(review_round, to)
+    going = [row for row in rows if row.revision.question.number not in conflicting]
+    stay = sorted({row.revision.question.number for row in rows} & set(conflicting))
     return Handover(
         n_open=len(rows),
         names=tuple(row.public_id for row in going),
         n_begun=sum(row.opened_at is not None for row in going),
         stay=tuple(stay),
-        reasons=sentences(barred[number] for number in stay),
+        reasons=sentences(conflicting[number] for number in stay),
     )
 
 
 @transaction.atomic
 def reassign_all(
-    review_round: ReviewRound, person: User, *, to: User, confirmed: int, actor: User, at: datetime
+    review_round: ReviewRound, person: User, *, to: User, confirmed: int | None, actor: User, at: datetime
 ) -> Handover:
     """Give another person every open question of a reviewer that this person may have; the others stay.
 
-    ``confirmed`` is the number of questions that the coordinator agreed to give. Raises HandoverChanged when another
-    number can go by now, and RoundRefused as reassign does.
+    ``confirmed`` is the number of questions that the coordinator agreed to give, None: not asked yet. Raises
+    ReviewRefused as reassign does, and with the ``handover`` when another number can go by now.
     """
     lock_round(review_round)
     handover = handover_of(review_round, person, to=to)
     if len(handover.names) != confirmed:
-        raise HandoverChanged(handover)
+        raise ReviewRefused("handover_changed", handover=handover)
     reassign(review_round, handover.names, to=to, actor=actor, at=at)
     return handover
 
 
-class HandoverChanged(Exception):
-    """Other questions can go than the coordinator was shown; nothing went."""
-
-    def __init__(self, handover: Handover) -> None:
-        super().__init__(f"{len(handover.names)} assignments can go")
-        self.handover = handover
-
-
 def _check_not_closed(review_round: ReviewRound) -> None:
     if review_round.state == RoundState.CLOSED:
-        raise RoundRefused(_("The round is closed; its reviewers stay as they are."))
+        raise ReviewRefused("round_closed", _("The round is closed; its reviewers stay as they are."))
 
 
 def open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
@@ -181,45 +172,47 @@ def _open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
     return open_rows(review_round).select_for_update(of=("self",))
 
 
-def _held(review_round: ReviewRound, person: User) -> set[int]:
+def _numbers_had(review_round: ReviewRound, person: User) -> set[int]:
     """Numbers of the questions that the person has in this round, or had and opened: nobody is blind twice."""
     rows = Assignment.objects.filter(round=review_round, reviewer=person)
     rows = rows.exclude(state=AssignmentState.WITHDRAWN, opened_at__isnull=True)
     return set(rows.values_list("revision__question__number", flat=True))
 
 
-def _barred(review_round: ReviewRound, person: User) -> dict[int, set[str]]:
+def _conflicting(review_round: ReviewRound, person: User) -> dict[int, set[str]]:
     """Numbers of the questions that the person cannot be given, with the reasons."""
     drawn = drawn_questions(review_round.plan_id)
     found = ineligible([person], drawn, review_round.steps, review_round)
-    barred = {number: why for (_index, number), why in found.items()}
-    held = _("%(name)s has it, or had it, in this round.") % {"name": person}
-    return barred | {number: {held} for number in _held(review_round, person)}
+    conflicting = {number: why for (_index, number), why in found.items()}
+    had = _("%(name)s has it, or had it, in this round.") % {"name": person}
+    return conflicting | {number: {had} for number in _numbers_had(review_round, person)}
 
 
 def _check_takes(review_round: ReviewRound, to: User, rows: Sequence[Assignment]) -> None:
     check_may_log_in(to)
-    barred = _barred(review_round, to)
-    numbers = sorted({row.revision.question.number for row in rows} & set(barred))
+    conflicting = _conflicting(review_round, to)
+    numbers = sorted({row.revision.question.number for row in rows} & set(conflicting))
     if numbers:
-        raise RoundRefused(
+        raise ReviewRefused(
+            "cannot_take",
             ngettext(
                 "Question %(numbers)s cannot go to %(name)s: name somebody else for it. %(reasons)s",
                 "Questions %(numbers)s cannot go to %(name)s: name somebody else for them. %(reasons)s",
                 len(numbers),
             )
-            % {"name": to, "numbers": listed(numbers), "reasons": sentences(barred[number] for number in numbers)}
+            % {"name": to, "numbers": listed(numbers), "reasons": sentences(conflicting[number] for number in numbers)},
         )
 
 
 def _spread(review_round: ReviewRound, rows: Sequence[Assignment], others: Sequence[User]) -> dict[int, User]:
     """Who takes which assignment (its pk): whoever may have the question and has least left to do."""
-    barred = [_barred(review_round, person) for person in others]
+    conflicting = [_conflicting(review_round, person) for person in others]
     loads = [_open_rows(review_round).filter(reviewer=person).count() for person in others]
     numbers = [row.revision.question.number for row in rows]
-    possible = {n: [index for index, held in enumerate(barred) if n not in held] for n in numbers}
+    possible = {n: [index for index, cannot in enumerate(conflicting) if n not in cannot] for n in numbers}
     if stuck := sorted(n for n in numbers if not possible[n]):
-        raise RoundRefused(
+        raise ReviewRefused(
+            "cannot_take",
             ngettext(
                 "Question %(numbers)s cannot go to any of the other reviewers: add a reviewer first. %(reasons)s",
                 "Questions %(numbers)s cannot go to any of the other reviewers: add a reviewer first. %(reasons)s",
@@ -227,8 +220,8 @@ def _spread(review_round: ReviewRound, rows: Sequence[Assignment], others: Seque
             )
             % {
                 "numbers": listed(stuck),
-                "reasons": sentences(held.get(number, set()) for held in barred for number in stuck),
-            }
+                "reasons": sentences(cannot.get(number, set()) for cannot in conflicting for number in stuck),
+            },
         )
     given = hand_out(numbers, possible, loads, review_round.seed)
     return {row.pk: others[given[row.revision.question.number]] for row in rows}

@@ -12,20 +12,18 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.bin.archiving import archive
-from annotation.bin.deleting import BinRefused, note_purged
+from annotation.bin.deleting import BinRefused, archive, note_purged
 from annotation.enums import RoundState, RoundSteps
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SampledQuestion, SamplingPlan, User
 from annotation.review.assigning import (
-    RoundRefused,
     assigned_now,
     clear_assignments,
     lock_round,
     plan_assignments,
     store_assignments,
 )
-from annotation.review.kernels.transitions import UNREVIEWED
+from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.slugs import free_slug, listed
@@ -37,21 +35,6 @@ ROUND_TRANSITIONS: dict[str, tuple[str, ...]] = {
     RoundState.CLOSED: (),
 }
 MOST_PER_QUESTION = 9
-
-
-class RoundNotComplete(RoundRefused):
-    """Assignments are still open, and not as many as the person who closes the round was told."""
-
-    def __init__(self, n_open: int) -> None:
-        super().__init__(
-            ngettext(
-                "%(n)s assigned question is not reviewed yet. Close the round without it?",
-                "%(n)s assigned questions are not reviewed yet. Close the round without them?",
-                n_open,
-            )
-            % {"n": n_open}
-        )
-        self.n_open = n_open
 
 
 def create_round(
@@ -69,7 +52,7 @@ def create_round(
 ) -> ReviewRound:
     """A draft with its questions assigned; without any reviewer, one that waits for assign_round.
 
-    Raises RoundRefused for an archived sample, a name that is taken, numbers out of range, and whatever
+    Raises ReviewRefused for an archived sample, a name that is taken, numbers out of range, and whatever
     plan_assignments refuses; then nothing is stored.
     """
     name = name.strip()
@@ -110,12 +93,12 @@ def change_draft(
 ) -> bool:
     """Change what a draft is called, works through and says; False where nothing is new.
 
-    Another sample or other steps take the assignments away, since they were made for those. Raises RoundRefused for a
+    Another sample or other steps take the assignments away, since they were made for those. Raises ReviewRefused for a
     round that is not a draft, and as create_round does.
     """
     lock_round(review_round)
     if review_round.state != RoundState.DRAFT:
-        raise RoundRefused(_("The round is open or closed: it stays as it is. Make another round."))
+        raise not_a_draft()
     values: dict[str, Any] = {"name": name.strip(), "plan": plan, "steps": steps, "instructions": instructions.strip()}
     changed = [field for field, value in values.items() if getattr(review_round, field) != value]
     if not changed:
@@ -133,35 +116,43 @@ def change_draft(
     return True
 
 
+def not_a_draft() -> ReviewRefused:
+    sentence = _("The round is open or closed: it stays as it is. Make another round.")
+    return ReviewRefused("not_draft", sentence)
+
+
 def check_name(name: str) -> None:
     if not name:
-        raise RoundRefused(_("Give the round a name."), "name")
+        raise ReviewRefused("name_missing", _("Give the round a name."), field="name")
     if len(name) > 200:
-        raise RoundRefused(_("The name is longer than 200 characters."), "name")
+        raise ReviewRefused("name_too_long", _("The name is longer than 200 characters."), field="name")
     if ReviewRound.objects.filter(name=name).exists():
-        words = _("A round named “%(name)s” exists already: give this one another name.") % {"name": name}
-        raise RoundRefused(words, "name")
+        sentence = _("A round named “%(name)s” exists already: give this one another name.") % {"name": name}
+        raise ReviewRefused("name_taken", sentence, field="name")
 
 
 def check_sample(plan: SamplingPlan) -> None:
     if plan.archived_at is not None:
-        raise RoundRefused(_("The sample “%(name)s” is archived: bring it back first.") % {"name": plan.name})
+        sentence = _("The sample “%(name)s” is archived: bring it back first.") % {"name": plan.name}
+        raise ReviewRefused("sample_archived", sentence)
 
 
 def check_round(plan: SamplingPlan, name: str, reviewers_per_question: int, seed: int) -> None:
     check_name(name)
     check_sample(plan)
     if not 1 <= reviewers_per_question <= MOST_PER_QUESTION:
-        raise RoundRefused(_("Each question can have 1 to %(max)s reviewers.") % {"max": MOST_PER_QUESTION})
+        sentence = _("Each question can have 1 to %(max)s reviewers.") % {"max": MOST_PER_QUESTION}
+        raise ReviewRefused("out_of_range", sentence)
     if not 0 <= seed <= SEED_MAX:
-        raise RoundRefused(_("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
+        sentence = _("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX}
+        raise ReviewRefused("out_of_range", sentence)
 
 
 @transaction.atomic
 def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_images: str = "") -> None:
     """Reviewers see their questions from now on. Opening an open round changes nothing.
 
-    ``without_images`` is why it opens although some questions wait for images. Raises RoundRefused for a closed round,
+    ``without_images`` is why it opens although some questions wait for images. Raises ReviewRefused for a closed round,
     without assignments, when a reviewer can no longer log in, after its due date, and while images are missing: of all
     questions whatever the reason.
     """
@@ -171,15 +162,16 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     _check_transition(review_round, RoundState.OPEN)
     active = assigned_now(review_round)
     if not active.exists():
-        raise RoundRefused(_("No question is assigned yet: choose the reviewers first."))
+        raise ReviewRefused("not_assigned", _("No question is assigned yet: choose the reviewers first."))
     gone = User.objects.filter(pk__in=active.values("reviewer"), is_active=False).values_list("name", flat=True)
     if gone:
-        raise RoundRefused(_("%(names)s cannot log in any more: choose other reviewers.") % {"names": ", ".join(gone)})
+        sentence = _("%(names)s cannot log in any more: choose other reviewers.") % {"names": ", ".join(gone)}
+        raise ReviewRefused("cannot_log_in", sentence)
     if review_round.due_at is not None and review_round.due_at <= at:
-        raise RoundRefused(_("The due date is past: change it first."))
+        raise ReviewRefused("due_past", _("The due date is past: change it first."))
     missing = missing_images(review_round)
     if missing.sentence and (missing.is_all or not without_images.strip()):
-        raise RoundRefused(missing.sentence)
+        raise ReviewRefused("images_missing", missing.sentence)
     review_round.state = RoundState.OPEN
     review_round.opened_at = at
     review_round.save(update_fields=["state", "opened_at"])
@@ -223,7 +215,7 @@ def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirm
     """Nothing can be answered or changed from now on. Closing a closed round changes nothing.
 
     ``confirmed_open`` is the number of unfinished assignments that the person was shown and agreed to leave. Raises
-    RoundNotComplete when another number is unfinished, RoundRefused for a draft.
+    ReviewRefused for a draft, and with ``n_open`` when another number is unfinished.
     """
     lock_round(review_round)
     if review_round.state == RoundState.CLOSED:
@@ -231,7 +223,12 @@ def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirm
     _check_transition(review_round, RoundState.CLOSED)
     n_open = count_open(review_round)
     if n_open != confirmed_open:
-        raise RoundNotComplete(n_open)
+        sentence = ngettext(
+            "%(n)s assigned question is not reviewed yet. Close the round without it?",
+            "%(n)s assigned questions are not reviewed yet. Close the round without them?",
+            n_open,
+        )
+        raise ReviewRefused("not_complete", sentence % {"n": n_open}, n_open=n_open)
     review_round.state = RoundState.CLOSED
     review_round.closed_at = at
     review_round.save(update_fields=["state", "closed_at"])
@@ -245,25 +242,23 @@ def count_open(review_round: ReviewRound) -> int:
 
 def _check_transition(review_round: ReviewRound, to: RoundState) -> None:
     if to not in ROUND_TRANSITIONS[review_round.state]:
-        raise RoundRefused(
-            _("The round is %(state)s; it cannot become %(to)s.")
-            % {"state": review_round.get_state_display(), "to": to.label}
-        )
+        sentence = _("The round is %(state)s; it cannot become %(to)s.")
+        raise ReviewRefused("wrong_state", sentence % {"state": review_round.get_state_display(), "to": to.label})
 
 
 @transaction.atomic
 def archive_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
-    """Out of the lists; everything stays readable. Raises RoundRefused while open."""
+    """Out of the lists; everything stays readable. Raises ReviewRefused while open."""
     lock_round(review_round)
     if review_round.state == RoundState.OPEN:
-        raise RoundRefused(_("The round is open: close it before you archive it."))
+        raise ReviewRefused("round_open", _("The round is open: close it before you archive it."))
     archive(review_round, actor=actor, at=at)
 
 
 def hide_round(review_round: ReviewRound) -> None:
     """Nobody sees the questions of a draft. Raises BinRefused as soon as anybody has answered a question in it."""
     if has_work(review_round):
-        raise BinRefused(_("Questions have been answered in this round: archive it instead."))
+        raise BinRefused("in_use", _("Questions have been answered in this round: archive it instead."))
     review_round.state, review_round.opened_at, review_round.closed_at = RoundState.DRAFT, None, None
     review_round.save(update_fields=["state", "opened_at", "closed_at"])
 
@@ -271,7 +266,8 @@ def hide_round(review_round: ReviewRound) -> None:
 def show_round(review_round: ReviewRound) -> None:
     """As a draft with its reviewers. Raises BinRefused while its sample is in the bin."""
     if review_round.plan.deleted_at is not None:
-        raise BinRefused(_("Restore its sample “%(name)s” first.") % {"name": review_round.plan.name})
+        sentence = _("Restore its sample “%(name)s” first.") % {"name": review_round.plan.name}
+        raise BinRefused("parent_deleted", sentence)
 
 
 @transaction.atomic

@@ -20,24 +20,24 @@ from annotation.enums import (
 from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import Names, image_descriptors
 from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, User
-from annotation.review.answering import stored_answer, stored_blind
+from annotation.review.assignments import (
+    N_AHEAD,
+    RoundProgress,
+    knows_key,
+    newest_review,
+    next_exams,
+    progress_at,
+    stored_answer,
+    stored_blind,
+)
 from annotation.review.kernels.form import Blind, following_flags, stored_disagreement
-from annotation.review.kernels.transitions import GONE
 from annotation.review.kernels.visibility import CaseProgress, Part, Step, current_step, visible_parts
-from annotation.review.locking import CASES, knows_key
-from annotation.review.submitting import newest_review
 from annotation.review.viewing import viewing_of
-from annotation.review.worklist import N_AHEAD, RoundProgress, next_exams, progress_at
 from annotation.site.kept_queries import KeptQuery
 
 Descriptors = list[dict[str, Any]]
 MOST_AGE = 90  # 90 stands for 90 or older
 
-_NAMES = Assignment.objects.select_related("round").only(
-    "public_id", "reviewer_id", "state", "round__slug", "round__state"
-)
-_OWN: KeptQuery[Assignment] = KeptQuery(lambda user, name: CASES.filter(reviewer=user, public_id=name), int, str)
-_NAMED = KeptQuery(lambda user, name: _NAMES.filter(reviewer=user, public_id=name), int, str)
 # Images of this case and of those ahead, and what the viewer needs of them; removed ones leave a placeholder.
 _EXAMS = (int,) * (2 * (1 + N_AHEAD))  # each with its prior
 _IMAGES = KeptQuery(
@@ -125,7 +125,7 @@ class ShownCase:
     n_stored: int
     draft_sequence: int
     is_changed: bool  # submitted, and something was entered since that was not submitted
-    held: Mapping[str, Any]  # form values: of the draft, else of the newest review
+    values: Mapping[str, Any]  # form values: of the draft, else of the newest review
     skip_reason: str
     knows_key: bool  # the reviewer has read the key elsewhere: nothing can be answered blind
     is_first: bool  # the first case of the reviewer's first round: the steps are explained
@@ -150,23 +150,7 @@ class ShownCase:
         return any("prior" not in image for image in self.descriptors)
 
 
-def own_assignment(user: User, public_id: str) -> Assignment:
-    """The assignment by its name in addresses, if it is this person's. Raises Assignment.DoesNotExist."""
-    found = named_assignment(user, public_id, rows=_OWN)
-    if found.state in GONE:
-        raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
-    return found
-
-
-def named_assignment(user: User, public_id: str, *, rows: KeptQuery[Assignment] = _NAMED) -> Assignment:
-    """The same for an act, which takes hold of the stored row itself: what was taken away is refused there, by name."""
-    found = rows.first(user.pk, public_id)
-    if found is None or found.round.state == RoundState.DRAFT:
-        raise Assignment.DoesNotExist(f"assignment {public_id} is not shown")
-    return found
-
-
-def standing_of(assignment: Assignment, *, submitted: bool) -> CaseProgress:
+def progress_of(assignment: Assignment, *, submitted: bool) -> CaseProgress:
     return CaseProgress(
         steps=RoundSteps.OPEN if assignment.round.steps == RoundSteps.OPEN else RoundSteps.FULL,
         answered=stored_answer(assignment) is not None,
@@ -182,16 +166,16 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
     ``ahead`` are the assignments that come next, where they are known; otherwise they are looked up.
     """
     review = newest_review(assignment)
-    standing = standing_of(assignment, submitted=review is not None)
-    parts = visible_parts(standing)
+    state = progress_of(assignment, submitted=review is not None)
+    parts = visible_parts(state)
     answer = stored_answer(assignment)
     own = stored_blind(answer) if answer is not None and Part.OWN_ANSWER in parts else None
     revision, exam = assignment.revision, assignment.revision.question.exam
-    exams = [exam.shown_ids, *(_exams_ahead(assignment, ahead, viewer) if standing.round_open else [])]
+    exams = [exam.shown_ids, *(_exams_ahead(assignment, ahead, viewer) if state.round_open else [])]
     names = _names(exams)
     images, *next_images = _images(exams)
     stored_draft = getattr(assignment, "draft", None)
-    draft = stored_draft if standing.round_open or review is None else None  # closed: what was submitted is shown
+    draft = stored_draft if state.round_open or review is None else None  # closed: what was submitted is shown
     truth = _truth(assignment, parts, own)
     viewing = viewing_of(assignment.round)
     progress = progress_at(assignment)
@@ -200,13 +184,13 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         public_id=assignment.public_id,
         round_name=assignment.round.name,
         round_slug=assignment.round.slug,
-        round_open=standing.round_open,
+        round_open=state.round_open,
         simulated=assignment.round.simulated,
         hidden_tools=viewing.hidden_tools,
         least_window=viewing.least_window,
         double_click=viewing.double_click,
         steps=assignment.round.steps,
-        step=current_step(standing),
+        step=current_step(state),
         state=assignment.state,
         progress=progress,
         stem=revision.stem,
@@ -222,10 +206,10 @@ def show_case(assignment: Assignment, *, viewer: User, ahead: Sequence[Assignmen
         n_stored=int(answer is not None) + version,
         draft_sequence=draft.sequence if draft is not None else 0,
         is_changed=draft is not None and review is not None,
-        held=draft.data if draft is not None else _values(review),
+        values=draft.data if draft is not None else _values(review),
         skip_reason=assignment.skip_reason if assignment.state == AssignmentState.SKIPPED else "",
         knows_key=knows_key(assignment),
-        is_first=standing.round_open and answer is None and progress.place == 1 and progress.is_new,
+        is_first=state.round_open and answer is None and progress.place == 1 and progress.is_new,
         own=own,
         task=next((task for task in Task if task == revision.task), None) if Part.TASK in parts else None,
         category=revision.category if Part.CATEGORY in parts else "",

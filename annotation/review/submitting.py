@@ -1,39 +1,60 @@
-"""Storing a judgement: checked, versioned, acknowledged after the commit."""
+"""The steps that leave a case: submitted, skipped or handed back; and the next one opened in the same transaction."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.case.kernels.parsing import NO_TRACE, Trace
-from annotation.enums import AssignmentState, Flag, ImageState, RoundSteps
+from annotation.enums import Flag, ImageState, ReturnReason, RoundSteps
 from annotation.ingest.quarantine import quarantine_image
 from annotation.models import AnswerKey, Assignment, Image, Review, User
-from annotation.review.answering import stored_answer, stored_blind
-from annotation.review.kernels.form import FormProblem, Ground, Judgement, check_judgement, standing_flags
-from annotation.review.kernels.transitions import Act, state_after
+from annotation.review.answering import answer_first, mark_opened
+from annotation.review.assignments import (
+    N_AHEAD,
+    drop_draft,
+    knows_key,
+    lock_assignment,
+    newest_review,
+    next_assignments,
+    stored_answer,
+    stored_blind,
+)
+from annotation.review.kernels.form import FormProblem, Ground, Judgement, check_judgement, flags_set, incomplete
+from annotation.review.kernels.transitions import UNFINISHED, Act, ReviewRefused, state_after
 from annotation.review.kernels.visibility import Step
-from annotation.review.locking import drop_draft, lock_assignment
-from annotation.review.trace_events import add_trace, check_seen, simulated_time, time_of
+from annotation.review.trace_events import add_trace, check_seen, simulated_time, store_events, time_of
 from annotation.site.kept_queries import KeptInsert, KeptQuery
 
+REASON_LIMIT = 300
 _insert = KeptInsert(Review)
 _KEY = KeptQuery(lambda pk: AnswerKey.objects.filter(pk=pk).values_list("key"), int)
-_NEWEST = KeptQuery(lambda pk: Review.objects.filter(assignment=pk).order_by("-version")[:1], int)
 
 
-class JudgementRefused(Exception):
-    """Something is missing or does not fit; ``problems`` say what, field by field. Nothing was stored."""
+@dataclass(frozen=True)
+class NextCases:
+    """The case that comes on screen now, or None, and those that the page prepares meanwhile."""
 
-    def __init__(self, problems: list[FormProblem]) -> None:
-        super().__init__("; ".join(f"{problem.field}: {problem.code}" for problem in problems))
-        self.problems = problems
+    opened: Assignment | None
+    ahead: Sequence[Assignment] = ()
 
 
-class BlindAnswerMissing(Exception):
-    """The round asks for a blind answer before the judgement."""
+@transaction.atomic
+def leave_for_next(leaving: Assignment, step: Callable[[], object], *, actor: User, at: datetime) -> NextCases:
+    """Take a step that leaves a case and open the next one. What refuses the step opens nothing."""
+    step()
+    following = next_assignments(actor, leaving.round, leaving=leaving, most=1 + N_AHEAD)
+    if not following:
+        return NextCases(None)
+    opened, *ahead = following
+    mark_opened(opened, at=at)
+    return NextCases(opened, ahead)
 
 
 @transaction.atomic
@@ -49,56 +70,48 @@ def submit_review(
     """Store steps 2 and 3 as a new version; the draft goes, older versions stay.
 
     The same judgement again returns the stored version. "Identifying text visible" also sends the images of the exam
-    to quarantine, unless one of them is there already. A ``simulated`` review has no time, and no
-    images need be seen for it. Raises JudgementRefused, BlindAnswerMissing, NotSeen, NoSuchImage, NotTheReviewer,
-    RoundNotOpen, TransitionRefused.
+    to quarantine, unless one of them is there already. A ``simulated`` review has no time, and no images need be seen
+    for it. Raises ReviewRefused, with the ``problems`` of a judgement that is not complete.
     """
-    held = lock_assignment(assignment, actor=actor)
-    following = state_after(held.state, Act.SUBMIT, steps=held.round.steps)
-    ground = ground_of(held)
+    locked = lock_assignment(assignment, actor=actor)
+    following = state_after(locked.state, Act.SUBMIT, steps=locked.round.steps)
+    ground = ground_of(locked)
     if problems := check_judgement(judgement, ground):
-        raise JudgementRefused(problems)
-    seen = add_trace(held, trace, at=at)
-    unreadable = _unreadable(held, trace)
+        raise incomplete(problems)
+    seen = add_trace(locked, trace, at=at)
+    unreadable = _unreadable(locked, trace)
     if not simulated:
-        check_seen(held, seen, unreadable, step=Step.JUDGE)
-    newest = newest_review(held)
-    review = _review(held, judgement, ground, version=newest.version + 1 if newest else 1, simulated=simulated, at=at)
-    drop_draft(held)
-    if newest is not None and _says(newest) == _says(review):
+        check_seen(locked, seen, unreadable, step=Step.JUDGE)
+    newest = newest_review(locked)
+    review = _review(locked, judgement, ground, version=newest.version + 1 if newest else 1, simulated=simulated, at=at)
+    drop_draft(locked)
+    if newest is not None and _content(newest) == _content(review):
         return newest
-    time = simulated_time() if simulated else time_of(held, seen, step=Step.JUDGE, at=at)
+    time = simulated_time() if simulated else time_of(locked, seen, step=Step.JUDGE, at=at)
     for column, value in {**time, "unreadable": unreadable, "viewport": trace.viewport}.items():
         setattr(review, column, value)
     _insert(review)
-    held.state = following
-    held.opened_at = held.opened_at or at
-    held.save(update_fields=["state", "opened_at"])
+    locked.state = following
+    locked.opened_at = locked.opened_at or at
+    locked.save(update_fields=["state", "opened_at"])
     if Flag.IDENTIFIES in review.flags:
-        hide_identifying_images(held, actor=actor, at=at)
-    record("review.submitted", actor=actor, at=at, subject=held, facts={"version": review.version})
-    assignment.state = held.state
+        hide_identifying_images(locked, actor=actor, at=at)
+    record("review.submitted", actor=actor, at=at, subject=locked, facts={"version": review.version})
+    assignment.state = locked.state
     return review
 
 
 def ground_of(assignment: Assignment) -> Ground:
-    """What a judgement of this assignment is checked against. Raises BlindAnswerMissing: no key before the answer."""
+    """What a judgement of this assignment is checked against. Raises ReviewRefused: no key before the answer."""
     answer = stored_answer(assignment)
     if answer is None and assignment.round.steps == RoundSteps.FULL:
-        raise BlindAnswerMissing(f"assignment {assignment.public_id} has no blind answer")
+        raise answer_first()
     ((key,),) = _KEY(assignment.revision_id)
     return Ground(
         blind=stored_blind(answer) if answer is not None else None,
         key=key,
         report_opened=assignment.report_opened_at is not None,
     )
-
-
-def newest_review(assignment: Assignment) -> Review | None:
-    """None until the assignment is submitted: the first version and that state are stored together."""
-    if assignment.state != AssignmentState.SUBMITTED:
-        return None
-    return _NEWEST.first(assignment.pk)
 
 
 @transaction.atomic
@@ -108,10 +121,10 @@ def hide_identifying_images(
     """Send the named images of the exam, or of its prior, to quarantine and return how many went.
 
     Without names all of them go, unless one is in quarantine already: then somebody has said which. Raises
-    NotTheReviewer and RoundNotOpen.
+    ReviewRefused.
     """
-    held = lock_assignment(assignment, actor=actor)
-    images = list(Image.objects.filter(exam__in=held.revision.question.exam.shown_ids).order_by("position", "pk"))
+    locked = lock_assignment(assignment, actor=actor)
+    images = list(Image.objects.filter(exam__in=locked.revision.question.exam.shown_ids).order_by("position", "pk"))
     if public_ids is None and any(image.state == ImageState.QUARANTINED for image in images):
         return 0
     chosen = [
@@ -124,36 +137,92 @@ def hide_identifying_images(
     return len(chosen)
 
 
+@transaction.atomic
+def skip(assignment: Assignment, reason: str, *, actor: User, at: datetime, trace: Trace = NO_TRACE) -> Assignment:
+    """Put the question aside. A blind answer and a draft that were stored stay.
+
+    Raises ReviewRefused without a reason of at most 300 characters, and for a question that is submitted.
+    """
+    text = " ".join(reason.replace("\x00", "").split())
+    if not text or len(text) > REASON_LIMIT:
+        sentence = _("Give a reason, of at most 300 characters.")
+        raise incomplete([FormProblem("reason", "missing", sentence)])
+    locked = lock_assignment(assignment, actor=actor)
+    locked.state = state_after(locked.state, Act.SKIP, steps=locked.round.steps)
+    locked.skip_reason = text
+    locked.skipped_at = at
+    locked.save(update_fields=["state", "skip_reason", "skipped_at"])
+    store_events(locked, trace, at=at)
+    record("review.skipped", actor=actor, at=at, subject=locked)
+    assignment.state, assignment.skip_reason, assignment.skipped_at = locked.state, text, at
+    return locked
+
+
+@transaction.atomic
+def hand_back(
+    assignment: Assignment, reason: ReturnReason, *, actor: User, at: datetime, trace: Trace = NO_TRACE
+) -> Assignment:
+    """Give a question up for good; a coordinator gives it to somebody else. What was answered stays with its times.
+
+    Whoever knows the patient gives up all that is unfinished in the round on the same exam, its prior, or one that
+    shows either as prior. Raises ReviewRefused without one of the two reasons, and for a question that is submitted.
+    """
+    locked = lock_assignment(assignment, actor=actor)
+    if reason != ReturnReason.KNOWS_PATIENT and not (reason == ReturnReason.KNOWS_KEY and knows_key(locked)):
+        raise ReviewRefused("no_reason", _("Give a reason for handing the question back."), status=422)
+    store_events(locked, trace, at=at)
+    _give_up(locked, reason, at=at)
+    if reason == ReturnReason.KNOWS_PATIENT:
+        unfinished = Assignment.objects.filter(round=locked.round_id, reviewer=actor, state__in=UNFINISHED)
+        shown = locked.revision.question.exam.shown_ids
+        others = unfinished.filter(
+            Q(revision__question__exam__in=shown) | Q(revision__question__exam__prior__in=shown)
+        ).select_related("round")
+        for other in others.select_for_update(of=("self",)):
+            _give_up(other, reason, at=at)
+    record("review.returned", actor=actor, at=at, subject=locked, facts={"reason": reason.value})
+    assignment.state = locked.state
+    return locked
+
+
+def _give_up(locked: Assignment, reason: ReturnReason, *, at: datetime) -> None:
+    locked.state = state_after(locked.state, Act.RETURN, steps=locked.round.steps)
+    locked.returned_because = reason
+    locked.opened_at = locked.opened_at or at
+    locked.save(update_fields=["state", "returned_because", "opened_at"])
+    drop_draft(locked)
+
+
 def _review(
-    held: Assignment, judgement: Judgement, ground: Ground, *, version: int, simulated: bool, at: datetime
+    locked: Assignment, judgement: Judgement, ground: Ground, *, version: int, simulated: bool, at: datetime
 ) -> Review:
     return Review(
-        assignment=held,
+        assignment=locked,
         version=version,
         grades=dict(judgement.grades),
         needs_image=judgement.needs_image,
         relevant=judgement.relevant,
-        flags=standing_flags(judgement, ground),
+        flags=flags_set(judgement, ground),
         withdrawn_flags=sorted(judgement.withdrawn_flags),
         disagreement=judgement.disagreement,
         verdict=judgement.verdict,
         verdict_reason=judgement.verdict_reason,
         reasoning=judgement.reasoning,
         comment=judgement.comment,
-        category="" if judgement.category == held.revision.category else judgement.category,
+        category="" if judgement.category == locked.revision.category else judgement.category,
         simulated=simulated,
         submitted_at=at,
     )
 
 
-def _unreadable(held: Assignment, trace: Trace) -> list[str]:
+def _unreadable(locked: Assignment, trace: Trace) -> list[str]:
     """The images that the reviewer could not read, at this step or at the one before."""
-    answer = stored_answer(held)
+    answer = stored_answer(locked)
     return sorted({*trace.unreadable, *(answer.unreadable if answer is not None else ())})
 
 
-def _says(review: Review) -> tuple[object, ...]:
-    """What a version says, without when and by which number."""
+def _content(review: Review) -> tuple[object, ...]:
+    """What a version holds, without when and by which number."""
     return (
         dict(review.grades),
         *(review.needs_image, review.relevant, review.disagreement, review.verdict, review.verdict_reason),

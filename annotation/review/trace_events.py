@@ -1,4 +1,4 @@
-"""What the page of a case tells about the person before it: events stored, a step refused unseen, a time computed."""
+"""The timing events of a case page: stored, a step refused where images were not seen, and times computed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from annotation.case.kernels.durations import RULE, durations
-from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.parsing import CaseRefused, SentEvent, Trace
 from annotation.case.kernels.time_flags import TimeFlag
 from annotation.case.kernels.traces import (
     ROW,
@@ -26,8 +28,9 @@ from annotation.case.kernels.traces import (
 )
 from annotation.enums import EventKind, ImageState
 from annotation.models import Assignment, Image, ReviewEvent, User
+from annotation.review.assignments import lock_assignment
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.kernels.visibility import Step
-from annotation.review.locking import lock_assignment
 from annotation.site.kept_queries import KeptQuery
 
 _IS_SHOWN = Q(state=ImageState.AVAILABLE, display__isnull=False)
@@ -39,35 +42,26 @@ _IMAGES: KeptQuery[tuple[str, bool, int]] = KeptQuery(
     ),
     *(int, int),
 )
-_STORED: KeptQuery[Row] = KeptQuery(lambda held: ReviewEvent.objects.filter(assignment=held).values_list(*ROW), int)
-
-
-class TooManyEvents(Exception):
-    """The log of this assignment is full; nothing of the request was stored."""
-
-
-class NoImages(Exception):
-    """No image of the exam can be shown: the question waits, or is skipped."""
+_STORED: KeptQuery[Row] = KeptQuery(lambda pk: ReviewEvent.objects.filter(assignment=pk).values_list(*ROW), int)
 
 
 @transaction.atomic
 def record_events(assignment: Assignment, trace: Trace, *, actor: User, at: datetime) -> int:
-    """Store the events of a request of their own, and return how many came. Raises TooManyEvents, NotTheReviewer,
-    RoundNotOpen.
-    """
-    held = lock_assignment(assignment, actor=actor)
-    if not store_events(held, trace, at=at):
-        raise TooManyEvents(f"the log of assignment {held.public_id} is full")
+    """Store the events of a request of their own, and return how many came. Raises ReviewRefused."""
+    locked = lock_assignment(assignment, actor=actor)
+    if not store_events(locked, trace, at=at):
+        sentence = _("Too many timing events were sent for this case; further ones are not stored.")
+        raise ReviewRefused("too_many_events", sentence, status=422)
     return len(trace.events)
 
 
-def store_events(held: Assignment, trace: Trace, *, at: datetime) -> bool:
+def store_events(locked: Assignment, trace: Trace, *, at: datetime) -> bool:
     """Store events that came beside something else; False, and nothing stored, when the log is full."""
     if not trace.events:
         return True
-    if not is_room_for(ReviewEvent.objects.filter(assignment=held).count(), trace.events):
+    if not is_room_for(ReviewEvent.objects.filter(assignment=locked).count(), trace.events):
         return False
-    _insert(held, trace.page, trace.events, at=at)
+    _insert(locked, trace.page, trace.events, at=at)
     return True
 
 
@@ -76,37 +70,51 @@ def note_opening(assignment: Assignment, *, at: datetime) -> None:
     _insert(assignment, SERVER, [SentEvent(0, EventKind.OPENED, 0.0)], at=at)
 
 
-def add_trace(held: Assignment, trace: Trace, *, at: datetime) -> TraceSoFar:
+def add_trace(locked: Assignment, trace: Trace, *, at: datetime) -> TraceSoFar:
     """Store the events that came with a step, and return all that there are."""
-    stored = [row for row in _STORED(held.pk) if row[0] != SERVER]
+    stored = [row for row in _STORED(locked.pk) if row[0] != SERVER]
     new = new_events(trace, {(page, sequence) for page, sequence, *_rest in stored})
-    _insert(held, trace.page, new, at=at)
+    _insert(locked, trace.page, new, at=at)
     rows = [*stored, *(row_of(trace.page, event, at=at) for event in new)]
-    return trace_so_far(rows, is_damaged=trace.is_damaged or _was_damaged(held))
+    return trace_so_far(rows, is_damaged=trace.is_damaged or _was_damaged(locked))
 
 
-def check_seen(held: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
-    """Every available image of the exam, and of its prior, was on screen, or is said to be unreadable. Raises NotSeen,
-    NoSuchImage.
+def check_seen(locked: Assignment, seen: TraceSoFar, unreadable: Iterable[str], *, step: str) -> None:
+    """Every available image of the exam, and of its prior, was on screen, or is marked as unreadable. Raises
+    ReviewRefused, and CaseRefused for an image of another case.
 
-    What cannot be shown need not be seen, but a blind answer is one to images: without any of the exam, NoImages. Where
-    a part of the clock could not be read, nobody knows what was seen: the step is stored and its time says "malformed".
+    What cannot be shown need not be seen, but a blind answer is one to images: without any of the exam it is refused.
+    Where a part of the clock could not be read, nobody knows what was seen: the step is stored and its time says
+    "malformed".
     """
-    exam = held.revision.question.exam
+    exam = locked.revision.question.exam
     rows = _IMAGES(exam.shown_ids[0], exam.shown_ids[-1])
     images = {name: is_shown for name, is_shown, _exam in rows}
     if step == Step.BLIND and not any(is_shown and of_exam == exam.pk for _name, is_shown, of_exam in rows):
-        raise NoImages(f"no image of assignment {held.public_id} can be shown")
-    check_all_seen(images, images if seen.is_damaged else seen.painted, unreadable)
+        raise ReviewRefused("no_images", _("No image can be shown, so nothing can be answered. Skip it (K)."))
+    try:
+        check_all_seen(images, images if seen.is_damaged else seen.painted, unreadable)
+    except CaseRefused as refusal:
+        if refusal.code != "not_seen":
+            raise
+        raise ReviewRefused("not_seen", _unseen(len(refusal.facts["images"])), **refusal.facts) from None
 
 
-def time_of(held: Assignment, seen: TraceSoFar, *, step: str, at: datetime) -> dict[str, Any]:
+def time_of(locked: Assignment, seen: TraceSoFar, *, step: str, at: datetime) -> dict[str, Any]:
     """The columns of Timed: the time from first painted to the commit of this step; none from a malformed clock."""
     if seen.is_damaged:
         return {"time_rule": RULE, "time_flags": [TimeFlag.MALFORMED.value]}
     commits = {key for key, committed in seen.steps.items() if committed in (step, "")}
-    server = (at - held.opened_at).total_seconds() * 1000 if held.opened_at is not None else None
+    server = (at - locked.opened_at).total_seconds() * 1000 if locked.opened_at is not None else None
     return time_columns(durations(seen.events, commits=commits, server_elapsed_ms=server))
+
+
+def _unseen(n: int) -> str:
+    return ngettext(
+        "An image of this case has not been on screen yet. Wait for it, try it again, or mark it as unreadable.",
+        "Images of this case have not been on screen yet. Wait for them, try again, or mark them as unreadable.",
+        n,
+    )
 
 
 def simulated_time() -> dict[str, Any]:
@@ -114,18 +122,18 @@ def simulated_time() -> dict[str, Any]:
     return {"time_rule": RULE, "time_flags": [TimeFlag.SIMULATED.value]}
 
 
-def _was_damaged(held: Assignment) -> bool:
-    answer = getattr(held, "blind_answer", None)
+def _was_damaged(locked: Assignment) -> bool:
+    answer = getattr(locked, "blind_answer", None)
     return answer is not None and TimeFlag.MALFORMED in answer.time_flags
 
 
-def _insert(held: Assignment, page: str, events: Sequence[SentEvent], *, at: datetime) -> None:
+def _insert(locked: Assignment, page: str, events: Sequence[SentEvent], *, at: datetime) -> None:
     """One statement; an event that is there already stays as it is."""
     if events:
         ReviewEvent.objects.bulk_create(
             [
                 ReviewEvent(
-                    assignment=held,
+                    assignment=locked,
                     page=page,
                     sequence=event.sequence,
                     kind=event.kind,

@@ -10,10 +10,10 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import RoundState, ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, RoundState, ViewerTool
 from annotation.models import ReviewRound, User
-from annotation.review.assigning import RoundRefused, lock_round
-from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
+from annotation.review.assigning import lock_round
+from annotation.review.kernels.transitions import ReviewRefused
 
 
 @dataclass(frozen=True)
@@ -45,27 +45,26 @@ def viewing_of(review_round: ReviewRound) -> Viewing:
 
 
 def check_viewing(viewing: Viewing) -> None:
-    """Raises RoundRefused for a window that says nothing or that no ordinary screen has."""
+    """Raises ReviewRefused for a window that says nothing or that no ordinary screen has."""
     if viewing.least_window is None:
         return
     bounds = zip(viewing.least_window, LEAST_WINDOW, MOST_WINDOW, strict=True)
-    if not all(least <= asked <= most for asked, least, most in bounds):
-        raise RoundRefused(
-            _("The smallest window can be %(least)s to %(most)s pixels.")
-            % {"least": size_text(LEAST_WINDOW), "most": size_text(MOST_WINDOW)}
-        )
+    if not all(least <= side <= most for side, least, most in bounds):
+        sentence = _("The smallest window can be %(least)s to %(most)s pixels.")
+        facts = {"least": size_text(LEAST_WINDOW), "most": size_text(MOST_WINDOW)}
+        raise ReviewRefused("window_out_of_range", sentence % facts)
 
 
 @transaction.atomic
 def set_viewing(review_round: ReviewRound, viewing: Viewing, *, actor: User, at: datetime) -> None:
     """For everybody from their next page on. What it was before stays in the audit log; no change, no entry.
 
-    Raises RoundRefused for a closed round: what was reviewed was seen under the conditions that stand there.
+    Raises ReviewRefused for a closed round: what was reviewed was seen under the conditions that stand there.
     """
     check_viewing(viewing)
     lock_round(review_round)
     if review_round.state == RoundState.CLOSED:
-        raise RoundRefused(_("The round is closed: its tools and window stay as they were."))
+        raise ReviewRefused("round_closed", _("The round is closed: its tools and window stay as they were."))
     before = viewing_of(review_round)
     if viewing.as_columns() == before.as_columns():
         return

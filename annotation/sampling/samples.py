@@ -13,21 +13,25 @@ from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.ingest.completeness import images_of_exams, lost_exams
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
-from annotation.sampling.kernels.allocation import allocate, sample_size
-from annotation.sampling.kernels.drawing import RULE, SEED_MAX, Drawn, draw
-from annotation.sampling.kernels.strata import StratifyBy, frame_of
+from annotation.refusals import Refused
+from annotation.sampling.kernels.drawing import (
+    RULE,
+    SEED_MAX,
+    Drawn,
+    StratifyBy,
+    allocate,
+    draw,
+    frame_of,
+    sample_size,
+)
 from annotation.site.slugs import free_slug
 
 DEFAULT_PER_THOUSAND = 100
 DEFAULT_SEED = 1
 
 
-class SampleRefused(ValueError):
-    """A sample cannot be drawn, stored or removed; the text says why and what to do."""
-
-    def __init__(self, words: str, field: str | None = None) -> None:
-        super().__init__(words)
-        self.field = field  # of a form that the refusal is about
+class SampleRefused(Refused):
+    """A sample cannot be drawn, stored or removed; the sentence says why and what to do."""
 
 
 @dataclass(frozen=True)
@@ -71,9 +75,10 @@ def preview_sample(bank: QuestionBank, *, by: StratifyBy, per_thousand: int, see
     whole = Revision.objects.in_bank(bank).current().exclude(question__exam__in=lost_exams(bank))
     rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), lost_questions(bank)
     if not rows and lost:
-        raise SampleRefused(_("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
+        raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})
     if not rows:
-        raise SampleRefused(_("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name})
+        sentence = _("“%(bank)s” holds no questions yet: import some first.") % {"bank": bank.name}
+        raise SampleRefused("no_questions", sentence)
     frame = frame_of(((number, value) for number, _pk, value in rows), by)
     allocation = allocate(frame.counts(), sample_size(frame.n, per_thousand), by)
     drawn = draw(frame, allocation, seed)
@@ -104,13 +109,14 @@ def lost_questions(bank: QuestionBank) -> list[LostQuestion]:
 
 def check_request(bank: QuestionBank, per_thousand: int, seed: int) -> None:
     if bank.archived_at is not None:
-        raise SampleRefused(_("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+        sentence = _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name}
+        raise SampleRefused("bank_archived", sentence)
     if not 1 <= per_thousand <= 1000:
-        raise SampleRefused(
-            _("%(n)s questions per thousand cannot be drawn: give a number from 1 to 1000.") % {"n": per_thousand}
-        )
+        sentence = _("%(n)s questions per thousand cannot be drawn: give a number from 1 to 1000.")
+        raise SampleRefused("out_of_range", sentence % {"n": per_thousand})
     if not 0 <= seed <= SEED_MAX:
-        raise SampleRefused(_("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
+        sentence = _("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX}
+        raise SampleRefused("out_of_range", sentence)
 
 
 def draw_sample(
@@ -131,7 +137,8 @@ def draw_sample(
     """
     found = preview_sample(bank, by=by, per_thousand=per_thousand, seed=seed)
     if seen_frame_sha256 and seen_frame_sha256 != found.frame_sha256:
-        raise SampleRefused(_("The bank has changed since this preview was drawn: look at the new one, then store it."))
+        sentence = _("The bank has changed since this preview was drawn: look at the new one, then store it.")
+        raise SampleRefused("bank_changed", sentence)
     return store_sample(found, name=name or default_name(found), actor=actor, at=at)
 
 
@@ -150,10 +157,10 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
     """Store what was drawn, under the name of the rule that drew it. Raises SampleRefused for a name that is taken."""
     name = name.strip()
     if len(name) > 200:
-        raise SampleRefused(_("The name is longer than 200 characters."), "name")
+        raise SampleRefused("name_too_long", _("The name is longer than 200 characters."), field="name")
     if SamplingPlan.objects.filter(name=name).exists():
-        words = _("A sample named “%(name)s” exists already: give this one another name.") % {"name": name}
-        raise SampleRefused(words, "name")
+        sentence = _("A sample named “%(name)s” exists already: give this one another name.") % {"name": name}
+        raise SampleRefused("name_taken", sentence, field="name")
     plan = SamplingPlan.objects.create(
         name=name,
         slug=free_slug(name, among=SamplingPlan.objects.all(), otherwise="sample"),
@@ -183,13 +190,13 @@ def store_sample(found: Draw, *, name: str, actor: User | None, at: datetime, ru
 def hide_sample(plan: SamplingPlan) -> None:
     """Raises BinRefused while a round was made from it."""
     if plan.rounds.exists():
-        raise BinRefused(_("A round was made from this sample: archive the sample instead."))
+        raise BinRefused("in_use", _("A round was made from this sample: archive the sample instead."))
 
 
 def show_sample(plan: SamplingPlan) -> None:
     """Raises BinRefused while its bank is in the bin."""
     if plan.bank.deleted_at is not None:
-        raise BinRefused(_("Restore its bank “%(name)s” first.") % {"name": plan.bank.name})
+        raise BinRefused("parent_deleted", _("Restore its bank “%(name)s” first.") % {"name": plan.bank.name})
 
 
 @transaction.atomic

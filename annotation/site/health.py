@@ -1,19 +1,59 @@
-"""Whether the site can do its work: can it read and write rows, keep files to itself, and is a worker alive?"""
+"""Whether the site can do its work: can it read and write rows, keep files to itself, and is a worker alive?
+
+Which parts an installation leaves out (requirements-small.txt), and which errors say that the site cannot store for a
+while, since the disk is full or the database is away.
+"""
 
 from __future__ import annotations
 
+import errno
 import secrets
+import sqlite3
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from enum import StrEnum
+from importlib.util import find_spec
 
 from django.conf import settings
-from django.db import Error, connection, transaction
+from django.db import Error, InterfaceError, OperationalError, connection, transaction
 
 from annotation.models import WorkerBeat
-from annotation.site.extras import extras_off
-from annotation.site.outages import is_locked
 from annotation.site.privacy import is_open_to_others
 
+_PARQUET = ("pyarrow",)
+_TEXT_SEARCH = ("cv2", "rapidocr", "onnxruntime")
+INSTALL = "install requirements.txt to have it"
+
+
+def _is_here(modules: tuple[str, ...]) -> bool:
+    return all(find_spec(name) is not None for name in modules)
+
+
+def has_parquet() -> bool:
+    return _is_here(_PARQUET)
+
+
+def has_text_search() -> bool:
+    return _is_here(_TEXT_SEARCH)
+
+
+def extras_off() -> dict[str, str]:
+    """What is off, by name, each with a sentence; empty where everything is installed."""
+    off = {}
+    if not has_parquet():
+        off["parquet"] = f"off: pyarrow is not installed; {INSTALL}"
+    if not has_text_search():
+        off["text_search"] = f"off: every new image waits in quarantine for a person; {INSTALL}"
+    return off
+
+
+# SQLite meets a full disk as FULL, or as an error of the write-ahead log and its shared memory.
+_FULL_SQLITE = frozenset({sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_WRITE, sqlite3.SQLITE_IOERR_SHMSIZE})
+_FULL_POSTGRES = "53100"  # disk_full
+_FULL_SYSTEM = frozenset({errno.ENOSPC, errno.EDQUOT})
+_LOCKED_SQLITE = frozenset({sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED})  # for longer than a writer waits
+_AWAY_POSTGRES = ("08", "57P", "53300")  # connection exceptions, shutting down and starting up, too many connections
 SECONDS_UNTIL_WORKER_IS_LATE = 30
 SECONDS_OF_A_LOCK = 4  # no act of ours writes so long
 
@@ -88,3 +128,44 @@ def _privacy() -> str:
     if is_open_to_others(settings.HOME):
         return "other users of this machine can read the home of this site; starting the site again takes that away"
     return "ok"
+
+
+class Outage(StrEnum):
+    """Each word is the reason that scripts of pages read."""
+
+    STORAGE_FULL = "storage_full"
+    DATABASE_AWAY = "database_away"
+
+
+def outage_of(error: BaseException | None) -> Outage | None:
+    """What this error, or one that it came from, says of the site; None for every other fault."""
+    chain = list(_chain(error))
+    if any(_says_full(one) for one in chain):
+        return Outage.STORAGE_FULL
+    return Outage.DATABASE_AWAY if any(_says_away(one) for one in chain) else None
+
+
+def is_locked(error: BaseException | None) -> bool:
+    """Whether another program keeps SQLite from writing."""
+    codes = (getattr(one, "sqlite_errorcode", None) for one in _chain(error))
+    return any(code is not None and code & 0xFF in _LOCKED_SQLITE for code in codes)
+
+
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    while error is not None:
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _says_full(error: BaseException) -> bool:
+    if isinstance(error, OSError) and error.errno in _FULL_SYSTEM:
+        return True
+    return getattr(error, "sqlite_errorcode", None) in _FULL_SQLITE or getattr(error, "pgcode", "") == _FULL_POSTGRES
+
+
+def _says_away(error: BaseException) -> bool:
+    """PostgreSQL gives no code where it gave no answer."""
+    if not isinstance(error, OperationalError | InterfaceError):
+        return False
+    code = getattr(error.__cause__, "pgcode", "")
+    return code is None or (bool(code) and code.startswith(_AWAY_POSTGRES)) or is_locked(error)

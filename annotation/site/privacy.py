@@ -8,13 +8,15 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from annotation.refusals import Refused
+
 SHORTEST_SECRET = 32  # characters of a key that stands in the home
 UMASK = 0o077  # of every process of the site
 OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
-class NotPrivate(Exception):
-    """Others can read the home, and this user may not change that."""
+class SiteRefused(Refused):
+    """The site cannot be run like this; the sentence says why and what to do."""
 
 
 def is_open_to_others(home: Path) -> bool:
@@ -23,7 +25,7 @@ def is_open_to_others(home: Path) -> bool:
 
 
 def make_private(home: Path) -> bool:
-    """Take every right from everybody but the owner; whether there were any. Raises NotPrivate."""
+    """Take every right from everybody but the owner; whether there were any. Raises SiteRefused."""
     if not is_open_to_others(home):
         return False
     try:
@@ -31,9 +33,10 @@ def make_private(home: Path) -> bool:
             if _gives_rights(path):
                 path.chmod(stat.S_IMODE(path.stat().st_mode) & ~OTHERS)
     except PermissionError:
-        raise NotPrivate(
+        raise SiteRefused(
+            "not_private",
             f"other users of this machine can read {home}, and it is not yours to change; "
-            f"let its owner say: chmod -R go-rwx {home}"
+            f"let its owner say: chmod -R go-rwx {home}",
         ) from None
     return True
 

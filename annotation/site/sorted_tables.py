@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from django.core.paginator import Page, Paginator
 from django.db.models import Case, F, Model, QuerySet, When
 from django.db.models.functions import Lower
 
@@ -53,6 +54,15 @@ def asked_sorting(query: Mapping[str, str], columns: Mapping[str, Any]) -> Sorti
     asked = query.get("sort", "")
     column = asked.removeprefix("-")
     return Sorting(column, asked.startswith("-")) if column in columns else Sorting()
+
+
+def sorted_page(
+    query: Mapping[str, str], rows: QuerySet[Row], columns: Columns, per_page: int
+) -> dict[str, Page[Row] | Sorting]:
+    """The page of a table that an address asks for, and its order, as templates know them."""
+    sorting = asked_sorting(query, columns)
+    page = Paginator(sorting.of_rows(rows, columns), per_page).get_page(query.get("page"))
+    return {"page": page, "sorting": sorting}
 
 
 def by_rank(field: str, values: list[str]) -> Case:

@@ -18,7 +18,7 @@ from typing import Any
 
 from django.db.models import Count, Max
 
-from annotation.site.version import VERSION
+from annotation import VERSION
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.computing import RULE

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from annotation.case.kernels.durations import is_counted
-from annotation.case.kernels.time_flags import TimeFlag
+from annotation.case.kernels.time_flags import TimeFlag, is_counted
 from readerstudy.analysis.kernels.arrays import STATE_OF, Repeats, State
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.main_block import Cases, array_of

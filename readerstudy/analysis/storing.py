@@ -11,9 +11,9 @@ from importlib.metadata import version
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from annotation import VERSION
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.site.version import VERSION
 from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.computing import RULE, compute

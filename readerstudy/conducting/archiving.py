@@ -8,7 +8,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from annotation.bin import archiving
+from annotation.bin import deleting
 from annotation.bin.deleting import BinRefused, note_purged
 from annotation.models import QuestionBank, User
 from readerstudy.enums import StudyState
@@ -22,13 +22,13 @@ def archive(study: ReaderStudy, *, actor: User, at: datetime) -> None:
     lock_study(study)
     if study.state == StudyState.OPEN:
         raise StudyRefused(_("The study is open: close it before you archive it."))
-    archiving.archive(study, actor=actor, at=at)
+    deleting.archive(study, actor=actor, at=at)
 
 
 @transaction.atomic
 def bring_back(study: ReaderStudy, *, actor: User, at: datetime) -> None:
     lock_study(study)
-    archiving.bring_back(study, actor=actor, at=at)
+    deleting.bring_back(study, actor=actor, at=at)
 
 
 def hide_study(study: ReaderStudy) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.review.diagram import diagram
+from annotation.review.kernels.transitions import diagram
 from readerstudy.enums import StudyState
 from readerstudy.reading.kernels import transitions
 from readerstudy.study.kernels import states

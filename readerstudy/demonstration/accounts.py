@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.demonstration.accounts import Account
+from annotation.demonstration.registry import Account
 from annotation.enums import Role
 
 ACCOUNTS = (

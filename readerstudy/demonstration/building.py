@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from annotation.demonstration.exposing import Stage
-from annotation.demonstration.simulated_exams import DemonstrationExam
+from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.models import QuestionBank, User
 from readerstudy.conducting.opening import open_study
 from readerstudy.demonstration.accounts import ACCOUNTS

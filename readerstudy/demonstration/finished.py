@@ -17,11 +17,10 @@ from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
 
-from annotation.demonstration.exposing import Stage
-from annotation.demonstration.simulated_exams import DemonstrationExam
+from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.enums import ImageState, RenditionKind
 from annotation.ingest import storage
-from annotation.ingest.crediting import credit_images
+from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text

@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from annotation.models import User
-from annotation.people.waiting import SHOWN, NextStep, WorkItem, WorkSection
+from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.site.permissions import is_administrator, is_coordinator
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, StudyCase

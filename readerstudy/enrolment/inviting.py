@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.conf import settings
 from django.db import transaction
 from django.db.models import Count, F, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.enums import LinkState
 from annotation.models import User
-from annotation.people.inviting import LinkState, token_sha256
+from annotation.people import links
 from readerstudy.enrolment.reader_eligibility import reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy, StudyInvitation
@@ -42,18 +41,19 @@ def invite_reader(
     email = email.strip().lower()
     if email:
         check_address(study, case_set, email)
-        _revoke(_open(study, at).filter(email=email), actor=actor, at=at)
-    check_order_left(case_set, free_orders(case_set).count(), _open(study, at).filter(case_set=case_set).count())
-    token = secrets.token_urlsafe(32)
+        links.revoke_links(study.invitations.filter(email=email), actor=actor, at=at)
+    n_promised = open_invitations(study, at).filter(case_set=case_set).count()
+    check_order_left(case_set, free_orders(case_set).count(), n_promised)
+    token = links.new_token()
     invitation = StudyInvitation.objects.create(
         study=study,
         case_set=case_set,
-        token_sha256=token_sha256(token),
+        token_sha256=links.token_sha256(token),
         email=email,
         name=name.strip(),
         created_by=actor,
         created_at=at,
-        expires_at=at + timedelta(days=settings.INVITATION_DAYS),
+        expires_at=links.last_day(at),
     )
     facts = {"study": study.slug, "set": case_set.number}
     record("reader.invited", actor=actor, at=at, subject=invitation, facts=facts)
@@ -68,13 +68,13 @@ def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) ->
     """
     lock_study(invitation.study)
     check_takes_readers(invitation.study)
-    _hold(invitation)
-    if not invitation.is_open(at):
+    invitation.refresh_from_db(from_queryset=StudyInvitation.objects.select_for_update())
+    if invitation.state(at) is not LinkState.OPEN:
         raise StudyRefused(_("This link was used, revoked or has expired: there is nobody to remind. Invite again."))
-    token = secrets.token_urlsafe(32)
-    invitation.token_sha256 = token_sha256(token)
+    token = links.new_token()
+    invitation.token_sha256 = links.token_sha256(token)
     invitation.reminded_at = at
-    invitation.expires_at = at + timedelta(days=settings.INVITATION_DAYS)
+    invitation.expires_at = links.last_day(at)
     invitation.save(update_fields=["token_sha256", "reminded_at", "expires_at"])
     record("study_invitation.renewed", actor=actor, at=at, subject=invitation)
     return IssuedInvitation(invitation, token)
@@ -84,7 +84,7 @@ def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) ->
 def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> None:
     """Make a link useless. One that is used, revoked or expired stays as it is."""
     lock_study(invitation.study)
-    _revoke(_open(invitation.study, at).filter(pk=invitation.pk), actor=actor, at=at)
+    links.revoke_links(invitation.study.invitations.filter(pk=invitation.pk), actor=actor, at=at)
     invitation.refresh_from_db()
 
 
@@ -92,38 +92,22 @@ def revoke_invitation(invitation: StudyInvitation, *, actor: User, at: datetime)
 def restore_invitation(invitation: StudyInvitation, *, actor: User, at: datetime) -> bool:
     """Let a revoked link work again until its day; False where it is used, expired or not revoked."""
     lock_study(invitation.study)
-    held = revoked_invitations(invitation.study, at).select_for_update(of=("self",)).filter(pk=invitation.pk).first()
-    if held is None:
-        return False
-    held.revoked_at = None
-    held.save(update_fields=["revoked_at"])
-    record("study_invitation.restored", actor=actor, at=at, subject=held)
-    return True
-
-
-def revoked_invitations(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:
-    """Links that were revoked and would still work, newest first."""
-    rows = study.invitations.filter(revoked_at__isnull=False, used_at__isnull=True, expires_at__gt=at)
-    return rows.select_related("case_set", "created_by")
-
-
-def find_invitation(token: str) -> StudyInvitation | None:
-    """The invitation of a token, whatever its standing; None for a token that was never given out."""
-    rows = StudyInvitation.objects.select_related("study", "case_set", "created_by")
-    return rows.filter(token_sha256=token_sha256(token)).first()
-
-
-def standing(invitation: StudyInvitation, at: datetime) -> LinkState:
-    if invitation.used_at is not None:
-        return LinkState.USED
-    if invitation.revoked_at is not None:
-        return LinkState.REVOKED
-    return LinkState.OPEN if invitation.is_open(at) else LinkState.EXPIRED
+    return links.restore_link(revoked_invitations(invitation.study, at), invitation.pk, actor=actor, at=at)
 
 
 def open_invitations(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:
     """Links that can still be used, newest first."""
-    return _open(study, at).select_related("case_set", "created_by")
+    return links.open_links(study.invitations.select_related("case_set", "created_by"), at)
+
+
+def revoked_invitations(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:
+    """Links that were revoked and would still work, newest first."""
+    return links.revoked_links(study.invitations.select_related("case_set", "created_by"), at)
+
+
+def find_invitation(token: str) -> StudyInvitation | None:
+    """The invitation of a token, whatever its state; None for a token that was never given out."""
+    return links.find_link(StudyInvitation.objects.select_related("study", "case_set", "created_by"), token)
 
 
 def free_orders(case_set: CaseSet) -> QuerySet[PresentationOrder]:
@@ -189,21 +173,6 @@ def check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
     against = reasons_against(person, study, case_set)
     if against:
         raise StudyRefused(" ".join(against))
-
-
-def _hold(invitation: StudyInvitation) -> None:
-    invitation.refresh_from_db(from_queryset=StudyInvitation.objects.select_for_update())
-
-
-def _open(study: ReaderStudy, at: datetime) -> QuerySet[StudyInvitation]:
-    return study.invitations.filter(used_at__isnull=True, revoked_at__isnull=True, expires_at__gt=at)
-
-
-def _revoke(rows: QuerySet[StudyInvitation], *, actor: User, at: datetime) -> None:
-    for invitation in rows.select_for_update(of=("self",)):
-        invitation.revoked_at = at
-        invitation.save(update_fields=["revoked_at"])
-        record("study_invitation.revoked", actor=actor, at=at, subject=invitation)
 
 
 def _may_return() -> Q:

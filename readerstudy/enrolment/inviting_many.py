@@ -1,16 +1,13 @@
-"""Readers invited from a file; see annotation.people.inviting_many."""
+"""Readers invited from a file; see annotation.people.invitation_file."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import datetime
 
 from django.utils.translation import gettext as _
 
 from annotation.models import User
-from annotation.people.invitation_file import EMAIL, NAME, ROLES, InvitedRow
-from annotation.people.inviting_many import Check, CheckedRow, IssuedLink, RowRefused, common_effects
+from annotation.people.invitation_file import ROLES, Check, CheckedRow, InvitedLink, InvitedRow, effects_of
 from readerstudy.enrolment.inviting import (
     check_address,
     check_order_left,
@@ -37,19 +34,17 @@ def check_for_readers(study: ReaderStudy, *, actor: User, at: datetime) -> Check
     def check(row: InvitedRow) -> CheckedRow:
         case_set = _set_named(row, sets)
         others = [(email, of_set) for email, of_set in promised if not row.email or email != row.email]
-        effects = common_effects(row, is_replacing=len(others) < len(promised))
-        with _refusals_of(row):
-            if row.email:
-                check_address(study, case_set, row.email)
-            check_order_left(case_set, n_free[case_set.pk], sum(of_set == case_set.pk for _email, of_set in others))
+        effects = effects_of(row, is_replacing=len(others) < len(promised))
+        if row.email:
+            check_address(study, case_set, row.email)
+        check_order_left(case_set, n_free[case_set.pk], sum(of_set == case_set.pk for _email, of_set in others))
         promised[:] = [*others, (row.email, case_set.pk)]
         gives = _("reader") if len(sets) == 1 else _("reader of “%(set)s”") % {"set": case_set.name}
 
-        def issue() -> IssuedLink:
-            with _refusals_of(row):
-                issued = invite_reader(study, case_set, email=row.email, name=row.name, actor=actor, at=at)
+        def issue() -> InvitedLink:
+            issued = invite_reader(study, case_set, email=row.email, name=row.name, actor=actor, at=at)
             until = issued.invitation.expires_at
-            return IssuedLink(row, (gives,), study_link(issued.token), until, lambda: send_study_invitation(issued))
+            return InvitedLink(row, (gives,), study_link(issued.token), until, lambda: send_study_invitation(issued))
 
         return CheckedRow(row, (gives,), effects, issue)
 
@@ -65,24 +60,15 @@ def roles_meaning(study: ReaderStudy) -> str:
     return _("Which cases the person reads: %(names)s.") % {"names": names}
 
 
-@contextmanager
-def _refusals_of(row: InvitedRow) -> Iterator[None]:
-    try:
-        yield
-    except StudyRefused as refusal:
-        raise RowRefused(EMAIL if row.email else NAME, str(refusal)) from None
-
-
 def _set_named(row: InvitedRow, sets: list[CaseSet]) -> CaseSet:
-    """Raises RowRefused; a person reads one set."""
+    """Raises StudyRefused; a person reads one set."""
     by_spelling = {f"reader {of} {one.name}".casefold(): one for one in sets for of in ("of", "of set", "in")}
     by_spelling |= {one.name.casefold(): one for one in sets}
     if len(sets) == 1:
         by_spelling |= {"reader": sets[0], "": sets[0]}
     if len(row.roles) > 1:
-        raise RowRefused(
-            ROLES, _("Nobody is a reader and something else in one study, or reads two sets: keep one role.")
-        )
+        sentence = _("Nobody is a reader and something else in one study, or reads two sets: keep one role.")
+        raise StudyRefused("row_refused", sentence, status=422, field=ROLES)
     text = row.roles[0] if row.roles else ""
     found = by_spelling.get("".join(letter for letter in text if letter not in "“”\"'").casefold())
     if found is not None:
@@ -92,4 +78,4 @@ def _set_named(row: InvitedRow, sets: list[CaseSet]) -> CaseSet:
         "“%(text)s” is not given here, where readers are invited. Write: %(names)s. Other roles need a link of their "
         "own, from the page of the round or the people of the site."
     )
-    raise RowRefused(ROLES, sentence % {"text": text[:80], "names": names})
+    raise StudyRefused("row_refused", sentence % {"text": text[:80], "names": names}, status=422, field=ROLES)

@@ -10,10 +10,9 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.people.accepting import InvitationClosed, OtherPersonInvited
-from annotation.people.inviting import LinkState
-from annotation.people.joining import new_account
-from readerstudy.enrolment.inviting import check_takes_readers, free_orders, standing
+from annotation.people import links
+from annotation.people.accounts import account_for
+from readerstudy.enrolment.inviting import check_takes_readers, free_orders
 from readerstudy.enrolment.reader_eligibility import noted_reasons
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused, lock_study
@@ -23,26 +22,17 @@ from readerstudy.study.locking import StudyRefused, lock_study
 def join_as_new_person(
     invitation: StudyInvitation, *, email: str, name: str, password: str, time_zone: str, at: datetime
 ) -> Enrolment:
-    """Make an account and enrol it.
-
-    Raises InvitationClosed, OtherPersonInvited, AddressTaken, and what enrol_reader raises; then there is no account
-    either.
-    """
-    held = _held_open(invitation, at)
-    email = email.strip().lower()
-    if held.email and held.email != email:
-        raise OtherPersonInvited
-    person = new_account(email, password, name=name, time_zone=time_zone)
-    return _use(held, person, at)
+    """Make an account and enrol it. Raises PeopleRefused and StudyRefused; then there is no account either."""
+    locked = _locked(invitation, at)
+    return _use(locked, account_for(locked, email=email, name=name, password=password, time_zone=time_zone), at)
 
 
 @transaction.atomic
 def join_as(person: User, invitation: StudyInvitation, *, at: datetime) -> Enrolment:
-    """Enrol an account that is there. Raises InvitationClosed, OtherPersonInvited, and what enrol_reader raises."""
-    held = _held_open(invitation, at)
-    if held.email and held.email != person.email:
-        raise OtherPersonInvited
-    return _use(held, person, at)
+    """Enrol an account that is there. Raises PeopleRefused and StudyRefused."""
+    locked = _locked(invitation, at)
+    links.check_is_for(person, locked)
+    return _use(locked, person, at)
 
 
 @transaction.atomic
@@ -88,33 +78,20 @@ def check_may_join(reader: User, study: ReaderStudy, case_set: CaseSet) -> None:
         raise StudyRefused(" ".join(against))
 
 
-def refusal_for(person: User, invitation: StudyInvitation) -> str:
-    """Why this account cannot use an open link, as a sentence; empty when it can."""
-    if invitation.email and invitation.email != person.email:
-        return _(
-            "This invitation is for another address than %(email)s, with which you are logged in. Log out, and open "
-            "the link again."
-        ) % {"email": person.email}
-    try:
-        check_takes_readers(invitation.study)
-        check_may_join(person, invitation.study, invitation.case_set)
-    except StudyRefused as refusal:
-        return str(refusal)
-    return ""
+def check_may_use(person: User, invitation: StudyInvitation) -> None:
+    """Raises PeopleRefused and StudyRefused where this account cannot use an open link."""
+    links.check_is_for(person, invitation)
+    check_takes_readers(invitation.study)
+    check_may_join(person, invitation.study, invitation.case_set)
 
 
-def _held_open(invitation: StudyInvitation, at: datetime) -> StudyInvitation:
-    """The row, locked until the transaction ends: a link is used once even when it is opened twice at a time.
-
-    The study is locked first, as by whoever invites, so that the two never wait for each other.
+def _locked(invitation: StudyInvitation, at: datetime) -> StudyInvitation:
+    """The row of an open link. The study is locked first, as by whoever invites, so that the two never wait for each
+    other.
     """
     lock_study(invitation.study)
-    rows = StudyInvitation.objects.select_for_update(of=("self",)).select_related("study", "case_set", "created_by")
-    held = rows.get(pk=invitation.pk)
-    why = standing(held, at)
-    if why is not LinkState.OPEN:
-        raise InvitationClosed(why)
-    return held
+    rows = StudyInvitation.objects.select_related("study", "case_set", "created_by").filter(pk=invitation.pk)
+    return links.lock_links(rows, at)[0]
 
 
 def _use(invitation: StudyInvitation, person: User, at: datetime) -> Enrolment:

@@ -1,4 +1,4 @@
-"""Letters to readers. One that cannot be sent loses nothing: what it says is on a page as well."""
+"""E-mails to readers. One that cannot be sent loses nothing: what it says is on a page as well."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation.people.mailing import send_letter
+from annotation.people.mailing import send_email
 from annotation.site.zones import time_text
 from readerstudy.enrolment.consenting import consent_copy
 from readerstudy.enrolment.inviting import IssuedInvitation
@@ -32,7 +32,7 @@ def send_study_invitation(issued: IssuedInvitation) -> bool:
         "until": time_text(invitation.expires_at, invitation.study.time_zone),
     }
     body = render_to_string("readerstudy/enrolment/_invitation_mail.txt", context)
-    return send_letter(
+    return send_email(
         _("Invitation to read in “%(study)s”") % {"study": _one_line(invitation.study.name)}, body, invitation.email
     )
 
@@ -42,7 +42,7 @@ def send_consent_copy(enrolment: Enrolment) -> bool:
     if enrolment.reader is None:
         return False
     subject = _("Your consent to “%(study)s”") % {"study": _one_line(enrolment.study.name)}
-    return send_letter(subject, consent_copy(enrolment), enrolment.reader.email)
+    return send_email(subject, consent_copy(enrolment), enrolment.reader.email)
 
 
 def send_reminder(enrolment: Enrolment, *, n_left: int) -> bool:
@@ -58,7 +58,7 @@ def send_reminder(enrolment: Enrolment, *, n_left: int) -> bool:
     }
     body = render_to_string("readerstudy/enrolment/_reminder_mail.txt", context)
     subject = _("Reminder: “%(study)s”") % {"study": _one_line(enrolment.study.name)}
-    return send_letter(subject, body, enrolment.reader.email)
+    return send_email(subject, body, enrolment.reader.email)
 
 
 def _one_line(text: str) -> str:

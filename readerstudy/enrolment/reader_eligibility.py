@@ -32,7 +32,7 @@ def noted_reasons(person: User, study: ReaderStudy, case_set: CaseSet) -> list[s
 
 
 def readers_look_nothing_up(person: User, role: Role, review_round: ReviewRound | None) -> str:
-    """The rule for annotation.people.role_conflicts: whoever reads in a study gets no role that shows keys, tasks or
+    """The rule for annotation.people.roles: whoever reads in a study gets no role that shows keys, tasks or
     categories of its questions before it is over."""
     if role not in (Role.COORDINATOR, Role.ADMINISTRATOR):
         return ""

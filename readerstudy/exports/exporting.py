@@ -10,9 +10,8 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.enums import Word, _
-from annotation.exports.files import Written, write_digested
-from annotation.exports.source_ids import SOURCE_ID, with_source_ids
-from annotation.exports.tables import Cell, Column, Format
+from annotation.exports.source_names import SOURCE_ID, with_source_ids
+from annotation.exports.tables import Cell, Column, Format, Written, write_digested
 from annotation.models import User
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.exports import plain_tables

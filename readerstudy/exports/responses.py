@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from annotation.case.kernels.durations import part_cells
+from annotation.case.kernels.time_flags import part_cells
 from annotation.exports.tables import Cell
 from annotation.models import AnswerKey
 from readerstudy.enums import Block, RemarkKind

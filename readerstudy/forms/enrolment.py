@@ -9,8 +9,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Word
-from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
-from annotation.models import User
+from annotation.forms.account import EmailField
 from readerstudy.enrolment.kernels.display import Corner, Screen
 from readerstudy.enrolment.kernels.reader_facts import (
     MOST_FILMS,
@@ -20,7 +19,7 @@ from readerstudy.enrolment.kernels.reader_facts import (
     ReaderFacts,
     Training,
 )
-from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
+from readerstudy.models import CaseSet, ReaderStudy
 
 if TYPE_CHECKING:
     CaseSetModelChoice = forms.ModelChoiceField[CaseSet]
@@ -55,27 +54,6 @@ class ReaderInvitationForm(forms.Form):
 
     def clean_case_set(self) -> CaseSet | None:
         return self.only_set or self.cleaned_data["case_set"]
-
-
-class NewReaderForm(NewPasswordMixin):
-    """What somebody new tells about themselves. The address of an invitation that has one stays as it is."""
-
-    email = EmailField(widget=forms.EmailInput(attrs={"autocomplete": "username"}))
-    name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
-    time_zone = TimeZoneField(initial="UTC")
-    field_order = ["email", "name", "password", "password_again", "time_zone"]
-
-    def __init__(self, invitation: StudyInvitation, *args: Any, **kwargs: Any) -> None:
-        kwargs["initial"] = {"email": invitation.email, "name": invitation.name}
-        super().__init__(*args, **kwargs)
-        if invitation.email:
-            self.fields["email"].disabled = True
-            self.fields["email"].help_text = _("The invitation is for this address.")
-        elif not self.is_bound:
-            self.fields["email"].widget.attrs["autofocus"] = True
-
-    def person(self) -> User:
-        return User(email=self.cleaned_data.get("email", ""), name=self.cleaned_data.get("name", ""))
 
 
 def words(kind: type[Word]) -> list[tuple[str, str]]:

@@ -13,9 +13,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import ViewerTool
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, ViewerTool
 from annotation.forms.account import TimeZoneField
-from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
 from readerstudy.design.kernels.plan_choices import LABELS, MEANINGS, PARTS
 from readerstudy.design.kernels.planned_pairs import (
     LONGEST_NAME,

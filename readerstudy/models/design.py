@@ -5,8 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.models.deleting import KEPT, Deletable, KeptManager, named_once
-from annotation.models.fields import PublicIdField, WordField
+from annotation.models.fields import KEPT, Deletable, KeptManager, PublicIdField, WordField, named_once
 from readerstudy.enums import Aid, Block, Information, StudyState
 
 

@@ -1,39 +1,27 @@
 from __future__ import annotations
 
-from datetime import datetime
-
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy as _
 
 from annotation.models.fields import PublicIdField
+from annotation.models.people import OneTimeLink
 from readerstudy.models.design import Arm, CaseSet, ReaderStudy, StudyCase
 
 
-class StudyInvitation(models.Model):
-    """A one-time link into a study. Only the hash of its token is kept."""
+class StudyInvitation(OneTimeLink):
+    """A one-time link into a study: whoever opens it becomes its reader."""
+
+    kind = "study_invitation"
 
     study = models.ForeignKey(ReaderStudy, on_delete=models.CASCADE, related_name="invitations")
     case_set = models.ForeignKey(CaseSet, on_delete=models.PROTECT, related_name="+")
     token_sha256 = models.CharField(max_length=64, unique=True)
-    email = models.EmailField(_("e-mail"), blank=True)  # empty: whoever opens the link gives theirs
-    name = models.CharField(_("name"), max_length=200, blank=True)
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
-    created_at = models.DateTimeField()
-    expires_at = models.DateTimeField()
     reminded_at = models.DateTimeField(null=True, blank=True)
-    revoked_at = models.DateTimeField(null=True, blank=True)
-    used_at = models.DateTimeField(null=True, blank=True)
-
-    class Meta:
-        ordering = ("-created_at",)
 
     def __str__(self) -> str:
         return f"invitation {self.pk} to study {self.study_id}"
-
-    def is_open(self, at: datetime) -> bool:
-        return self.used_at is None and self.revoked_at is None and at < self.expires_at
 
 
 class Enrolment(models.Model):

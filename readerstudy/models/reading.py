@@ -3,8 +3,7 @@ from __future__ import annotations
 from django.db import models
 
 from annotation.enums import EventKind, OptionLetter
-from annotation.models.fields import PublicIdField, WordField
-from annotation.models.timing import Timed
+from annotation.models.fields import PublicIdField, Timed, WordField
 from readerstudy.enums import Refusal, RemarkKind, ResponseState, SessionEnd
 from readerstudy.models.design import Arm, StudyCase
 from readerstudy.models.enrolment import Enrolment, PresentedCase

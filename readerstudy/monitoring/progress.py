@@ -10,8 +10,9 @@ from itertools import groupby
 
 from django.db.models import Count, Max, Q
 
-from annotation.case.kernels.durations import CLOCK_RULES, RULE, is_counted
-from annotation.exports.source_ids import source_ids_shown_to
+from annotation.case.kernels.durations import CLOCK_RULES, RULE
+from annotation.case.kernels.time_flags import is_counted
+from annotation.exports.source_names import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate

@@ -19,9 +19,9 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import RoundState
 from annotation.models import AuditEvent, ReviewRound, User
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import create_round
-from annotation.sampling.kernels.drawing import Drawn, random_ranks
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import Drawn, StratifyBy, random_ranks
 from annotation.sampling.samples import Draw, SampleRefused, Stratum, store_sample
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
@@ -94,7 +94,7 @@ def send_to_rereview(
         try:
             plan = store_sample(_draw(study, mixed), name=name, actor=actor, at=at, rule=RULE)
             review_round = create_round(plan, name=name, reviewers=[], actor=actor, at=at)
-        except (SampleRefused, ValueError) as refusal:
+        except (SampleRefused, ReviewRefused) as refusal:
             raise StudyRefused(str(refusal)) from refusal
         unblind(study, actor=actor, at=at, because="choosing cases for a re-review")
         facts = {

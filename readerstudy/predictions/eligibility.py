@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, Membership, Question, QuestionBank, ReviewRound, Upload, User
-from annotation.site.conflicts import Conflict
+from annotation.site.hooks import Conflict
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.entries import ModelRefused
@@ -100,7 +100,7 @@ def check_may_send_file(person: User, at: datetime) -> None:
 
 
 def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound | None) -> str:
-    """The rule for annotation.people.role_conflicts."""
+    """The rule for annotation.people.roles."""
     if review_round is not None:
         bank = review_round.plan.bank
         return _submits(person, bank) if bank.pk in banks_submitted_for(person) else ""
@@ -117,7 +117,7 @@ def submitters_do_not_judge(person: User, role: Role, review_round: ReviewRound 
 
 
 def submitters_review_nothing(people: Collection[int], questions: Collection[int]) -> Iterator[Conflict]:
-    """The rule for annotation.site.conflicts: a question of a bank is not given to who submits models for that bank."""
+    """The rule for annotation.site.hooks: a question of a bank is not given to who submits models for that bank."""
     wanted = set(questions)
     for pk, submitted in _banks_of_submitters(people).items():
         person = User.objects.get(pk=pk)

@@ -16,7 +16,7 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
-from annotation.people.waiting import SHOWN, NextStep, WorkItem, WorkSection
+from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, SubmissionCall

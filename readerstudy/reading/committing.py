@@ -69,7 +69,7 @@ def commit_answer(
     """The stored answer: the same key, or the same option under another key, gets what is stored already.
 
     A case that the program closed when its time ended still takes the reader's own answer, which stands beside. Raises
-    OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, NotSeen, NoSuchImage, NotPrefetched, NotYet,
+    OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, CaseRefused, NotPrefetched, NotYet,
     GuessMissing, ConfidenceMissing, NotTheReader.
     """
     check_key(answer.key)
@@ -121,7 +121,7 @@ def _response(
     *,
     at: datetime,
 ) -> Response:
-    """The row to store. Raises NotSeen, NoSuchImage."""
+    """The row to store. Raises CaseRefused."""
     told = add_trace(reading, answer.trace, session=lease, at=at)
     images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(place.case_id)}
     check_all_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)

@@ -15,7 +15,7 @@ from django.utils import translation
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.exports.files import whole_file
+from annotation.exports.tables import whole_file
 from annotation.models import User
 from readerstudy.analysis.gathering import gather
 from readerstudy.analysis.kernels.arrays import StudyArrays

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from annotation.people.inviting import token_sha256
+from annotation.people.links import token_sha256
 from readerstudy.models import Analysis, ReaderStudy, ResultsLink
 from readerstudy.results.looking import is_seen
 from readerstudy.study.locking import StudyRefused

@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.people.rosters import PartElsewhere
+from annotation.people.accounts import PartElsewhere
 from annotation.site.permissions import Person, is_administrator, is_coordinator, site_roles
 from readerstudy.models import Enrolment, ModelEntry, ReaderStudy, StudyRole
 

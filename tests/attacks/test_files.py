@@ -14,11 +14,12 @@ from django.utils import timezone
 from PIL import Image as Picture
 
 from annotation.imaging.kernels.reading import SourceImage, read_image
-from annotation.imaging.kernels.refusals import ImageRefused
-from annotation.ingest import archives
-from annotation.ingest.archives import ArchiveLimits, open_archive
+from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.ingest import source_files
 from annotation.ingest.exams import ingest_paths
-from annotation.ingest.preparing import PreparedImage, Source, prepare_image
+from annotation.ingest.matching import Source
+from annotation.ingest.source_files import ArchiveLimits, open_archive
+from annotation.ingest.storing import PreparedImage, prepare_image
 from annotation.models import Image
 from readerstudy.predictions.kernels.reading import read_predictions
 from tests.annotation.ingest.conftest import stored_files
@@ -41,8 +42,8 @@ def test_an_archive_of_flat_images_takes_no_more_than_its_budget(
     home = tmp_path / "media"
     settings.MEDIA_ROOT = home  # type: ignore[attr-defined]
     decoded: list[str] = []
-    monkeypatch.setattr(archives, "DECODED_SMALL", 3 * SIDE * SIDE * 2)
-    monkeypatch.setattr(archives, "DECODED_RATIO", 1)
+    monkeypatch.setattr(source_files, "DECODED_SMALL", 3 * SIDE * SIDE * 2)
+    monkeypatch.setattr(source_files, "DECODED_RATIO", 1)
 
     def noted(image: SourceImage, source: Source) -> PreparedImage:
         decoded.append(source.name)
@@ -70,7 +71,7 @@ def test_many_small_members_do_not_inflate_beyond_the_whole(tmp_path: Path) -> N
     path = tmp_path / "many.zip"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
         for number in range(20):
-            archive.writestr(str(number), bytes(archives.SMALL))
+            archive.writestr(str(number), bytes(source_files.SMALL))
     limits = ArchiveLimits(member_bytes=1 << 30, total_bytes=1 << 40)
     with pytest.raises(ImageRefused) as refused, open_archive(path, limits):
         pass

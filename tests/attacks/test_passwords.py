@@ -14,10 +14,10 @@ from pytest_django.fixtures import Settings
 
 from annotation.models import Job, User
 from annotation.people import mailing
-from annotation.people.throttling import Throttle
+from annotation.people.mailing import Throttle
 from annotation.views.site.middleware import client_address
 from tests.conftest import NOON, make_person
-from tests.letters import delivered
+from tests.emails import delivered
 
 PASSWORD = "correct horse battery"
 
@@ -128,7 +128,7 @@ def test_a_throttle_counts_by_name_and_forgets_with_time(monkeypatch: pytest.Mon
     assert [throttle.takes("a", NOON) for _ in range(3)] == [True, True, False]
     assert throttle.takes("b", NOON)
     assert throttle.takes("a", NOON + timedelta(minutes=10))
-    monkeypatch.setattr("annotation.people.throttling.MOST_NAMES", 2)
+    monkeypatch.setattr("annotation.people.mailing.MOST_NAMES", 2)
     for number in range(5):
         assert throttle.takes(str(number), NOON)
     assert len(throttle._times) == 2

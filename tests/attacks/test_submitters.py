@@ -24,13 +24,13 @@ from annotation.models import (
     SamplingPlan,
     User,
 )
-from annotation.people.granting import grant, withdraw
-from annotation.people.inviting import Grant, invite
-from annotation.people.role_conflicts import RoleConflict
-from annotation.review.assigning import RoundRefused
+from annotation.people.invitations import Grant, invite
+from annotation.people.links import PeopleRefused
+from annotation.people.roles import grant, withdraw
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer
 from annotation.review.rounds import create_round
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.enrolment.inviting import invite_reader
@@ -46,6 +46,7 @@ from tests.annotation.rounds.made import make_sample
 from tests.conftest import make_person
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 from tests.readerstudy.studies import enrol, make_study
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 N_KEYS = 6
@@ -232,13 +233,13 @@ def test_a_submitter_reviews_nothing_of_the_bank(
     bank: QuestionBank, review_round: ReviewRound, submitter: User, ada: User, cora: User, rita: User
 ) -> None:
     for role in (Role.REVIEWER, Role.COORDINATOR):
-        with pytest.raises(RoleConflict, match="submits predictions"):
+        with refuses(PeopleRefused, "role_conflict", match="submits predictions"):
             grant(submitter, role, review_round=review_round, actor=ada, at=NOON)
-        with pytest.raises(RoleConflict, match="submits predictions"):
+        with refuses(PeopleRefused, "role_conflict", match="submits predictions"):
             invite(Grant(role, review_round), email=submitter.email, name="", actor=ada, at=NOON)
-    with pytest.raises(RoundRefused, match="submits predictions"):
+    with refuses(PeopleRefused, "role_conflict", match="submits predictions"):
         add_reviewer(review_round, submitter, actor=cora, at=NOON)
-    with pytest.raises(RoundRefused, match="submits predictions"):
+    with refuses(ReviewRefused, "too_few_reviewers", match="submits predictions"):
         create_round(sample_of(bank), name="New", reviewers=[submitter], actor=cora, at=NOON)
     elsewhere = make_sample(2, name="Elsewhere")
     assert (
@@ -261,7 +262,7 @@ def test_no_link_makes_submitter_and_reviewer_of_one_bank(
 ) -> None:
     grants = Grant(Role.MODEL_SUBMITTER), Grant(Role.REVIEWER, review_round)
     before = User.objects.count(), Membership.objects.count()
-    with pytest.raises(RoleConflict, match="submit"):
+    with refuses(PeopleRefused, "role_conflict", match="submit"):
         invite(*grants, email=email, name="Nina", actor=ada, at=NOON)
     assert (User.objects.count(), Membership.objects.count()) == before
     invite(Grant(Role.MODEL_SUBMITTER), Grant(Role.REVIEWER), email=email, name="Nina", actor=ada, at=NOON)
@@ -272,7 +273,7 @@ def test_a_second_link_for_an_address_is_refused_beside_the_first(
     bank: QuestionBank, review_round: ReviewRound, ada: User
 ) -> None:
     invite(Grant(Role.MODEL_SUBMITTER), email="new@example.org", name="Nina", actor=ada, at=NOON)
-    with pytest.raises(RoleConflict, match="submits predictions"):
+    with refuses(PeopleRefused, "role_conflict", match="submits predictions"):
         invite(Grant(Role.REVIEWER, review_round), email="new@example.org", name="Nina", actor=ada, at=NOON)
 
 
@@ -309,9 +310,9 @@ def test_who_reads_or_reviews_becomes_no_submitter(
 ) -> None:
     stan = make_person("Stan")
     judge(how, stan, study, review_round)
-    with pytest.raises(RoleConflict, match="open to submitters"):
+    with refuses(PeopleRefused, "role_conflict", match="open to submitters"):
         grant(stan, Role.MODEL_SUBMITTER, actor=ada, at=NOON)
-    with pytest.raises(RoleConflict, match="open to submitters"):
+    with refuses(PeopleRefused, "role_conflict", match="open to submitters"):
         invite(Grant(Role.MODEL_SUBMITTER), email=stan.email, name="", actor=ada, at=NOON)
     client.force_login(ada)
     assert (
@@ -368,5 +369,5 @@ def test_who_was_asked_to_both_becomes_one_of_them(
     said = {"email": "new@example.org", "name": "New", "password": "correct horse battery", "time_zone": "UTC"}
     person = join_as_new_person(to_read.invitation, **said, at=NOON).reader
     assert person is not None
-    with pytest.raises(RoleConflict):
+    with refuses(PeopleRefused, "role_conflict"):
         grant(person, Role.MODEL_SUBMITTER, actor=ada, at=NOON)

@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from annotation.site.privacy import SiteRefused
 from rexvqa_site.children import (
     LONGEST_PAUSE,
     SECONDS_OF_A_SHORT_LIFE,
     SHORT_LIVES_IN_A_ROW,
     Children,
-    ServerDidNotStart,
     pause_before_start,
 )
 from tests.processes import ROOT, is_running
+from tests.refusals import refuses
 
 SLEEP = [sys.executable, "-c", "import time; time.sleep(600)"]
 # A child that has a child of its own, says both numbers, and waits.
@@ -111,7 +112,7 @@ def test_many_short_lives_in_a_row_end_the_site(children: Children, clock: Clock
         clock.now += pause_before_start(n)
         children.revive()
     kill(children)
-    with pytest.raises(ServerDidNotStart, match=f"ended {SHORT_LIVES_IN_A_ROW} times in a row"):
+    with refuses(SiteRefused, "did_not_start", match=f"ended {SHORT_LIVES_IN_A_ROW} times in a row"):
         children.revive()
 
 

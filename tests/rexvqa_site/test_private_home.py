@@ -12,8 +12,9 @@ from django.test import Client
 from django.urls import reverse
 from pytest_django import Settings
 
-from annotation.site.privacy import NotPrivate, is_open_to_others, make_private
+from annotation.site.privacy import SiteRefused, is_open_to_others, make_private
 from tests.processes import ROOT, environment
+from tests.refusals import refuses
 
 WORLD_READABLE = 0o022  # the umask of most machines
 
@@ -79,7 +80,7 @@ def test_a_home_that_cannot_be_closed_is_refused_with_what_to_do(
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(Path, "chmod", refuse)
-    with pytest.raises(NotPrivate, match="chmod -R go-rwx"):
+    with refuses(SiteRefused, "not_private", match="chmod -R go-rwx"):
         make_private(open_home)
 
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, pairwise
 
-from annotation.case.kernels.spans import Span, clip, length, merged, take
-from annotation.case.kernels.time_flags import DOUBT, EXCLUDING, GAP, PARTS, TAKING, TimeFlag
+from annotation.case.kernels.time_flags import DOUBT, GAP, TAKING, TimeFlag
 from annotation.enums import EventKind
 
 RULE = "active-2"
@@ -23,6 +22,7 @@ SET_MS = 1_000  # by more than this a time of day that differs from the monotoni
 EXACT_MS = 250  # a time that may be off by more than this is flagged
 
 Key = tuple[str, int]  # page, sequence: the name of an event
+Span = tuple[int, int]  # from, to, in milliseconds
 
 
 @dataclass(frozen=True)
@@ -90,16 +90,6 @@ def durations(
     return Durations(line.active_ms, line.elapsed_ms, line.n_sittings, in_order, parts)
 
 
-def part_cells(stored: Mapping[str, int] | None) -> dict[str, int | None]:
-    """Each part in ms by the name of its column; missing where a time was stored without them."""
-    return {f"{name}_ms": None if stored is None else stored.get(name, 0) for name in (*PARTS, DOUBT)}
-
-
-def is_counted(active_ms: int | None, flags: Collection[str]) -> bool:
-    """Whether a stored time enters summaries; see EXCLUDING."""
-    return active_ms is not None and not EXCLUDING.intersection(flags)
-
-
 # --- one load of the page -------------------------------------------------------------------------
 @dataclass
 class _Story:
@@ -142,8 +132,7 @@ class _Page:
     @property
     def wall_zero(self) -> int | None:
         """When the page's clock stood at 0, by the device's time of day."""
-        told = (round(e.wall_ms) - round(e.client_ms) for e in self.events if e.wall_ms is not None)
-        return next(told, None)
+        return next((round(e.wall_ms) - round(e.client_ms) for e in self.events if e.wall_ms is not None), None)
 
     def story(self, zero: int) -> _Story:
         first = self.events[0]
@@ -199,9 +188,10 @@ def _during(state: frozenset[TimeFlag], event: ClockEvent, length: int) -> froze
 
 
 def _after(state: frozenset[TimeFlag], event: ClockEvent) -> frozenset[TimeFlag]:
-    begins = {flag for kind, flag in _BEGINS.items() if kind == event.kind}
-    ends = {flag for kind, flag in _ENDS.items() if kind == event.kind}
-    return (state | begins) - ends
+    def flags(table: Mapping[EventKind, TimeFlag]) -> set[TimeFlag]:
+        return {flag for kind, flag in table.items() if kind == event.kind}
+
+    return (state | flags(_BEGINS)) - flags(_ENDS)
 
 
 def _wall_jump(before: ClockEvent, event: ClockEvent) -> int:
@@ -246,7 +236,8 @@ def _window(stories: Sequence[_Story], commits: Collection[Key] | None) -> Span 
     """From the first painted to the last commit, or why there is no such time."""
     placed = [one for story in stories for one in story.placed]
     painted = [at for at, event in placed if event.kind == EventKind.PAINTED]
-    ends = [at for at, event in placed if _is_commit(event, commits)]
+    submitted = [(at, event.key) for at, event in placed if event.kind == EventKind.SUBMITTED]
+    ends = [at for at, key in submitted if commits is None or key in commits]
     if not painted or (ends and max(ends) < min(painted)):
         return TimeFlag.NOT_PAINTED
     return (min(painted), max(ends)) if ends else TimeFlag.NOT_COMMITTED
@@ -322,5 +313,45 @@ def _by_page(events: Iterable[ClockEvent]) -> list[list[ClockEvent]]:
     return list(pages.values())
 
 
-def _is_commit(event: ClockEvent, commits: Collection[Key] | None) -> bool:
-    return event.kind == EventKind.SUBMITTED and (commits is None or event.key in commits)
+# --- spans of a time line ---------------------------------------------------------------------------
+def merged(spans: Iterable[Span]) -> list[Span]:
+    """Overlapping and touching spans as one, in order."""
+    found: list[Span] = []
+    for start, end in sorted(span for span in spans if span[0] < span[1]):
+        if found and start <= found[-1][1]:
+            found[-1] = (found[-1][0], max(end, found[-1][1]))
+        else:
+            found.append((start, end))
+    return found
+
+
+def clip(span: Span, window: Span) -> Span | None:
+    start, end = max(span[0], window[0]), min(span[1], window[1])
+    return (start, end) if start < end else None
+
+
+def take(rest: Sequence[Span], spans: Iterable[Span]) -> tuple[list[Span], list[Span]]:
+    """What of the rest lies in the spans, and what is left of it. Both are in order; the rest does not overlap."""
+    taken: list[Span] = []
+    left: list[Span] = []
+    covering, n = merged(spans), 0
+    for begin, end in rest:
+        at = begin
+        while n < len(covering) and covering[n][1] <= at:
+            n += 1
+        while n < len(covering) and covering[n][0] < end:
+            start, stop = covering[n]
+            if start > at:
+                left.append((at, start))
+            taken.append((max(at, start), min(end, stop)))
+            at = min(end, stop)
+            if stop > end:
+                break  # it may reach into the next of the rest
+            n += 1
+        if at < end:
+            left.append((at, end))
+    return taken, left
+
+
+def length(spans: Iterable[Span]) -> int:
+    return sum(end - start for start, end in spans)

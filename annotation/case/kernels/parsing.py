@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from annotation.enums import EventKind
+from annotation.refusals import Refused
 
 MOST_EVENTS = 2_000  # in one request: more than two hours of heartbeats
 MOST_CHARACTERS = 1_000_000  # of one request
@@ -32,8 +33,12 @@ def _(text: str) -> str:
     return text
 
 
-class TraceRefused(ValueError):
-    """What a page sent is not what a clock tells; the sentence says why. Nothing of it may be stored."""
+class CaseRefused(Refused):
+    """What a page sent of a case cannot be taken: not what our pages send, or an image was not on screen."""
+
+
+def _malformed(sentence: str) -> CaseRefused:
+    return CaseRefused("malformed", sentence, status=422)
 
 
 @dataclass(frozen=True)
@@ -62,7 +67,7 @@ NO_TRACE = Trace()
 
 
 def parse_events(page: str, text: str) -> tuple[SentEvent, ...]:
-    """The events of one page; none for an empty text. Raises TraceRefused."""
+    """The events of one page; none for an empty text. Raises CaseRefused."""
     if not text:
         return ()
     return tuple(_event(row) for row in _rows(page, text))
@@ -73,10 +78,10 @@ def readable_trace(page: str, events: str, *, viewport: str = "", unreadable: It
 
     Events that cannot be read are left out and the trace says so; settings that cannot be read are left out.
     """
-    kept, is_damaged = _readable_events(page, events)
+    readable, is_damaged = _readable_events(page, events)
     return Trace(
-        page=page if kept else "",
-        events=kept,
+        page=page if readable else "",
+        events=readable,
         unreadable=tuple(sorted(set(unreadable))),
         viewport=_readable_viewport(viewport),
         is_damaged=is_damaged,
@@ -84,13 +89,13 @@ def readable_trace(page: str, events: str, *, viewport: str = "", unreadable: It
 
 
 def parse_viewport(text: str) -> dict[str, Any] | None:
-    """How the views were set at submission, each in ``views``; None for an empty text. Raises TraceRefused."""
+    """How the views were set at submission, each in ``views``; None for an empty text. Raises CaseRefused."""
     if not text:
         return None
     state = _json(text, MOST_VIEWPORT)
     views = state.get("views") if isinstance(state, dict) else None
     if not isinstance(views, list) or not all(view is None or isinstance(view, dict) for view in views):
-        raise TraceRefused(_("The settings of the views are not a list."))
+        raise _malformed(_("The settings of the views are not a list."))
     return dict(state)
 
 
@@ -98,53 +103,53 @@ def _readable_events(page: str, text: str) -> tuple[tuple[SentEvent, ...], bool]
     """Those that can be read, and whether any could not."""
     try:
         rows = _rows(page, text) if text else []
-    except TraceRefused:
+    except CaseRefused:
         return (), True
-    kept = []
+    readable = []
     for row in rows:
-        with suppress(TraceRefused):
-            kept.append(_event(row))
-    return tuple(kept), len(kept) < len(rows)
+        with suppress(CaseRefused):
+            readable.append(_event(row))
+    return tuple(readable), len(readable) < len(rows)
 
 
 def _readable_viewport(text: str) -> dict[str, Any] | None:
     try:
         return parse_viewport(text)
-    except TraceRefused:
+    except CaseRefused:
         return None
 
 
 def _rows(page: str, text: str) -> list[dict[str, Any]]:
     if not _PAGE.fullmatch(page):
-        raise TraceRefused(_("The events do not name their page."))
+        raise _malformed(_("The events do not name their page."))
     rows = _json(text, MOST_CHARACTERS)
     if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
-        raise TraceRefused(_("The events are not a list of events."))
+        raise _malformed(_("The events are not a list of events."))
     if len(rows) > MOST_EVENTS:
-        raise TraceRefused(_("These are too many events for one request."))
+        raise _malformed(_("These are too many events for one request."))
     return rows
 
 
 def parse_object(text: str, most: int) -> dict[str, Any]:
-    """A JSON object of at most so many characters. Raises TraceRefused."""
+    """A JSON object of at most so many characters. Raises CaseRefused."""
     value = _json(text, most)
     if not isinstance(value, dict):
-        raise TraceRefused(_("What came with the answer cannot be read."))
+        raise _malformed(_("What came with the answer cannot be read."))
     return value
 
 
 def _event(row: dict[str, Any]) -> SentEvent:
     if not row.keys() <= _FIELDS:
-        raise TraceRefused(_("An event has a field that events do not have."))
+        raise _malformed(_("An event has a field that events do not have."))
     kind = row.get("kind")
     if not isinstance(kind, str) or kind not in FROM_PAGES:
-        raise TraceRefused(_("An event is of a kind that pages do not send."))
+        raise _malformed(_("An event is of a kind that pages do not send."))
     sequence = row.get("sequence")
     if type(sequence) is not int or not 0 <= sequence <= MOST_SEQUENCE:
-        raise TraceRefused(_("An event has no number."))
+        raise _malformed(_("An event has no number."))
     details = row.get("details", {})
     if not isinstance(details, dict) or len(json.dumps(details)) > MOST_DETAILS:
-        raise TraceRefused(_("The details of an event are too long, or no object."))
+        raise _malformed(_("The details of an event are too long, or no object."))
     wall = row.get("wall_ms")
     return SentEvent(
         sequence=sequence,
@@ -157,13 +162,13 @@ def _event(row: dict[str, Any]) -> SentEvent:
 
 def _ms(value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST_MS:
-        raise TraceRefused(_("An event has no time."))
+        raise _malformed(_("An event has no time."))
     return float(value)
 
 
 def _json(text: str, most: int) -> Any:
     """JSON that every database holds: no NaN or infinity, no NUL, no half of a surrogate pair."""
-    unreadable = TraceRefused(_("What came with the answer cannot be read."))
+    unreadable = _malformed(_("What came with the answer cannot be read."))
     if len(text) > most:
         raise unreadable
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from annotation.enums import Word
 
@@ -49,3 +49,13 @@ PARTS: Mapping[str, str] = {
     TimeFlag.LOADING.value: _("the page was loaded again and did not show everything yet"),
     GAP: _("between two loads, or sittings, when no page was open"),
 }
+
+
+def part_cells(stored: Mapping[str, int] | None) -> dict[str, int | None]:
+    """Each part in ms by the name of its column; missing where a time was stored without them."""
+    return {f"{name}_ms": None if stored is None else stored.get(name, 0) for name in (*PARTS, DOUBT)}
+
+
+def is_counted(active_ms: int | None, flags: Collection[str]) -> bool:
+    """Whether a stored time enters summaries; see EXCLUDING."""
+    return active_ms is not None and not EXCLUDING.intersection(flags)

@@ -1,4 +1,4 @@
-"""What a clock has told of one case: which events to keep, what was on screen, which images nobody saw. Pure."""
+"""What the timing events say of one case: which events to keep, what was on screen, which images nobody saw. Pure."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from annotation.case.kernels.durations import ClockEvent, Durations, Key
-from annotation.case.kernels.parsing import SentEvent, Trace
+from annotation.case.kernels.parsing import CaseRefused, SentEvent, Trace
 from annotation.enums import EventKind
 
 MOST_STORED = 20_000  # events of one case and person: a day of heartbeats and more
@@ -20,25 +20,13 @@ Row = tuple[str, int, str, float, float | None, datetime, Mapping[str, Any]]
 ROW = ("page", "sequence", "kind", "client_ms", "wall_ms", "received_at", "details")
 
 
-class NotSeen(Exception):
-    """An image of the exam was not on screen at full depth, and nobody said that it cannot be read."""
-
-    def __init__(self, images: Sequence[str]) -> None:
-        super().__init__(f"not seen: {', '.join(images)}")
-        self.images = tuple(images)
-
-
-class NoSuchImage(Exception):
-    """An image that is said to be unreadable is none of the exam."""
-
-
 @dataclass(frozen=True)
 class TraceSoFar:
-    """Everything that the clock has told of a case, this request included."""
+    """All timing events of a case, those of this request included."""
 
     events: tuple[ClockEvent, ...]
     painted: frozenset[str]  # public ids of the images that were on screen
-    steps: Mapping[Key, str]  # of each ``submitted``: which step it committed, empty if not said
+    steps: Mapping[Key, str]  # of each ``submitted``: which step it committed, empty if not marked
     is_damaged: bool = False  # some of it could not be read
 
 
@@ -66,20 +54,22 @@ def trace_so_far(rows: Sequence[Row], *, is_damaged: bool = False) -> TraceSoFar
 
 
 def check_all_seen(images: Mapping[str, bool], painted: Collection[str], unreadable: Iterable[str]) -> None:
-    """Every image was on screen, or is said to be unreadable. Raises NotSeen, NoSuchImage.
+    """Every image was on screen, or is marked to be unreadable. Raises CaseRefused.
 
     ``images`` says of every image of the exam whether it can be shown: what cannot be shown need not be seen.
     """
-    said = set(unreadable)
-    if not said <= images.keys():
-        raise NoSuchImage("an image that the exam does not have")
-    unseen = sorted(name for name, is_shown in images.items() if is_shown and name not in painted and name not in said)
+    marked = set(unreadable)
+    if not marked <= images.keys():
+        raise CaseRefused("no_such_image", "This case has no such image.", status=422)
+    unseen = sorted(
+        name for name, is_shown in images.items() if is_shown and name not in painted and name not in marked
+    )
     if unseen:
-        raise NotSeen(unseen)
+        raise CaseRefused("not_seen", "Not every image of this case has been on screen yet.", images=unseen)
 
 
 def time_columns(measured: Durations) -> dict[str, Any]:
-    """The columns of annotation.models.timing.Timed."""
+    """The columns of annotation.models.fields.Timed."""
     return {
         "active_ms": measured.active_ms,
         "elapsed_ms": measured.elapsed_ms,

@@ -9,7 +9,7 @@ import re
 import struct
 from dataclasses import dataclass, field
 
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 
 MAX_TILES = 4096
 _SOF = frozenset({0xC0, 0xC1, 0xC2, 0xC3, 0xF7})  # baseline, extended, progressive, lossless, JPEG-LS

@@ -26,7 +26,7 @@ from annotation.imaging.kernels.codestreams import (
     read_jpeg_header,
 )
 from annotation.imaging.kernels.elements import DEFLATED_LE, EXPLICIT_LE, IMPLICIT_LE
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 
 MAX_PIXELS = 40_000_000
 

@@ -17,7 +17,7 @@ from PIL import Image
 
 from annotation.imaging.kernels.codestreams import read_jpeg_header
 from annotation.imaging.kernels.decoding import MAX_PIXELS, decode_jpeg
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _BIT_DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}  # by colour type

@@ -1,7 +1,7 @@
 """From the bytes of one file to grey pixels and the few attributes that may be kept. The only way in.
 
 Every check that needs no pixels comes before the first allocation for pixels. What is refused, is refused with a code
-and a fixed sentence (annotation.imaging.kernels.refusals).
+and a fixed sentence (annotation.imaging.kernels.rejections).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from annotation.imaging.kernels.attributes import (
 from annotation.imaging.kernels.decoding import SUPPORTED, Geometry, Pixels, check_geometry, decode_frame, split_frames
 from annotation.imaging.kernels.elements import DicomFile, parse_dicom
 from annotation.imaging.kernels.pictures import PNG_SIGNATURE, read_jpeg, read_png
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 
 MAX_BYTES = 160 * 1024 * 1024  # 40 million pixels of 16 bit, twice
 SMALL_SIDE = 64
@@ -52,7 +52,7 @@ class SourceImage:
     pixels: Pixels
     attributes: Attributes
     identifiers: Identifiers = field(default_factory=Identifiers)
-    warnings: tuple[str, ...] = ()  # codes of annotation.imaging.kernels.refusals.WARNINGS
+    warnings: tuple[str, ...] = ()  # codes of annotation.imaging.kernels.rejections.WARNINGS
 
 
 def read_image(data: bytes) -> SourceImage:

@@ -7,18 +7,20 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-from annotation.demonstration.building import BANK, DemonstrationIncomplete, build_demonstration
-from annotation.demonstration.presence import is_complete
+from annotation.demonstration.building import BANK, build_demonstration
+from annotation.demonstration.registry import is_complete
+from annotation.management.base import ActCommand
 from annotation.questionbank.importing import ImportRunning
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = ""
     help = "Build the demonstration, or take up a build that was broken off. Only in the home of a demonstration."
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,6 +44,6 @@ class Command(BaseCommand):
 
             try:
                 build_demonstration(at=timezone.now(), folder=Path(settings.TEMP_ROOT) / "demonstration", tell=tell)
-            except (DemonstrationIncomplete, ImportRunning) as error:
+            except ImportRunning as error:
                 raise CommandError(str(error)) from None
         self.stdout.write(_("The bank “%(bank)s” and two review rounds are there.") % {"bank": BANK})

@@ -3,16 +3,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
+from annotation.management.base import ActCommand
 from annotation.models import QuestionBank, SamplingPlan
-from annotation.sampling.kernels.strata import StratifyBy, stratify_by
-from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, SampleRefused, draw_sample
+from annotation.sampling.kernels.drawing import StratifyBy
+from annotation.sampling.samples import DEFAULT_PER_THOUSAND, DEFAULT_SEED, draw_sample
 from annotation.site.slugs import the_one
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Draw a stratified sample of the questions of a bank and store it. The same seed draws the same sample."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -31,18 +32,15 @@ class Command(BaseCommand):
         parser.add_argument("--json", action="store_true", help="print the stored plan as JSON")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            plan = draw_sample(
-                the_one(QuestionBank.objects.all(), options["bank"], "bank"),
-                name=options["name"],
-                by=stratify_by(options["by"]),
-                per_thousand=options["per_thousand"],
-                seed=options["seed"],
-                actor=None,
-                at=timezone.now(),
-            )
-        except SampleRefused as refusal:
-            raise CommandError(str(refusal), returncode=2) from refusal
+        plan = draw_sample(
+            the_one(QuestionBank.objects.all(), options["bank"], "bank"),
+            name=options["name"],
+            by=StratifyBy(options["by"]),
+            per_thousand=options["per_thousand"],
+            seed=options["seed"],
+            actor=None,
+            at=timezone.now(),
+        )
         self.stdout.write(json.dumps(as_json(plan), indent=2, ensure_ascii=False) if options["json"] else as_text(plan))
 
 

@@ -3,19 +3,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.files import whole_file
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
-from annotation.exports.tables import Format, FormatOff, write_codebook
+from annotation.exports.tables import Format, whole_file, write_codebook
+from annotation.management.base import ActCommand
 from annotation.models import ReviewRound
 from annotation.site.slugs import the_one
 
 ROUNDS = ReviewRound.objects.select_related("plan__bank")
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = "Nothing was written."
     help = "Write the reviews of a round, one row per reviewer and question, and a codebook beside them."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -30,28 +31,15 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         review_round, source_ids = the_one(ROUNDS.all(), options["round"], "round"), options["source_ids"]
         if source_ids and not may_take_source_ids(review_round):
-            raise CommandError(
-                f"--source-ids: {review_round.name} is not closed yet. Nothing was written.", returncode=2
-            )
+            raise CommandError(f"--source-ids: {review_round.name} is not closed yet. {self.unchanged}", returncode=2)
         path = Path(options["output"])
         if path.is_dir() or not path.parent.is_dir():
             reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
             raise CommandError(f"{path} {reason}: name a file in an existing folder.", returncode=2)
         codebook = path.with_name(f"{path.stem}.codebook.csv")
-        try:
-            with whole_file(path) as file:
-                written = export_reviews(
-                    review_round,
-                    Format(options["format"]),
-                    file,
-                    actor=None,
-                    at=timezone.now(),
-                    source_ids=source_ids,
-                )
-            with whole_file(codebook) as file:
-                write_codebook(file, columns_of_reviews(source_ids=source_ids))
-        except FormatOff as off:
-            raise CommandError(f"{off}. Nothing was written.", returncode=2) from None
-        except OSError as failure:
-            raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
+        form, now = Format(options["format"]), timezone.now()
+        with whole_file(path) as file:
+            written = export_reviews(review_round, form, file, actor=None, at=now, source_ids=source_ids)
+        with whole_file(codebook) as file:
+            write_codebook(file, columns_of_reviews(source_ids=source_ids))
         self.stdout.write(f"{written.n_rows} reviews in {path}, what the columns mean in {codebook.name}")

@@ -5,7 +5,7 @@ from typing import Any
 from django.core.management.base import BaseCommand
 from django.utils import timezone
 
-from annotation.people.links import first_administrator_link
+from annotation.people.invitations import first_administrator_link
 
 
 class Command(BaseCommand):

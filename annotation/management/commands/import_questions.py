@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import DownloadColumn
 
-from annotation.questionbank.importing import ImportResult, ImportRunning, Watcher, import_questions, locate
+from annotation.management.base import progress_bar
+from annotation.questionbank.importing import ImportResult, ImportRunning, import_questions, locate
 from annotation.questionbank.kernels.entries import DifficultiesUnreadable
 from annotation.questionbank.kernels.records import MIN_EXPLANATION
 
@@ -44,7 +41,9 @@ class Command(BaseCommand):
         self._check_paths(options)
         source = locate(path, images_folder=options["images_root"], difficulties=options["difficulty"])
         try:
-            with _progress_bar(quiet=options["json"] or options["verbosity"] == 0) as watch:
+            with progress_bar(
+                _("Reading"), DownloadColumn, quiet=options["json"] or options["verbosity"] == 0
+            ) as watch:
                 result = import_questions(
                     source,
                     bank_name=options["bank"] or path.stem,
@@ -61,7 +60,7 @@ class Command(BaseCommand):
             raise CommandError(str(error), returncode=2) from None
         except OSError as error:
             raise CommandError(f"{path}: {error.strerror}. Nothing was stored.", returncode=2) from None
-        self._tell(result, **options)
+        self._print(result, **options)
 
     def _check_paths(self, options: dict[str, Any]) -> None:
         for path in (options["file"], options["difficulty"]):
@@ -75,11 +74,11 @@ class Command(BaseCommand):
         if options["min_explanation"] < 0:
             raise CommandError(_("--min-explanation: a number from 0 up."), returncode=2)
 
-    def _tell(self, result: ImportResult, **options: Any) -> None:
+    def _print(self, result: ImportResult, **options: Any) -> None:
         if options["json"]:
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
         elif options["verbosity"]:
-            self._tell_people(result, dry_run=options["dry_run"])
+            self._print_counts(result, dry_run=options["dry_run"])
         acceptable = result.is_acceptable(options["skip_refused"])
         if not acceptable or result.n_errors:
             for problem in result.errors[:SHOWN_ERRORS]:
@@ -97,7 +96,7 @@ class Command(BaseCommand):
             kept = _("%(n)d of %(read)d records were refused and left out.")
             raise CommandError(kept % {"n": result.rejected, "read": result.read}, returncode=2)
 
-    def _tell_people(self, result: ImportResult, *, dry_run: bool) -> None:
+    def _print_counts(self, result: ImportResult, *, dry_run: bool) -> None:
         counts = result.counts
         heading = _("What would happen to the bank %(bank)s:") if dry_run else _("Bank %(bank)s:")
         if not dry_run and not result.stored:
@@ -113,15 +112,3 @@ class Command(BaseCommand):
             (_("images"), counts.images),
         ):
             self.stdout.write(f"  {label:<12}{number:>10,}")
-
-
-@contextlib.contextmanager
-def _progress_bar(*, quiet: bool) -> Iterator[Watcher | None]:
-    """A bar on standard error, where a person is looking."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(_("Reading"))
-        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import json
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import MofNCompleteColumn
 
 from annotation.enums import ImageState
-from annotation.ingest.exams import IngestResult, Watcher, ingest_paths
+from annotation.ingest.exams import IngestResult, ingest_paths
 from annotation.ingest.searching import check_text
 from annotation.ingest.storage import sweep_orphans
+from annotation.management.base import progress_bar
 from annotation.models import Image, QuestionBank
 
 SHOWN_REFUSALS = 20
@@ -41,13 +39,15 @@ class Command(BaseCommand):
                 raise CommandError(_("%(path)s is neither a file nor a folder.") % {"path": path}, returncode=2)
         bank = self._bank(options["bank"])
         sweep_orphans(at=timezone.now())
-        with _progress_bar(quiet=options["json"] or options["verbosity"] == 0) as watch:
+        with progress_bar(
+            _("Reading images"), MofNCompleteColumn, quiet=options["json"] or options["verbosity"] == 0
+        ) as watch:
             result = ingest_paths(
                 options["paths"], bank=bank, actor=None, at=timezone.now(), search_text=_search_text, watch=watch
             )
         for image in Image.objects.filter(state=ImageState.CHECKING):  # left by a run that was interrupted
             _search_text(image)
-        self._tell(result, as_json=options["json"], verbosity=options["verbosity"])
+        self._print(result, as_json=options["json"], verbosity=options["verbosity"])
 
     def _bank(self, name: str | None) -> QuestionBank | None:
         if name is None:
@@ -60,7 +60,7 @@ class Command(BaseCommand):
             )
         return bank
 
-    def _tell(self, result: IngestResult, *, as_json: bool, verbosity: int) -> None:
+    def _print(self, result: IngestResult, *, as_json: bool, verbosity: int) -> None:
         facts = result.as_json()
         if as_json:
             self.stdout.write(json.dumps(facts, ensure_ascii=False, indent=1))
@@ -83,18 +83,6 @@ class Command(BaseCommand):
 
 
 def _search_text(image: Image) -> None:
-    """Search now, so that the numbers told at the end are final. What fails stays unseen and is searched later."""
+    """Search now, so that the numbers printed at the end are final. What fails stays unseen and is searched later."""
     with contextlib.suppress(OSError, ValueError):
         check_text(image, at=timezone.now())
-
-
-@contextlib.contextmanager
-def _progress_bar(*, quiet: bool) -> Iterator[Watcher | None]:
-    """A bar on standard error, where a person is looking."""
-    if quiet or not sys.stderr.isatty():
-        yield None
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task(_("Reading images"))
-        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -4,17 +4,18 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
-from annotation.ingest.crediting import CreditsUnmatched, credit_images
-from annotation.ingest.kernels.credits import MAX_BYTES, CreditsRefused, parse_credits
+from annotation.ingest.describing import credit_images
+from annotation.ingest.kernels.credits import MAX_BYTES, IngestRefused, parse_credits
+from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 
 SHOWN_PROBLEMS = 20
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Give images their attribution and licence from a CSV: file, attribution, licence[, view_position]."
 
     def add_arguments(self, parser: argparse.ArgumentParser) -> None:
@@ -23,23 +24,17 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         bank = _bank(options["bank"])
+        with options["csv"].open("rb") as stream:
+            table = stream.read(MAX_BYTES + 1)
         try:
-            rows = parse_credits(_read(options["csv"]))
-            result = credit_images(rows, bank=bank, actor=None, at=timezone.now())
-        except CreditsRefused as refused:
-            raise CommandError(f"{options['csv']}: {refused} Nothing was stored.", returncode=2) from None
-        except CreditsUnmatched as unmatched:
-            lines = [f"  line {line}: {file}: {why}" for line, file, why in unmatched.problems[:SHOWN_PROBLEMS]]
-            raise CommandError("\n".join([f"{unmatched}; nothing was stored.", *lines]), returncode=2) from None
+            result = credit_images(parse_credits(table), bank=bank, actor=None, at=timezone.now())
+        except IngestRefused as refusal:
+            if refusal.code == "credits_unusable":
+                raise CommandError(f"{options['csv']}: {refusal} {self.unchanged}", returncode=2) from None
+            problems = refusal.facts["problems"][:SHOWN_PROBLEMS]
+            lines = [f"  line {line}: {file}: {why}" for line, file, why in problems]
+            raise CommandError("\n".join([f"{refusal}; nothing was stored.", *lines]), returncode=2) from None
         self.stdout.write(f"{result['rows']} rows read, {result['changed']} images changed")
-
-
-def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}. Name a CSV file that can be read.", returncode=2) from None
 
 
 def _bank(name: str | None) -> QuestionBank | None:

@@ -19,12 +19,14 @@ class Item:
     exam: Hashable
 
 
-class TooFewReviewers(ValueError):
-    """A question cannot get as many different reviewers as the round wants."""
-
-    def __init__(self, number: int, n_possible: int, wanted: int) -> None:
-        super().__init__(f"question {number} can be given to {n_possible} of the reviewers, {wanted} are wanted")
-        self.number, self.n_possible, self.wanted = number, n_possible, wanted
+def too_few_for(
+    items: Sequence[Item], n_reviewers: int, per_question: int, forbidden: Collection[tuple[int, int]]
+) -> tuple[int, int] | None:
+    """The first question that cannot get as many different reviewers, and how many it can get; None where all can."""
+    for number, possible in _possible(items, n_reviewers, forbidden).items():
+        if len(possible) < per_question:
+            return number, len(possible)
+    return None
 
 
 def allot(
@@ -40,13 +42,9 @@ def allot(
     question. Questions of one exam go to different reviewers as far as that allows, reviewers meet in all pairs
     about equally often, and what is left to chance follows the seed.
 
-    Raises TooFewReviewers when a question has fewer than ``per_question`` reviewers who may have it.
+    Each question needs as many reviewers who may have it: see too_few_for.
     """
-    banned = set(forbidden)
-    possible = {one.number: [r for r in range(n_reviewers) if (r, one.number) not in banned] for one in items}
-    for one in items:
-        if len(possible[one.number]) < per_question:
-            raise TooFewReviewers(one.number, len(possible[one.number]), per_question)
+    possible = _possible(items, n_reviewers, forbidden)
     numbers = sorted(possible)
     chance = [_ranks(numbers, seed, reviewer) for reviewer in range(-1, n_reviewers)]
     given: list[list[Item]] = [[] for _ in range(n_reviewers)]
@@ -94,10 +92,10 @@ def in_order(items: Sequence[Item], chance: dict[int, int]) -> list[int]:
     return [number for _place, number in sorted(places)]
 
 
-def share_for_newcomer(waiting: Sequence[tuple[int, int]], held: Collection[int], seed: int) -> list[int]:
+def share_for_newcomer(waiting: Sequence[tuple[int, int]], excluded: Collection[int], seed: int) -> list[int]:
     """Which of the questions still waiting go to one more reviewer, as indices into ``waiting``.
 
-    ``waiting`` holds (reviewer index, question number); ``held`` the numbers that the newcomer cannot take. One by
+    ``waiting`` holds (reviewer index, question number); ``excluded`` the numbers that the newcomer cannot take. One by
     one from whoever has most, until the newcomer has an equal share; nobody gives more than down to that share.
     """
     left: dict[int, list[int]] = defaultdict(list)
@@ -109,7 +107,7 @@ def share_for_newcomer(waiting: Sequence[tuple[int, int]], held: Collection[int]
         indices.sort(key=lambda index: chance[waiting[index][1]])
     sizes = {reviewer: len(indices) for reviewer, indices in left.items()}
     taken: list[int] = []
-    unavailable = set(held)
+    unavailable = set(excluded)
     while len(taken) < target and (givers := [r for r in left if left[r] and sizes[r] > target]):
         giver = min(givers, key=lambda r: (-sizes[r], r))
         index = left[giver].pop()
@@ -123,18 +121,22 @@ def share_for_newcomer(waiting: Sequence[tuple[int, int]], held: Collection[int]
 def hand_out(numbers: Sequence[int], possible: dict[int, list[int]], loads: Sequence[int], seed: int) -> dict[int, int]:
     """Give each question to one of its ``possible`` reviewers, least load first: question number -> reviewer index.
 
-    Questions with the fewest possible reviewers are given first. Raises TooFewReviewers when a question has none.
+    Questions with the fewest possible reviewers are given first; each has at least one.
     """
     chance = _ranks(numbers, seed, len(loads))
     load = list(loads)
     given: dict[int, int] = {}
     for number in sorted(numbers, key=lambda n: (len(possible[n]), chance[n])):
-        if not possible[number]:
-            raise TooFewReviewers(number, 0, 1)
         reviewer = min(possible[number], key=lambda r: (load[r], r))
         load[reviewer] += 1
         given[number] = reviewer
     return given
+
+
+def _possible(items: Sequence[Item], n_reviewers: int, forbidden: Collection[tuple[int, int]]) -> dict[int, list[int]]:
+    """The reviewers who may have each question."""
+    banned = set(forbidden)
+    return {one.number: [r for r in range(n_reviewers) if (r, one.number) not in banned] for one in items}
 
 
 def _exam_by_exam(items: Sequence[Item], possible: dict[int, list[int]], chance: dict[int, int]) -> list[Item]:

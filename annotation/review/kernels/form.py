@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from annotation.enums import Degree, Difficulty, Disagreement, Flag, GradeName, OptionLetter, Verdict
+from annotation.review.kernels.transitions import ReviewRefused
 
 CANNOT_JUDGE = "cannot_judge"
 GRADE_NEEDS_WORDS = 3  # a grade of this or less needs a flag or a comment
@@ -67,6 +68,12 @@ class Ground:
     blind: Blind | None
     key: str
     report_opened: bool
+
+
+def incomplete(problems: Sequence[FormProblem]) -> ReviewRefused:
+    """Something is missing or does not fit; the problems say what, field by field."""
+    sentence = " ".join(problem.message for problem in problems)
+    return ReviewRefused("incomplete", sentence, status=422, problems=list(problems))
 
 
 # --- step 1 ---------------------------------------------------------------------------------------
@@ -140,11 +147,11 @@ def is_accepting(verdict: str, flags: Iterable[str]) -> bool:
     return verdict == Verdict.ACCEPT and not AGAINST_KEY.intersection(flags)
 
 
-def standing_flags(judgement: Judgement, ground: Ground) -> list[str]:
-    """The flags that stand, in the order of the vocabulary: chosen ones, and those that follow unless withdrawn."""
+def flags_set(judgement: Judgement, ground: Ground) -> list[str]:
+    """The flags of a review, in the order of the vocabulary: chosen ones, and those that follow unless withdrawn."""
     follow = set(following_flags(ground.blind, ground.key, judgement.disagreement)) - set(judgement.withdrawn_flags)
-    stand = {str(flag) for flag in follow} | set(judgement.flags)
-    return [flag.value for flag in Flag if flag.value in stand]
+    set_flags = {str(flag) for flag in follow} | set(judgement.flags)
+    return [flag.value for flag in Flag if flag.value in set_flags]
 
 
 def needs_reasoning(judgement: Judgement, ground: Ground) -> bool:
@@ -248,7 +255,7 @@ def _check_flags(judgement: Judgement, ground: Ground) -> list[FormProblem]:
 def _check_verdict(judgement: Judgement, ground: Ground) -> list[FormProblem]:
     if judgement.verdict not in Verdict.values():
         return [FormProblem("verdict", "missing", _("Give a verdict: accept, revise, reject or cannot judge."))]
-    flags = standing_flags(judgement, ground)
+    flags = flags_set(judgement, ground)
     if judgement.verdict == Verdict.ACCEPT and not is_accepting(judgement.verdict, flags):
         sentence = _("A question with a wrong key cannot be accepted: choose revise or reject.")
         return [FormProblem("verdict", "key_wrong", sentence)]
@@ -266,7 +273,7 @@ def _check_texts(judgement: Judgement, ground: Ground) -> list[FormProblem]:
             else _("Give your clinical reasoning: the verdict is not “accept”.")
         )
         problems.append(FormProblem("reasoning", "missing", sentence))
-    if low_grades(judgement) and not judgement.comment and not standing_flags(judgement, ground):
+    if low_grades(judgement) and not judgement.comment and not flags_set(judgement, ground):
         problems.append(FormProblem("comment", "low_grade", _("A grade of 3 or less needs a flag or a comment.")))
     texts = {
         "verdict_reason": judgement.verdict_reason,

@@ -1,12 +1,19 @@
-"""Where an assignment may go from where it stands, as a table. Pure."""
+"""Where an assignment may go from its state, as a table and as a diagram; and what refuses an act. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
+from typing import Any
 
 from annotation.enums import AssignmentState as State
 from annotation.enums import RoundSteps
+from annotation.refusals import Refused
+
+
+def _(text: str) -> str:
+    """Mark a sentence for translation; pages translate it where it is shown."""
+    return text
 
 
 class Act(StrEnum):
@@ -19,16 +26,16 @@ class Act(StrEnum):
     WITHDRAW = "withdraw"  # the question is taken from the reviewer
 
 
-class TransitionRefused(Exception):
-    """The assignment does not allow this act where it stands."""
-
-    def __init__(self, state: str, act: Act) -> None:
-        super().__init__(f"an assignment that is {state} does not allow: {act}")
-        self.state = state
-        self.act = act
+class ReviewRefused(Refused):
+    """Something cannot be done with a round or a question in it; the sentence says why and what to do."""
 
 
-# A skipped question that was answered blind before keeps that answer: see check_step_one_first in submitting.
+def changed_meanwhile(**facts: Any) -> ReviewRefused:
+    """The page shows a question as it was."""
+    return ReviewRefused("changed", _("This question has changed. Reload the page."), **facts)
+
+
+# A skipped question that was answered blind before keeps that answer: see ground_of in annotation/review/submitting.py.
 _COMMON: Mapping[tuple[str, Act], State] = {
     (State.WAITING, Act.SKIP): State.SKIPPED,
     (State.WAITING, Act.RETURN): State.RETURNED,
@@ -65,8 +72,29 @@ GONE = (State.RETURNED, State.WITHDRAWN)  # no longer with the reviewer
 
 
 def state_after(state: str, act: Act, *, steps: str) -> State:
-    """The state that follows. Raises TransitionRefused when the table has no such step."""
+    """The state that follows. Raises ReviewRefused when the table has no such step."""
     following = TRANSITIONS[steps].get((state, act))
     if following is None:
-        raise TransitionRefused(state, act)
+        raise changed_meanwhile(state=state, act=act)
     return following
+
+
+Arrow = tuple[str, str, str]  # from, to, by which act; the act may be empty
+
+
+def diagram(title: str, first: str, arrows: set[Arrow]) -> str:
+    """A part of docs/states.md: a heading, and what leads where in Mermaid."""
+    lines = [f"    {state} --> {following}" + (f": {act}" if act else "") for state, following, act in sorted(arrows)]
+    return "\n".join([f"\n## {title}\n\n```mermaid", "stateDiagram-v2", f"    [*] --> {first}", *lines, "```", ""])
+
+
+def assignment_states() -> str:
+    """The diagrams of an assignment, one for each kind of round."""
+    return "".join(
+        diagram(
+            f"An assignment in a round with the steps: {RoundSteps(steps).label}",
+            State.WAITING,
+            {(str(state), str(following), str(act)) for (state, act), following in table.items()},
+        )
+        for steps, table in TRANSITIONS.items()
+    )

@@ -14,7 +14,7 @@ from annotation.enums import RoundSteps
 
 
 class Part(StrEnum):
-    """A part of a case that can be shown or held back."""
+    """A part of a case that can be shown or withheld."""
 
     IMAGES = "images"
     METADATA = "metadata"  # age, sex, views
@@ -51,37 +51,37 @@ BLIND_PARTS = frozenset({Part.IMAGES, Part.METADATA, Part.STEM, Part.OPTIONS})
 JUDGE_PARTS = BLIND_PARTS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
 
 
-def current_step(standing: CaseProgress) -> Step:
+def current_step(progress: CaseProgress) -> Step:
     """Step 1 until its answer is stored, unless the round asks for the judgement only."""
-    if standing.steps == RoundSteps.OPEN or standing.answered:
+    if progress.steps == RoundSteps.OPEN or progress.answered:
         return Step.JUDGE
     return Step.BLIND
 
 
-def visible_parts(standing: CaseProgress) -> frozenset[Part]:
+def visible_parts(progress: CaseProgress) -> frozenset[Part]:
     """The parts that this reviewer may see now.
 
     A stored submission or an opened report never shows more than the blind answer allows: without that answer, in a
     round that asks for it, the case stays at step 1 whatever else is stored. In an open round the report still opens
     on demand, because one flag of step 2 cannot be judged without it.
     """
-    if current_step(standing) == Step.BLIND:
+    if current_step(progress) == Step.BLIND:
         return BLIND_PARTS
     parts = set(JUDGE_PARTS)
-    if standing.answered:
+    if progress.answered:
         parts.add(Part.OWN_ANSWER)
-    if standing.report_opened:
+    if progress.report_opened:
         parts.add(Part.REPORT)
-    if standing.submitted:
+    if progress.submitted:
         parts.add(Part.STATED_DIFFICULTY)
     return frozenset(parts)
 
 
-def may_open_report(standing: CaseProgress) -> bool:
+def may_open_report(progress: CaseProgress) -> bool:
     """From step 2 on, while the round is open; a closed round shows what was opened and nothing more."""
-    return standing.round_open and current_step(standing) == Step.JUDGE
+    return progress.round_open and current_step(progress) == Step.JUDGE
 
 
-def may_change(standing: CaseProgress) -> bool:
+def may_change(progress: CaseProgress) -> bool:
     """Until the round closes; afterwards everything is there to read."""
-    return standing.round_open
+    return progress.round_open

@@ -1,4 +1,4 @@
-"""Images as coordinators see them: the list, one image, and what may be said about it."""
+"""Images as coordinators see them: the list, one image, what may be said about it; and the bytes of renditions."""
 
 from __future__ import annotations
 
@@ -9,26 +9,31 @@ from django.db.models import Prefetch, QuerySet
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
+from django.utils.cache import patch_vary_headers
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import ImageState, RenditionKind, Role, ViewPosition
 from annotation.forms.images import CreditForm, ImageFilterForm, ReasonForm, ViewForm
-from annotation.ingest import describing, quarantine
+from annotation.ingest import describing, serving
+from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import image_descriptors
 from annotation.ingest.uploading import images_of_upload
 from annotation.models import AuditEvent, Image, Rendition
-from annotation.site import showings
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
+from annotation.site import hooks
+from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
 IMAGES_PER_PAGE = 24
 EVENTS_SHOWN = 20
+KEEP = "private, max-age=31536000, immutable"  # a name always stands for the same bytes
+KEEP_NOTHING = "no-store"
 
 
 def _images() -> QuerySet[Image]:
-    kept = Image.objects.filter(exam__bank__deleted_at__isnull=True)
-    return kept.select_related("exam__bank").order_by("-exam_id", "position", "id")
+    images = Image.objects.filter(exam__bank__deleted_at__isnull=True)
+    return images.select_related("exam__bank").order_by("-exam_id", "position", "id")
 
 
 @role_required(Role.COORDINATOR)
@@ -70,7 +75,7 @@ def image_view(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     view = ViewPosition(data["view_position"])
     if describing.correct_view(shown, view, data["laterality"], actor=request.user, at=timezone.now()):
         messages.success(request, _("View position and side are corrected."))
-        _tell_readings(request, shown)
+        _flash_readings(request, shown)
     return redirect("image", public_id)
 
 
@@ -84,7 +89,7 @@ def image_credits(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     data = form.cleaned_data
     if describing.set_credits(shown, data["attribution"], data["licence"], actor=request.user, at=timezone.now()):
         messages.success(request, _("Attribution and licence are stored."))
-        _tell_readings(request, shown)
+        _flash_readings(request, shown)
     return redirect("image", public_id)
 
 
@@ -95,19 +100,41 @@ def image_quarantine(request: AuthenticatedRequest, public_id: str) -> HttpRespo
     shown, form = _image(public_id), ReasonForm(request.POST)
     if not form.is_valid():
         return _image_page(request, shown, reason_form=form)
-    try:
-        quarantine.quarantine_image(shown, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-        messages.success(request, _("The image is in quarantine: nobody sees it until it is decided upon."))
-    except quarantine.NotToBeQuarantined:
-        messages.error(request, _("This image has no pixels that could be seen."))
+
+    def hide() -> str:
+        quarantine_image(shown, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+        return _("The image is in quarantine: nobody sees it until it is decided upon.")
+
+    run_and_flash(request, hide)
     return redirect("image", public_id)
 
 
-def _tell_readings(request: AuthenticatedRequest, image: Image) -> None:
-    """Whoever reads with it goes on seeing what was frozen."""
-    if names := showings.read_in(image.pk):
-        said = _("Readers of “%(names)s” go on seeing what was frozen; the change shows in studies frozen from now on.")
-        messages.info(request, said % {"names": "”, “".join(names)})
+# The bytes of images on their way to the screen. Nothing here says what an image is called at its source.
+
+
+@person_required
+@require_safe
+def rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:
+    """An available image, to whoever may see it; for everybody else there is nothing here."""
+    zstd, now = _accepts_zstd(request), timezone.now()
+    return _response(serving.serve_rendition(name, person=request.user, accepts_zstd=zstd, at=now), KEEP)
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_safe
+def quarantine_rendition(request: AuthenticatedRequest, name: str) -> HttpResponse:
+    """An image in quarantine, to the people who decide about it; no browser keeps it."""
+    served = serving.serve_quarantined(name, accepts_zstd=_accepts_zstd(request), at=timezone.now())
+    return _response(served, KEEP_NOTHING)
+
+
+def _flash_readings(request: AuthenticatedRequest, image: Image) -> None:
+    """Whoever reads with it still sees what was frozen."""
+    if names := hooks.read_in(image.pk):
+        sentence = _(
+            "Readers of “%(names)s” go on seeing what was frozen; the change shows in studies frozen from now on."
+        )
+        messages.info(request, sentence % {"names": "”, “".join(names)})
 
 
 def _image(public_id: str) -> Image:
@@ -137,3 +164,22 @@ def _image_page(
         "events": events.order_by("-id")[:EVENTS_SHOWN],
     }
     return render(request, "annotation/images/image.html", context, status=422 if any(sent) else 200)
+
+
+def _accepts_zstd(request: AuthenticatedRequest) -> bool:
+    """Whether zstd is listed, and not with a quality of zero (RFC 9110, 12.5.3)."""
+    for part in request.headers.get("Accept-Encoding", "").lower().split(","):
+        coding, _, parameters = part.strip().partition(";")
+        if coding.strip() == "zstd":
+            return parameters.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
+    return False
+
+
+def _response(served: serving.Served, cache_control: str) -> HttpResponse:
+    response = HttpResponse(served.content, content_type=served.content_type)
+    response["Cache-Control"] = cache_control
+    response["Content-Length"] = str(len(served.content))
+    if served.encoding:
+        response["Content-Encoding"] = served.encoding
+        patch_vary_headers(response, ["Accept-Encoding"])
+    return response

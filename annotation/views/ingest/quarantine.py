@@ -1,4 +1,6 @@
-"""The quarantine: images that may identify somebody, for the people who may decide about them."""
+"""The quarantine: images that may identify somebody, for the people who may decide about them; and the list of words
+that are never names, with the images that only its words hold there.
+"""
 
 from __future__ import annotations
 
@@ -16,16 +18,19 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_POST, require_safe
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.enums import ImageState, RenditionKind, Role
-from annotation.forms.images import MaskForm, ReasonForm
+from annotation.enums import ImageState, JobState, RenditionKind, Role
+from annotation.forms.images import MaskForm, ReasonForm, WordForm
 from annotation.imaging.kernels.masking import boxes_within
+from annotation.imaging.kernels.textwords import ALLOWED
 from annotation.ingest import quarantine as acts
-from annotation.ingest.searching import check_text
+from annotation.ingest import searching
+from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import image_descriptors
-from annotation.models import AuditEvent, Image, Rendition
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
+from annotation.models import AuditEvent, Image, Job, Rendition
+from annotation.site.health import has_text_search
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
 IMAGES_PER_PAGE = 50
@@ -37,7 +42,7 @@ UNDOABLE = "undoable_release"  # in the session: what the last decision released
 @require_safe
 def quarantine(request: AuthenticatedRequest) -> HttpResponse:
     """All images in quarantine, oldest first, with the reason."""
-    page = Paginator(waiting().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
+    page = Paginator(quarantined().select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
     context = {
         "page": page.get_page(request.GET.get("page")),
         "n_undo": undoable(request).images.count(),
@@ -49,14 +54,14 @@ def quarantine(request: AuthenticatedRequest) -> HttpResponse:
 @never_cache
 @require_safe
 def quarantined_image(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    return _page(request, _held(public_id))
+    return _page(request, _quarantined(public_id))
 
 
 @role_required(Role.DEIDENTIFIER)
 @require_POST
 def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """The image identifies nobody."""
-    image, form = _held(public_id), ReasonForm(request.POST)
+    image, form = _quarantined(public_id), ReasonForm(request.POST)
     if not form.is_valid():
         return _page(request, image, failed="release", form=form)
     reason = form.cleaned_data["reason"]
@@ -78,7 +83,7 @@ def quarantine_release(request: AuthenticatedRequest, public_id: str) -> HttpRes
 @require_POST
 def quarantine_remove(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """The image is not wanted here: its pixels are deleted."""
-    image, form = _held(public_id), ReasonForm(request.POST)
+    image, form = _quarantined(public_id), ReasonForm(request.POST)
     if not form.is_valid():
         return _page(request, image, failed="remove", form=form)
     reason = form.cleaned_data["reason"]
@@ -94,7 +99,7 @@ def quarantine_remove(request: AuthenticatedRequest, public_id: str) -> HttpResp
 @require_POST
 def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Black out boxes; the image stays in quarantine, to be looked at again."""
-    image, form = _held(public_id), MaskForm(request.POST)
+    image, form = _quarantined(public_id), MaskForm(request.POST)
     if not form.is_valid():
         return _page(request, image, failed="mask", form=form)
     is_on_image = bool(boxes_within(form.boxes, columns=image.columns or 0, rows=image.rows or 0))
@@ -103,14 +108,11 @@ def quarantine_mask(request: AuthenticatedRequest, public_id: str) -> HttpRespon
     withdraw_offer(request)
     try:
         acts.mask(image, form.boxes, reason=form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-    except acts.NothingToBlackOut:
-        form.add_error(None, _("No box lies on the image. Draw them inside its edges."))
-        return _page(request, image, failed="mask", form=form)
-    except acts.BeingRead as refusal:
-        messages.error(request, str(refusal))
-        return redirect("quarantined-image", public_id)
-    except acts.NotInQuarantine:
-        return _already_decided(request)
+    except IngestRefused as refusal:
+        if refusal.code == "nothing_to_black_out":
+            form.add_error(None, str(refusal))
+            return _page(request, image, failed="mask", form=form)
+        return _not_decided(request, refusal, image)
     messages.success(request, _("The boxes are black in the stored pixels. Look once more, then release the image."))
     return redirect("quarantined-image", public_id)
 
@@ -137,14 +139,14 @@ def _confirm_mask(image: Image, form: MaskForm) -> Confirmation:
 @require_POST
 def quarantine_search(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Search the image for text once more; only the boxes change."""
-    check_text(_held(public_id), at=timezone.now())
+    searching.check_text(_quarantined(public_id), at=timezone.now())
     messages.success(request, _("The image was searched for text again."))
     return redirect("quarantined-image", public_id)
 
 
-def _held(public_id: str) -> Image:
-    held = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
-    return get_object_or_404(held.prefetch_related("renditions"), public_id=public_id)
+def _quarantined(public_id: str) -> Image:
+    images = Image.objects.filter(state=ImageState.QUARANTINED).select_related("exam__bank")
+    return get_object_or_404(images.prefetch_related("renditions"), public_id=public_id)
 
 
 def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None], done: str) -> HttpResponse:
@@ -152,22 +154,19 @@ def _decide(request: AuthenticatedRequest, image: Image, act: Callable[[], None]
     withdraw_offer(request)
     try:
         act()
-    except acts.BeingRead as refusal:
-        messages.error(request, str(refusal))
-        return redirect("quarantine")
-    except acts.NotInQuarantine:
-        return _already_decided(request)
-    others = waiting().exclude(pk=image.pk)
+    except IngestRefused as refusal:
+        return _not_decided(request, refusal)
+    others = quarantined().exclude(pk=image.pk)
     later = Q(ingested_at=image.ingested_at, pk__gt=image.pk)
     if image.ingested_at:
         later |= Q(ingested_at__gt=image.ingested_at)
     following = others.filter(later).first() or others.first()
-    if following or UNDOABLE not in request.session:  # the list tells a release where it offers to undo it
+    if following or UNDOABLE not in request.session:  # the list shows a release where it offers to undo it
         messages.success(request, done)
     return redirect("quarantined-image", following.public_id) if following else redirect("quarantine")
 
 
-def waiting() -> QuerySet[Image]:
+def quarantined() -> QuerySet[Image]:
     """All images in quarantine, oldest first."""
     return Image.objects.filter(state=ImageState.QUARANTINED).order_by("ingested_at", "pk")
 
@@ -203,9 +202,13 @@ def previews() -> Prefetch[str]:
     return Prefetch("renditions", Rendition.objects.filter(kind=RenditionKind.PREVIEW), to_attr="previews")
 
 
-def _already_decided(request: AuthenticatedRequest) -> HttpResponse:
-    messages.warning(request, _("Somebody else decided about this image in the meantime; nothing was changed."))
-    return redirect("quarantine")
+def _not_decided(request: AuthenticatedRequest, refusal: IngestRefused, image: Image | None = None) -> HttpResponse:
+    """To the list, or to an image that is still in quarantine."""
+    if refusal.code == "not_in_quarantine":
+        messages.warning(request, str(refusal))
+        return redirect("quarantine")
+    messages.error(request, str(refusal))
+    return redirect("quarantined-image", image.public_id) if image else redirect("quarantine")
 
 
 def _page(
@@ -226,3 +229,49 @@ def _page(
         "events": events.order_by("-id")[:20],
     }
     return render(request, "annotation/images/quarantined_image.html", context, status=422 if failed else 200)
+
+
+@role_required(Role.DEIDENTIFIER)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def quarantine_words(request: AuthenticatedRequest) -> HttpResponse:
+    """The list; a word that is added begins a new search of what text holds, which finds what can be released."""
+    form = WordForm(request.POST or None)
+    if request.method == "POST" and form.is_valid():
+        before, at, word = searching.current_words(), timezone.now(), form.cleaned_data["word"]
+        now = run_on_form(form, lambda: searching.add_word(word, actor=request.user, at=at))
+        if now is not None:
+            if now != before:
+                searching.begin_search_of_quarantined(actor=request.user, at=at)
+                sentence = _("“%(word)s” is on the list, for images that come in from now on.")
+                messages.success(request, sentence % {"word": word})
+            return redirect("quarantine-words")
+    return _words_page(request, form)
+
+
+@role_required(Role.DEIDENTIFIER)
+@require_POST
+def quarantine_word_remove(request: AuthenticatedRequest) -> HttpResponse:
+    word = request.POST.get("word", "")
+    searching.remove_word(word, actor=request.user, at=timezone.now())
+    messages.success(
+        request, _("“%(word)s” is off the list. Images that were released stay released.") % {"word": word}
+    )
+    return redirect("quarantine-words")
+
+
+def _words_page(request: AuthenticatedRequest, form: WordForm) -> HttpResponse:
+    now = searching.current_words()
+    images = searching.quarantined_for_words() if now.words else Image.objects.none()
+    pages = Paginator(images.select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
+    unfinished = Job.objects.filter(kind=searching.AGAIN_JOB_KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
+    context = {
+        "form": form,
+        "number": now.number,
+        "words": sorted(now.words),
+        "built_in": sorted(ALLOWED),
+        "page": pages.get_page(request.GET.get("page")),
+        "job": unfinished.order_by("-id").first(),
+        "is_searchable": has_text_search(),
+    }
+    return render(request, "annotation/images/quarantine_words.html", context, status=422 if form.errors else 200)

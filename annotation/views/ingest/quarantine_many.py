@@ -17,12 +17,12 @@ from django.views.decorators.http import require_POST
 
 from annotation.enums import Role
 from annotation.forms.images import ReasonForm
-from annotation.imaging.kernels.cropping import crops_around
-from annotation.imaging.kernels.masking import Box
+from annotation.imaging.kernels.masking import Box, crops_around
 from annotation.ingest import quarantine as acts
+from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import Image, Question
-from annotation.site import showings
-from annotation.views.ingest.quarantine import offer_to_undo, previews, undoable, waiting, withdraw_offer
+from annotation.site import hooks
+from annotation.views.ingest.quarantine import offer_to_undo, previews, quarantined, undoable, withdraw_offer
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
 
@@ -65,8 +65,8 @@ class Selected:
 def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
     """Ask with the consequences; confirmed and with a reason, decide about each image that was selected."""
     word = request.POST.get("decision", "")
-    asked = waiting().filter(public_id__in=request.POST.getlist("image")).prefetch_related(previews())
-    selected = list(asked)
+    chosen = quarantined().filter(public_id__in=request.POST.getlist("image")).prefetch_related(previews())
+    selected = list(chosen)
     if word not in DECISIONS or not selected:
         messages.warning(request, _("Select at least one image that is in quarantine."))
         return redirect("quarantine")
@@ -78,7 +78,7 @@ def quarantine_decide(request: AuthenticatedRequest) -> HttpResponse:
     withdraw_offer(request)
     if word == "release" and outcome.done:
         offer_to_undo(request, outcome.done, at)
-    _tell(request, word, outcome)
+    _flash(request, word, outcome)
     return redirect("quarantine")
 
 
@@ -88,21 +88,21 @@ def quarantine_undo(request: AuthenticatedRequest) -> HttpResponse:
     """Put back what the last decision of this person released, where nobody decided later."""
     last = undoable(request)
     images = list(last.images)
-    studies = sorted({name for image in images for name in showings.read_in(image.pk)})
+    studies = sorted({name for image in images for name in hooks.read_in(image.pk)})
     if studies and not is_confirmed(request):
         return confirm(request, _confirm_undo(len(images), studies))
     n_back = 0
     for image in images:
         try:
             acts.undo_release(image, since=last.since, actor=request.user, at=timezone.now())
-        except acts.NotToBeQuarantined:  # in this very moment
+        except IngestRefused:  # somebody decided in this very moment
             continue
         n_back += 1
     withdraw_offer(request)
     if n_back:
-        said = ngettext("%(n)s image is back in quarantine.", "%(n)s images are back in quarantine.", n_back)
-        messages.success(request, said % {"n": n_back})
-    _tell_overtaken(request, last.n_released - n_back)
+        sentence = ngettext("%(n)s image is back in quarantine.", "%(n)s images are back in quarantine.", n_back)
+        messages.success(request, sentence % {"n": n_back})
+    _flash_overtaken(request, last.n_released - n_back)
     return redirect("quarantine")
 
 
@@ -135,21 +135,21 @@ def _ask(request: AuthenticatedRequest, word: str, selected: list[Image], form: 
     return render(request, template, context, status=422 if form.errors else 409)
 
 
-def _tell(request: AuthenticatedRequest, word: str, outcome: acts.Decided) -> None:
+def _flash(request: AuthenticatedRequest, word: str, outcome: acts.Decided) -> None:
     n = len(outcome.done)
-    if n and word != "release":  # the list tells a release where it offers to undo it
-        said = ngettext("%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed.", n)
-        messages.success(request, said % {"n": n})
-    _tell_overtaken(request, outcome.n_overtaken)
+    if n and word != "release":  # the list shows a release where it offers to undo it
+        sentence = ngettext("%(n)s image is removed, its pixels are deleted.", "%(n)s images are removed.", n)
+        messages.success(request, sentence % {"n": n})
+    _flash_overtaken(request, outcome.n_overtaken)
     for sentence in outcome.refusals:
         messages.error(request, sentence)
 
 
-def _tell_overtaken(request: AuthenticatedRequest, n: int) -> None:
+def _flash_overtaken(request: AuthenticatedRequest, n: int) -> None:
     if n:
-        said = ngettext(
+        sentence = ngettext(
             "Somebody else decided about %(n)s image in the meantime; it stays as it is.",
             "Somebody else decided about %(n)s images in the meantime; they stay as they are.",
             n,
         )
-        messages.warning(request, said % {"n": n})
+        messages.warning(request, sentence % {"n": n})

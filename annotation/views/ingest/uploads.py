@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 
 from django.conf import settings
-from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models.functions import Lower
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,14 +16,15 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import JobState, Role
-from annotation.exports.missing import near_names
+from annotation.exports.source_names import near_names
 from annotation.forms.images import UploadForm
 from annotation.ingest import uploading
 from annotation.ingest.matching import missing_images
 from annotation.models import QuestionBank, Upload
 from annotation.site.permissions import is_administrator, is_coordinator, may_see_quarantine
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
+from annotation.views.site.confirming import run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 UPLOADS_PER_PAGE = 50
@@ -45,9 +44,8 @@ def uploads(request: AuthenticatedRequest) -> HttpResponse:
     found = Upload.objects.filter(purpose=uploading.PURPOSE).select_related("created_by", "bank", "job")
     if not request.GET.get("archived"):
         found = found.filter(archived_at=None)
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    page = Paginator(sorting.of_rows(found, SORTED_BY), UPLOADS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/images/uploads.html", {"page": page, "sorting": sorting})
+    context = sorted_page(request.GET, found, SORTED_BY, UPLOADS_PER_PAGE)
+    return render(request, "annotation/images/uploads.html", context)
 
 
 @role_required(Role.COORDINATOR)
@@ -60,17 +58,15 @@ def upload_new(request: AuthenticatedRequest) -> HttpResponse:
     form = UploadForm(request.POST, request.FILES)
     if not form.is_valid():
         return _refusal(request, form)
-    table = form.cleaned_data["credits"]
-    try:
-        upload = uploading.keep_upload(
-            form.sent_files(),
-            credits_table=table.read() if table else None,
-            bank=form.cleaned_data["bank"],
-            actor=request.user,
-            at=timezone.now(),
-        )
-    except uploading.UploadRefused as refused:
-        form.add_error(None, str(refused))
+    data, now = form.cleaned_data, timezone.now()
+    table = data["credits"].read() if data["credits"] else None
+    upload = run_on_form(
+        form,
+        lambda: uploading.keep_upload(
+            form.sent_files(), credits_table=table, bank=data["bank"], actor=request.user, at=now
+        ),
+    )
+    if upload is None:
         return _refusal(request, form)
     address = reverse("upload", args=[upload.public_id])
     return JsonResponse({"url": address}, status=201) if _wants_json(request) else redirect(address)
@@ -96,7 +92,7 @@ def upload(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "result": result,
         "refused": _refused(result),
         "may_delete": is_administrator(request.user),
-        "may_steer": is_coordinator(request.user),
+        "may_manage": is_coordinator(request.user),
         "may_decide": may_see_quarantine(request.user),
     }
     if job and job.state == JobState.SUCCEEDED and shown.bank and is_coordinator(request.user):
@@ -126,26 +122,19 @@ def upload_report(request: AuthenticatedRequest, public_id: str) -> HttpResponse
 @require_POST
 def upload_archive(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     shown = _upload(public_id)
-    return _put_away(
-        request,
-        lambda: uploading.archive_upload(shown, actor=request.user, at=timezone.now()),
-        _("The upload is archived. Images that came in stay."),
-    )
+
+    def archive() -> str:
+        uploading.archive_upload(shown, actor=request.user, at=timezone.now())
+        return _("The upload is archived. Images that came in stay.")
+
+    run_and_flash(request, archive)
+    return redirect("uploads")
 
 
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def upload_delete(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     return delete_or_ask(request, _upload(public_id), "uploads")
-
-
-def _put_away(request: AuthenticatedRequest, act: Callable[[], None], done: str) -> HttpResponse:
-    try:
-        act()
-        messages.success(request, done)
-    except uploading.UploadInUse:
-        messages.error(request, _("Its files are being read now. Cancel the job first."))
-    return redirect("uploads")
 
 
 def _upload(public_id: str) -> Upload:

@@ -19,8 +19,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.forms.account import LoginForm, NewPasswordForm, PasswordChangeForm, PasswordLinkForm, ProfileForm
-from annotation.people import joining, links, mailing
-from annotation.people.throttling import has_failed_too_often
+from annotation.people import accounts, mailing
+from annotation.people.backend import has_failed_too_often
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
 
 _log_in = auth_views.LoginView.as_view(
@@ -63,7 +63,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
     form = ProfileForm(request.POST or None, initial={"name": person.name, "time_zone": person.time_zone})
     if request.method == "POST" and form.is_valid():
         data = form.cleaned_data
-        joining.change_profile(person, name=data["name"], time_zone=data["time_zone"], at=timezone.now())
+        accounts.change_profile(person, name=data["name"], time_zone=data["time_zone"], at=timezone.now())
         messages.success(request, _("Saved."))
         return redirect("profile")
     return render(request, "annotation/people/profile.html", {"form": form}, status=422 if form.errors else 200)
@@ -74,7 +74,7 @@ def profile(request: AuthenticatedRequest) -> HttpResponse:
 def password_change(request: AuthenticatedRequest) -> HttpResponse:
     form = PasswordChangeForm(request.user, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        links.set_password(request.user, form.cleaned_data["password"], at=timezone.now())
+        accounts.set_password(request.user, form.cleaned_data["password"], at=timezone.now())
         update_session_auth_hash(request, request.user)
         messages.success(request, _("Your password is changed. You are logged out everywhere else."))
         return redirect("profile")
@@ -103,7 +103,7 @@ class _PasswordFromLink(auth_views.PasswordResetConfirmView):
     success_url = reverse_lazy("login")
 
     def form_valid(self, form: Any) -> HttpResponse:
-        links.set_password(form.user, form.cleaned_data["password"], at=timezone.now())
+        accounts.set_password(form.user, form.cleaned_data["password"], at=timezone.now())
         del self.request.session[auth_views.INTERNAL_RESET_SESSION_TOKEN]
         messages.success(self.request, _("Your password is set. Log in with it."))
         return redirect("login")

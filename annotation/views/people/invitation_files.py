@@ -22,19 +22,11 @@ from django.views.decorators.http import require_http_methods
 from annotation.enums import Role
 from annotation.exports.tables import neutralised
 from annotation.forms.people import InvitationFileForm
-from annotation.people.invitation_file import COLUMNS, FileRefused, read_invited
-from annotation.people.inviting_many import (
-    Check,
-    IssuedLink,
-    check_all,
-    check_for,
-    issue_all,
-    offered_in_round,
-    offered_on_site,
-)
+from annotation.people.invitation_file import COLUMNS, Check, InvitedLink, check_all, issue_all, read_invited
+from annotation.people.invited_roles import check_for, offered_in_round, offered_on_site
 from annotation.people.mailing import try_to_send
 from annotation.views.people.invitations import round_to_invite_to
-from annotation.views.site.confirming import is_confirmed
+from annotation.views.site.confirming import is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
@@ -100,11 +92,9 @@ def file_page(request: AuthenticatedRequest, page: FilePage) -> HttpResponse:
     context: dict[str, Any] = {"page": page, "form": form, "n_days": settings.INVITATION_DAYS}
     if sent and form.is_valid():
         data = form.data_of_file()
-        try:
-            rows, faults = read_invited(data)
-        except FileRefused as refusal:
-            form.add_error("file", str(refusal))
-        else:
+        found = run_on_form(form, lambda: read_invited(data))
+        if found is not None:
+            rows, faults = found
             checked, refused = check_all(rows, page.check)
             faults = sorted([*faults, *refused])
             if is_confirmed(request) and not faults:
@@ -120,7 +110,7 @@ def file_page(request: AuthenticatedRequest, page: FilePage) -> HttpResponse:
     return render(request, "annotation/people/invite_file.html", context, status=status)
 
 
-def _show_all_once(request: AuthenticatedRequest, page: FilePage, links: Sequence[IssuedLink]) -> HttpResponse:
+def _show_all_once(request: AuthenticatedRequest, page: FilePage, links: Sequence[InvitedLink]) -> HttpResponse:
     shown = [{"link": one, "is_sent": try_to_send(one.send)} for one in links]
     head = [*COLUMNS, "link", "works_until"]
     rows = [

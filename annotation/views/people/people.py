@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from django.contrib import messages
-from django.core.paginator import Paginator
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -17,13 +18,12 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import Role
 from annotation.forms.people import PeopleSearchForm, PersonForm, RoleForm
 from annotation.models import Membership, User
-from annotation.people import granting, joining, links, mailing
-from annotation.people.inviting import open_invitations, revoked_invitations
-from annotation.people.links import password_link
-from annotation.people.role_conflicts import RoleConflict, RoleNotThere
-from annotation.people.rosters import n_open_assignments, parts_of, people_matching
-from annotation.site.sorted_tables import Columns, asked_sorting
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
+from annotation.people import accounts, mailing, roles
+from annotation.people.accounts import parts_of, people_matching
+from annotation.people.invitations import open_invitations, revoked_invitations
+from annotation.people.open_work import n_open_assignments
+from annotation.site.sorted_tables import Columns, sorted_page
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 PEOPLE_PER_PAGE = 50
@@ -37,13 +37,10 @@ def people(request: AuthenticatedRequest) -> HttpResponse:
     """Everybody, searchable by name and address, and the invitations that are open."""
     form = PeopleSearchForm(request.GET)
     search = form.cleaned_data["q"] if form.is_valid() else ""
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    page = Paginator(sorting.of_rows(people_matching(search), SORTED_BY), PEOPLE_PER_PAGE).get_page(
-        request.GET.get("page")
-    )
-    parts = parts_of([one.pk for one in page])
-    rows = [(one, parts.get(one.pk, [])) for one in page]
-    context = {"form": form, "search": search, "page": page, "rows": rows, "sorting": sorting}
+    context: dict[str, Any] = {"form": form, "search": search}
+    context |= sorted_page(request.GET, people_matching(search), SORTED_BY, PEOPLE_PER_PAGE)
+    parts = parts_of([one.pk for one in context["page"]])
+    context["rows"] = [(one, parts.get(one.pk, [])) for one in context["page"]]
     if asks_for_part(request):
         return render(request, "annotation/people/_people_list.html", context)
     context |= {"invitations": open_invitations(timezone.now()), "revoked": revoked_invitations(timezone.now())}
@@ -57,19 +54,9 @@ def person_add(request: AuthenticatedRequest) -> HttpResponse:
     """Make an account and show the one-time link with which its owner sets a password."""
     form = PersonForm(request.POST or None)
     if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        try:
-            person = joining.add_person(
-                email=data["email"],
-                name=data["name"],
-                time_zone=data["time_zone"],
-                roles=data["roles"],
-                actor=request.user,
-                at=timezone.now(),
-            )
-        except joining.AddressTaken:
-            form.add_error("email", _("There is an account with this address. Find it on the People page."))
-        else:
+        data, now = form.cleaned_data, timezone.now()
+        person = run_on_form(form, lambda: accounts.add_person(**data, actor=request.user, at=now))
+        if person is not None:
             return _show_password_link(request, person)
     return render(request, "annotation/people/person_add.html", {"form": form}, status=422 if form.errors else 200)
 
@@ -87,16 +74,9 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     somebody = get_object_or_404(User, pk=pk)
     form = RoleForm(request.POST)
     if form.is_valid():
-        data = form.cleaned_data
-        try:
-            granting.grant(somebody, data["role"], review_round=data["round"], actor=request.user, at=timezone.now())
-        except granting.OwnRoles:
-            form.add_error(None, own_roles())
-        except RoleConflict as barred:
-            form.add_error("role", str(barred))
-        except RoleNotThere:
-            form.add_error("role", _("This role is held on the whole site, not in one round. Leave the round empty."))
-        else:
+        role, review_round, now = form.cleaned_data["role"], form.cleaned_data["round"], timezone.now()
+        run_on_form(form, lambda: roles.grant(somebody, role, review_round=review_round, actor=request.user, at=now))
+        if not form.errors:
             messages.success(request, _("The role is given."))
             return redirect("person", pk)
     return _person_page(request, somebody, form)
@@ -107,42 +87,44 @@ def person_grant(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 def person_withdraw(request: AuthenticatedRequest, pk: int, membership: int) -> HttpResponse:
     """Take a role away, after saying what follows."""
     somebody = get_object_or_404(User, pk=pk)
-    held = get_object_or_404(somebody.memberships.select_related("round"), pk=membership)
+    removed = get_object_or_404(somebody.memberships.select_related("round"), pk=membership)
     if not is_confirmed(request):
-        return confirm(request, _removal_of(held))
-    said = _("The role is removed. It can be given back below for %(n)s days.") % {"n": granting.UNDO_FOR.days}
-    try:
-        granting.withdraw(somebody, Role(held.role), review_round=held.round, actor=request.user, at=timezone.now())
-        messages.success(request, said)
-    except granting.OwnRoles:
-        messages.error(request, own_roles())
-    except granting.LastAdministrator:
-        messages.error(request, last_administrator())
+        return confirm(request, _removal_of(removed))
+
+    def withdraw() -> str:
+        role, now = Role(removed.role), timezone.now()
+        roles.withdraw(somebody, role, review_round=removed.round, actor=request.user, at=now)
+        return _("The role is removed. It can be given back below for %(n)s days.") % {"n": roles.UNDO_FOR.days}
+
+    run_and_flash(request, withdraw)
     return redirect("person", pk)
 
 
-def _removal_of(held: Membership) -> Confirmation:
+def _removal_of(membership: Membership) -> Confirmation:
     label = _("Remove the role")
-    about = {"name": held.user, "role": held.get_role_display(), "where": held.round or _("whole site")}
+    about = {
+        "name": membership.user,
+        "role": membership.get_role_display(),
+        "where": membership.round or _("whole site"),
+    }
     sentences = [_("%(name)s will no longer be %(role)s (%(where)s). Work that is done stays.") % about]
-    if held.role in (Role.ADMINISTRATOR, Role.COORDINATOR):
+    if membership.role in (Role.ADMINISTRATOR, Role.COORDINATOR):
         sentences.append(_("Invitation links that this person gave out stop working."))
     sentences.append(_("The role can be given back from the page of the person."))
-    back = reverse("person", args=[held.user_id])
-    return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(held.user))
+    back = reverse("person", args=[membership.user_id])
+    return Confirmation(title=label, sentences=sentences, label=label, back=back, about=str(membership.user))
 
 
 @role_required(Role.ADMINISTRATOR)
 @require_POST
 def person_deactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     somebody = get_object_or_404(User, pk=pk)
-    try:
-        joining.deactivate(somebody, actor=request.user, at=timezone.now())
-        messages.success(request, _("This account may not log in any more. Roles and work are kept."))
-    except granting.OwnRoles:
-        messages.error(request, _("You cannot deactivate your own account; another administrator can."))
-    except granting.LastAdministrator:
-        messages.error(request, last_administrator())
+
+    def deactivate() -> str:
+        accounts.deactivate(somebody, actor=request.user, at=timezone.now())
+        return _("This account may not log in any more. Roles and work are kept.")
+
+    run_and_flash(request, deactivate)
     return redirect("person", pk)
 
 
@@ -150,7 +132,7 @@ def person_deactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
 @require_POST
 def person_reactivate(request: AuthenticatedRequest, pk: int) -> HttpResponse:
     somebody = get_object_or_404(User, pk=pk)
-    joining.reactivate(somebody, actor=request.user, at=timezone.now())
+    accounts.reactivate(somebody, actor=request.user, at=timezone.now())
     messages.success(request, _("This account may log in again."))
     return redirect("person", pk)
 
@@ -163,21 +145,13 @@ def person_password_link(request: AuthenticatedRequest, pk: int) -> HttpResponse
     return _show_password_link(request, get_object_or_404(User, pk=pk, is_active=True))
 
 
-def own_roles() -> str:
-    return _("You cannot change your own roles; another administrator can.")
-
-
-def last_administrator() -> str:
-    return _("This is the last administrator. Make somebody else an administrator first.")
-
-
 def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpResponse:
     context = {
         "person": somebody,
         "is_self": somebody.pk == request.user.pk,
         "memberships": somebody.memberships.select_related("round", "granted_by").order_by("round_id", "role"),
         "parts": parts_of([somebody.pk]).get(somebody.pk, []),
-        "removed": granting.removed_roles(somebody, timezone.now()),
+        "removed": roles.removed_roles(somebody, timezone.now()),
         "n_waiting": n_open_assignments(somebody),
         "form": form,
     }
@@ -185,10 +159,6 @@ def _person_page(request: HttpRequest, somebody: User, form: RoleForm) -> HttpRe
 
 
 def _show_password_link(request: AuthenticatedRequest, somebody: User) -> HttpResponse:
-    uid, token = links.issue_password_link(somebody, actor=request.user, at=timezone.now())
-    context = {
-        "person": somebody,
-        "link": password_link(uid, token),
-        "was_sent": mailing.send_password_link(somebody, uid, token),
-    }
+    link = accounts.issue_password_link(somebody, actor=request.user, at=timezone.now())
+    context = {"person": somebody, "link": link, "was_sent": mailing.send_password_link(somebody, link)}
     return render(request, "annotation/people/password_link.html", context)

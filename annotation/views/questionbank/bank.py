@@ -8,7 +8,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -18,12 +17,10 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.bin.archiving import archive, bring_back
+from annotation.bin.deleting import archive, bring_back
 from annotation.enums import ImportState, Role, RoundState
-from annotation.exports.files import scratch_file
-from annotation.exports.missing import MissingImage, export_missing, list_missing
-from annotation.exports.source_ids import SourceIdsHidden, export_source_ids, source_id_of
-from annotation.exports.tables import CONTENT_TYPES, Format
+from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
+from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
@@ -189,10 +186,7 @@ def bank_source_ids(request: AuthenticatedRequest, slug: str) -> FileResponse:
     """Numbers and random ids of the bank beside the ids of the imported file; who takes it is noted."""
     one = get_object_or_404(QuestionBank, slug=slug)
     file = scratch_file()
-    try:
-        export_source_ids(one, Format.CSV, file, actor=request.user, at=timezone.now())
-    except SourceIdsHidden as refusal:
-        raise PermissionDenied(str(refusal)) from None
+    export_source_ids(one, Format.CSV, file, actor=request.user, at=timezone.now())
     return FileResponse(
         file, as_attachment=True, filename=f"{one.slug}-ids.csv", content_type=CONTENT_TYPES[Format.CSV]
     )

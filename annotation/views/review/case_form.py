@@ -49,41 +49,41 @@ FOLLOWING_KEYS = {Flag.SEVERAL_VALID: "9", Flag.KEY_WRONG: "0", Flag.NO_VALID_OP
 def case_form(
     case: ShownCase, *, problems: Sequence[FormProblem] = (), sent: Mapping[str, object] | None = None
 ) -> dict[str, Any]:
-    """What the form shows: what was just sent, else what is held for this case."""
-    held = sent if sent is not None else case.held
+    """What the form shows: what was just sent, else what is stored for this case."""
+    values = sent if sent is not None else case.values
     found = {problem.field: _(problem.message) for problem in reversed(problems)}
     if case.is_blind:
-        difficulty = kept_fragment(PARTS + "_difficulty.html", _difficulties, _known(held, "difficulty", Difficulty))
-        return {"held": held, "problems": found, "difficulty": difficulty}
+        difficulty = kept_fragment(PARTS + "_difficulty.html", _difficulties, _known(values, "difficulty", Difficulty))
+        return {"values": values, "problems": found, "difficulty": difficulty}
     choice = (case.following, case.own is None)
-    chosen = (_all_known(held, "flags"), _all_known(held, "withdrawn_flags"))
+    chosen = (_all_known(values, "flags"), _all_known(values, "withdrawn_flags"))
     return {
-        "held": held,
+        "values": values,
         "problems": found,
         "rows": [
-            *_disagreement(case, held),
-            *(kept_fragment(PARTS + "_row.html", _grade_row, name, _grade(held, name)) for name in GradeName),
-            *(kept_fragment(PARTS + "_row.html", _degree_row, name, _known(held, name, Degree)) for name in DEGREES),
+            *_disagreement(case, values),
+            *(kept_fragment(PARTS + "_row.html", _grade_row, name, _grade(values, name)) for name in GradeName),
+            *(kept_fragment(PARTS + "_row.html", _degree_row, name, _known(values, name, Degree)) for name in DEGREES),
         ],
         "flags": kept_fragment(PARTS + "_flags.html", _flags, *choice, *chosen, case.report_opened),
-        "verdicts": kept_fragment(PARTS + "_verdicts.html", _verdicts, _known(held, "verdict", Verdict)),
+        "verdicts": kept_fragment(PARTS + "_verdicts.html", _verdicts, _known(values, "verdict", Verdict)),
         "reasoning_due": differs(case.own, case.key),
     }
 
 
 # --- what is chosen, as far as the form knows it ----------------------------------------------------
-def _known(held: Mapping[str, Any], name: str, words: type[Word]) -> str:
-    value = held.get(name)
+def _known(values: Mapping[str, Any], name: str, words: type[Word]) -> str:
+    value = values.get(name)
     return value if isinstance(value, str) and value in words.values() else ""
 
 
-def _grade(held: Mapping[str, Any], name: str) -> str:
-    value = held.get(name)
+def _grade(values: Mapping[str, Any], name: str) -> str:
+    value = values.get(name)
     return value if value in GRADES else ""
 
 
-def _all_known(held: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    chosen = held.get(name) or ()
+def _all_known(values: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    chosen = values.get(name) or ()
     return tuple(flag for flag in Flag.values() if flag in chosen)
 
 
@@ -121,11 +121,11 @@ def _grade_row(name: GradeName, chosen: str) -> dict[str, Any]:
     return {"row": row}
 
 
-def _disagreement(case: ShownCase, held: Mapping[str, Any]) -> list[str]:
+def _disagreement(case: ShownCase, values: Mapping[str, Any]) -> list[str]:
     """The row that is asked first where the blind answer is not the key."""
     if case.own is None or not differs(case.own, case.key):
         return []
-    chosen = _known(held, "disagreement", Disagreement)
+    chosen = _known(values, "disagreement", Disagreement)
     return [kept_fragment(PARTS + "_row.html", _disagreement_row, case.own.best, case.key, chosen)]
 
 

@@ -1,96 +1,54 @@
-"""Reviewing: a person's rounds, the worklist, and the case page with its steps."""
+"""The case page, with all that a reviewer does on it.
+
+A page that is already there (HTMX) gets the parts that change, or the problems as JSON; a plain form gets a
+page. Success is answered after the commit.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
 
-from django.db.models import Exists, OuterRef
-from django.http import Http404, HttpResponse
-from django.shortcuts import get_object_or_404, redirect, render
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
+from django.shortcuts import redirect, render
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_GET, require_http_methods
+from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
-from django_htmx.http import push_url
+from django_htmx.http import HttpResponseClientRedirect, push_url
 
-from annotation.enums import AssignmentState, RoundState
-from annotation.models import Assignment, ReviewDraft, ReviewRound, User
-from annotation.review.answering import mark_opened
-from annotation.review.due import due_text
-from annotation.review.kernels.form import FormProblem
-from annotation.review.kernels.transitions import UNFINISHED
-from annotation.review.showing import named_assignment, own_assignment, show_case
-from annotation.review.viewing import size_text, viewing_of
-from annotation.review.worklist import counts_by_state, next_assignment, own_assignments, rounds_of
+from annotation.case.kernels.parsing import Trace, parse_events, readable_trace
+from annotation.enums import AssignmentState, ReturnReason, RoundState
+from annotation.models import Assignment
+from annotation.review.answering import (
+    MANY,
+    STEP_ONE_FIELDS,
+    STEP_TWO_FIELDS,
+    answer_blind,
+    mark_opened,
+    open_report,
+    save_draft,
+)
+from annotation.review.assignments import (
+    categories_of,
+    counts_by_state,
+    named_assignment,
+    own_assignment,
+)
+from annotation.review.kernels.form import FormProblem, incomplete, parse_blind, parse_judgement
+from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.showing import show_case
+from annotation.review.submitting import hand_back, hide_identifying_images, leave_for_next, skip, submit_review
+from annotation.review.trace_events import record_events
 from annotation.views.review.case_form import case_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.errors import problem
 
-FILTERS = {
-    "": (),
-    "unfinished": UNFINISHED,
-    "skipped": (AssignmentState.SKIPPED,),
-    "submitted": (AssignmentState.SUBMITTED,),
-}
-
-
-@person_required
-@require_GET
-def review_rounds(request: AuthenticatedRequest) -> HttpResponse:
-    """The rounds in which this person reviews."""
-    return render(request, "annotation/review/rounds.html", {"rounds": rounds_of(request.user)})
-
-
-@person_required
-@require_GET
-def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The person's own questions in one round, with where each stands."""
-    review_round = own_round_or_404(request, slug)
-    counts = counts_by_state(request.user, review_round)
-    chosen = request.GET.get("show", "")
-    rows = own_assignments(request.user, review_round).select_related("revision__question")
-    rows = rows.annotate(has_draft=Exists(ReviewDraft.objects.filter(assignment=OuterRef("pk"))))
-    if FILTERS.get(chosen):
-        rows = rows.filter(state__in=FILTERS[chosen])
-    n_all = sum(counts.values())
-    n_submitted = counts.get(AssignmentState.SUBMITTED, 0)
-    n_skipped = counts.get(AssignmentState.SKIPPED, 0)
-    context = {
-        "round": review_round,
-        "is_open": review_round.state == RoundState.OPEN,
-        "rows": rows,
-        "chosen": chosen if chosen in FILTERS else "",
-        "filters": [
-            ("", n_all),
-            ("unfinished", n_all - n_submitted),
-            ("skipped", n_skipped),
-            ("submitted", n_submitted),
-        ],
-        "n_all": n_all,
-        "n_submitted": n_submitted,
-        "n_left": n_all - n_submitted,
-        "least_window": size_text(viewing_of(review_round).least_window),
-        "due": due_text(review_round, request.user),
-        "is_overdue": bool(review_round.due_at and review_round.due_at <= timezone.now() and n_submitted < n_all),
-    }
-    return render(request, "annotation/review/worklist.html", context)
-
-
-@person_required
-@require_GET
-def review_continue(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """To the next unfinished question, or to the worklist when there is none."""
-    review_round = own_round_or_404(request, slug)
-    following = next_assignment(request.user, review_round) if review_round.state == RoundState.OPEN else None
-    if following is None or ("begin" not in request.GET and _has_to_read(request.user, review_round)):
-        return redirect("review-worklist", slug=slug)
-    return redirect("review-case", public_id=following.public_id)
-
-
-def _has_to_read(person: User, review_round: ReviewRound) -> bool:
-    """Whether the round has instructions that this reviewer has not come past: no question of it was opened yet."""
-    opened = own_assignments(person, review_round).filter(opened_at__isnull=False)
-    return bool(review_round.instructions) and not opened.exists()
+ENDED = {"round_not_open", "not_the_reviewer"}  # refusals after which nothing can be done at this case
+NOT_OF_THE_FORM = {"csrfmiddlewaretoken", "based_on", "sequence", "page", "events", "unreadable", "viewport"}
 
 
 @person_required
@@ -98,7 +56,7 @@ def _has_to_read(person: User, review_round: ReviewRound) -> bool:
 @never_cache
 @vary_on_headers("HX-Request")
 def review_case(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """One question beside its exam, at the step where this reviewer stands."""
+    """One question beside its exam, at the step that this reviewer has reached."""
     assignment = own_assignment_or_404(request, public_id)
     mark_opened(assignment, at=timezone.now())
     return case_page(request, assignment)
@@ -124,6 +82,199 @@ def case_page(
     return response
 
 
+# --- acts -----------------------------------------------------------------------------------------
+def case_act(act: Callable[[AuthenticatedRequest, Assignment], HttpResponse]) -> Callable[..., HttpResponse]:
+    """A view of an act at a case of the reviewer's own. Problems of the form are shown beside its fields; an open page
+    of a case that has ended gets what it shows instead. Every other refusal is answered as everywhere.
+    """
+
+    @wraps(act)
+    def view(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+        assignment = named_or_404(request, public_id)
+        try:
+            return act(request, assignment)
+        except ReviewRefused as refusal:
+            if refusal.code == "incomplete":
+                return incomplete_form(request, public_id, refusal)
+            if refusal.code not in ENDED or not asks_for_part(request):
+                raise
+            ended = ended_panel(request, named_or_404(request, public_id))
+            return JsonResponse({**problem(refusal), "ended": ended}, status=refusal.status)
+
+    return person_required(require_POST(never_cache(view)))
+
+
+@case_act
+def review_answer(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Store the blind answer and show step 2."""
+    blind, problems = parse_blind(lists(request))
+    if problems:
+        raise incomplete(problems)
+    stored = answer_blind(
+        assignment,
+        best=blind.best,
+        defensible=blind.defensible,
+        difficulty=blind.difficulty,
+        actor=request.user,
+        at=timezone.now(),
+        trace=trace_of(request),
+    )
+    return same_case(request, stored.assignment)
+
+
+@case_act
+def review_report(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Store the moment of step 3 and show the report."""
+    open_report(assignment, actor=request.user, at=timezone.now())
+    if asks_for_part(request):
+        case = show_case(own_assignment_or_404(request, assignment.public_id), viewer=request.user)
+        return render(request, "annotation/review/_report.html", {"case": case})
+    return redirect("review-case", public_id=assignment.public_id)
+
+
+@case_act
+def review_draft(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Store what the form holds now. 204 when it is stored."""
+    save_draft(
+        assignment,
+        form_values(request),
+        actor=request.user,
+        at=timezone.now(),
+        based_on=count_in(request, "based_on"),
+        sequence=count_in(request, "sequence") or 0,
+        trace=trace_of(request),
+    )
+    return HttpResponse(status=204)
+
+
+@case_act
+def review_events(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Store the timing events of the page. 204 when it is stored; the same events again change nothing."""
+    page = request.POST.get("page", "")
+    trace = Trace(page=page, events=parse_events(page, request.POST.get("events", "")))
+    record_events(assignment, trace, actor=request.user, at=timezone.now())
+    return HttpResponse(status=204)
+
+
+@case_act
+def review_submit(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Store the judgement and show the next case."""
+    judgement = parse_judgement(lists(request))
+    return next_case(request, assignment, submit_review, judgement)
+
+
+@case_act
+def review_skip(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Put the question aside and show the next case."""
+    return next_case(request, assignment, skip, request.POST.get("reason", ""))
+
+
+@case_act
+def review_return(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Give the question up for good and show the next case."""
+    reason = next((one for one in ReturnReason if one == request.POST.get("reason", "")), ReturnReason.NONE)
+    return next_case(request, assignment, hand_back, reason)
+
+
+@case_act
+def review_identifies(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """Send the named images to quarantine at once and answer with the images that are left."""
+    images = request.POST.getlist("images")
+    if not images:
+        raise ReviewRefused("no_images_named", _("Choose the image that shows the text."), status=400)
+    hide_identifying_images(assignment, images, actor=request.user, at=timezone.now())
+    if not asks_for_part(request):
+        return redirect("review-case", public_id=assignment.public_id)
+    return same_case(request, own_assignment_or_404(request, assignment.public_id))
+
+
+@person_required
+@require_GET
+def review_categories(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The categories of the bank, once this reviewer may see any."""
+    assignment = own_assignment_or_404(request, public_id)
+    case = show_case(assignment, viewer=request.user)
+    return JsonResponse({"categories": [] if case.is_blind else categories_of(assignment.revision.bank_id)})
+
+
+# --- answers --------------------------------------------------------------------------------------
+def lists(request: HttpRequest) -> dict[str, list[str]]:
+    return {name: [str(value) for value in values] for name, values in request.POST.lists()}
+
+
+def count_in(request: HttpRequest, name: str) -> int | None:
+    """A whole number that a script sent; None when there is none."""
+    sent = request.POST.get(name, "")
+    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
+
+
+def trace_of(request: HttpRequest) -> Trace:
+    """What the page sent beside the form; what cannot be read of it never costs the form."""
+    return readable_trace(
+        request.POST.get("page", ""),
+        request.POST.get("events", ""),
+        viewport=request.POST.get("viewport", ""),
+        unreadable=request.POST.getlist("unreadable"),
+    )
+
+
+def form_values(request: HttpRequest) -> dict[str, str | list[str]]:
+    """The fields of the form as sent: lists where the form has several values, else the last value."""
+    sent = lists(request).items()
+    return {name: values if name in MANY else values[-1] for name, values in sent if name not in NOT_OF_THE_FORM}
+
+
+def same_case(request: AuthenticatedRequest, assignment: Assignment) -> HttpResponse:
+    """The same case in its new state."""
+    if not asks_for_part(request):
+        return redirect("review-case", public_id=assignment.public_id)
+    return case_page(request, assignment)
+
+
+def next_case(
+    request: AuthenticatedRequest, assignment: Assignment, step: Callable[..., object], sent: object
+) -> HttpResponse:
+    """Take a step that leaves the case and show the next one, or the worklist when there is none."""
+    now, trace = timezone.now(), trace_of(request)
+    following = leave_for_next(
+        assignment,
+        lambda: step(assignment, sent, actor=request.user, at=now, trace=trace),
+        actor=request.user,
+        at=now,
+    )
+    if following.opened is None:
+        worklist = reverse("review-worklist", args=[assignment.round.slug])
+        return HttpResponseClientRedirect(worklist) if asks_for_part(request) else redirect(worklist)
+    if not asks_for_part(request):
+        return redirect("review-case", public_id=following.opened.public_id)
+    return case_page(request, following.opened, ahead=following.ahead)
+
+
+def incomplete_form(request: AuthenticatedRequest, public_id: str, refusal: ReviewRefused) -> HttpResponse:
+    """422 with what is wrong, field by field; nothing was stored."""
+    problems: list[FormProblem] = refusal.facts["problems"]
+    if asks_for_part(request):
+        found = [{"field": one.field, "code": one.code, "message": _(one.message)} for one in problems]
+        return JsonResponse({**problem(refusal), "problems": found}, status=refusal.status)
+    known = {n: v for n, v in form_values(request).items() if n in STEP_ONE_FIELDS | STEP_TWO_FIELDS}
+    assignment = own_assignment_or_404(request, public_id)
+    return case_page(request, assignment, problems=problems, sent=known, status=refusal.status)
+
+
+def ended_panel(request: AuthenticatedRequest, assignment: Assignment) -> str:
+    """What a page that was left open shows in place of the question."""
+    counts = counts_by_state(request.user, assignment.round)
+    n_submitted = counts.get(AssignmentState.SUBMITTED, 0)
+    context = {
+        "assignment": assignment,
+        "round": assignment.round,
+        "is_closed": assignment.round.state == RoundState.CLOSED,
+        "n_submitted": n_submitted,
+        "n_left": sum(counts.values()) - n_submitted,
+    }
+    return render_to_string("annotation/review/_ended.html", context, request)
+
+
 def own_assignment_or_404(request: AuthenticatedRequest, public_id: str) -> Assignment:
     """Somebody else's question is not there; neither is one that was withdrawn or whose round is a draft."""
     try:
@@ -138,7 +289,3 @@ def named_or_404(request: AuthenticatedRequest, public_id: str) -> Assignment:
         return named_assignment(request.user, public_id)
     except Assignment.DoesNotExist as error:
         raise Http404 from error
-
-
-def own_round_or_404(request: AuthenticatedRequest, slug: str) -> ReviewRound:
-    return get_object_or_404(rounds_of(request.user), slug=slug)

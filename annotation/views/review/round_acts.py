@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
@@ -11,47 +14,41 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
-from annotation.bin.archiving import bring_back
+from annotation.bin.deleting import bring_back
 from annotation.enums import Role, RoundState
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
-from annotation.review.assigning import RoundRefused, assign_round, listed
-from annotation.review.due import due_text, remind_reviewers, set_due
-from annotation.review.reassigning import (
-    Handover,
-    HandoverChanged,
-    add_reviewer,
-    handover_of,
-    reassign,
-    reassign_all,
-    remove_reviewer,
-)
-from annotation.review.rounds import RoundNotComplete
+from annotation.review.assigning import assign_round, listed
+from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.reassigning import Handover, add_reviewer, reassign, reassign_all, remove_reviewer
+from annotation.review.reviewer_progress import due_text, remind_reviewers, set_due
 from annotation.review.viewing import set_viewing
 from annotation.views.review.rounds import coordinated_round
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import Confirmation, confirm
+from annotation.views.site.confirming import Confirmation, confirm, run_and_flash, run_on_form, valid_data
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 
 
-@person_required
-@require_POST
-def round_assign(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Assign a draft to the people chosen."""
-    review_round = coordinated_round(request.user, slug)
-    form = ReviewersForm(review_round, request.POST)
-    if not form.is_valid():
-        messages.error(request, _("Somebody in the list cannot review any more: choose again."))
+def round_act(act: Callable[[AuthenticatedRequest, ReviewRound], str]) -> Callable[..., HttpResponse]:
+    """A view of an act of the coordinators, whose sentence is shown on the page of the round."""
+
+    @wraps(act)
+    def view(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+        review_round = coordinated_round(request.user, slug)
+        run_and_flash(request, lambda: act(request, review_round))
         return redirect("round", slug)
-    try:
-        n = assign_round(review_round, list(form.cleaned_data["reviewers"]), actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        said = ngettext("%(n)s review is assigned.", "%(n)s reviews are assigned.", n) % {"n": n}
-        messages.success(request, said)
-    return redirect("round", slug)
+
+    return person_required(require_POST(view))
+
+
+@round_act
+def round_assign(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
+    """Assign a draft to the people chosen."""
+    form = ReviewersForm(review_round, request.POST)
+    data = valid_data(form, _("Somebody in the list cannot review any more: choose again."))
+    n = assign_round(review_round, list(data["reviewers"]), actor=request.user, at=timezone.now())
+    return ngettext("%(n)s review is assigned.", "%(n)s reviews are assigned.", n) % {"n": n}
 
 
 @person_required
@@ -60,92 +57,55 @@ def round_edit(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Name, sample, steps and instructions of a draft."""
     review_round = coordinated_round(request.user, slug)
     if review_round.state != RoundState.DRAFT:
-        messages.error(request, _("The round is open or closed: it stays as it is. Make another round."))
+        messages.error(request, str(acts.not_a_draft()))
         return redirect("round", slug)
     form = RoundTextForm.of_draft(review_round, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        asked = form.cleaned_data
-        words = {"name": asked["name"], "steps": asked["steps"], "instructions": asked["instructions"]}
-        try:
-            acts.change_draft(review_round, plan=asked["sample"], **words, actor=request.user, at=timezone.now())
-        except RoundRefused as refusal:
-            form.add_error(refusal.field, str(refusal))
-        else:
+        words = {name: form.cleaned_data[name] for name in ("name", "steps", "instructions")}
+        plan, now = form.cleaned_data["sample"], timezone.now()
+        run_on_form(form, lambda: acts.change_draft(review_round, plan=plan, **words, actor=request.user, at=now))
+        if not form.errors:
             messages.success(request, _("The round is changed."))
             return redirect("round", slug)
     context = {"round": review_round, "form": form}
     return render(request, "annotation/rounds/edit.html", context, status=422 if form.errors else 200)
 
 
-@person_required
-@require_POST
-def round_viewing(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@round_act
+def round_viewing(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
     """Which image tools the reviewers have, how large their window must be, and what a double-click does."""
-    review_round = coordinated_round(request.user, slug)
     form = ViewingForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, " ".join(str(word) for words in form.errors.values() for word in words))
-        return redirect("round", slug)
-    try:
-        set_viewing(review_round, form.viewing(), actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _("Stored: it counts for reviewers from their next page on."))
-    return redirect("round", slug)
+    valid_data(form)
+    set_viewing(review_round, form.viewing(), actor=request.user, at=timezone.now())
+    return _("Stored: it counts for reviewers from their next page on.")
 
 
-@person_required
-@require_POST
-def round_due(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@round_act
+def round_due(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
     """Until when the reviews are to be in."""
-    review_round = coordinated_round(request.user, slug)
-    form = DueForm(request.user.time_zone, request.POST)
-    if not form.is_valid():
-        messages.error(request, " ".join(str(word) for words in form.errors.values() for word in words))
-        return redirect("round", slug)
-    try:
-        set_due(review_round, form.cleaned_data["due_at"], actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        due = due_text(review_round, request.user)
-        words = _("The reviews are due by %(due)s.") % {"due": due} if due else _("The round has no due date.")
-        messages.success(request, words)
-    return redirect("round", slug)
+    data = valid_data(DueForm(request.user.time_zone, request.POST))
+    set_due(review_round, data["due_at"], actor=request.user, at=timezone.now())
+    due = due_text(review_round, request.user)
+    return _("The reviews are due by %(due)s.") % {"due": due} if due else _("The round has no due date.")
 
 
-@person_required
-@require_POST
-def round_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """A letter to everybody who is not done."""
-    review_round = coordinated_round(request.user, slug)
-    try:
-        reminded = remind_reviewers(review_round, actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("round", slug)
+@round_act
+def round_remind(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
+    """An e-mail to everybody who is not done."""
+    reminded = remind_reviewers(review_round, actor=request.user, at=timezone.now())
     n = len(reminded.sent)
     sentences = [ngettext("%(n)s e-mail is being sent.", "%(n)s e-mails are being sent.", n) % {"n": n}]
     if reminded.too_soon:
         names = ", ".join(person.name for person in reminded.too_soon)
         sentences.append(_("Reminded within a day already, and not again: %(names)s.") % {"names": names})
-    messages.success(request, " ".join(sentences))
-    return redirect("round", slug)
+    return " ".join(sentences)
 
 
-@person_required
-@require_POST
-def round_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    review_round = coordinated_round(request.user, slug)
-    try:
-        reason = request.POST.get("without_images", "")[:300]
-        acts.open_round(review_round, actor=request.user, at=timezone.now(), without_images=reason)
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _("The round is open: its reviewers see their questions now."))
-    return redirect("round", slug)
+@round_act
+def round_open(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
+    reason = request.POST.get("without_images", "")[:300]
+    acts.open_round(review_round, actor=request.user, at=timezone.now(), without_images=reason)
+    return _("The round is open: its reviewers see their questions now.")
 
 
 @person_required
@@ -153,40 +113,35 @@ def round_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def round_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Close; with questions left open, ask first and say how many."""
     review_round = coordinated_round(request.user, slug)
-    agreed = request.POST.get("confirmed_open", "0")
-    confirmed = int(agreed) if agreed.isascii() and agreed.isdigit() and len(agreed) < 10 else 0
+    confirmed = confirmed_number(request, "confirmed_open") or 0
     try:
         acts.close_round(review_round, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
-    except RoundNotComplete as incomplete:
-        context = {"round": review_round, "incomplete": incomplete}
-        return render(request, "annotation/rounds/close.html", context, status=409)
-    except RoundRefused as refusal:
+    except ReviewRefused as refusal:
+        if refusal.code == "not_complete":
+            context = {"round": review_round, "refusal": refusal}
+            return render(request, "annotation/rounds/close.html", context, status=409)
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("The round is closed."))
     return redirect("round", slug)
 
 
-@person_required
-@require_POST
-def round_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    review_round = coordinated_round(request.user, slug)
-    try:
-        acts.archive_round(review_round, actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _("The round is archived."))
-    return redirect("round", slug)
+def confirmed_number(request: AuthenticatedRequest, name: str) -> int | None:
+    """How many the person agreed to; None where they were not asked yet."""
+    sent = request.POST.get(name, "")
+    return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
 
 
-@person_required
-@require_POST
-def round_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    review_round = coordinated_round(request.user, slug)
+@round_act
+def round_archive(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
+    acts.archive_round(review_round, actor=request.user, at=timezone.now())
+    return _("The round is archived.")
+
+
+@round_act
+def round_bring_back(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
     bring_back(review_round, actor=request.user, at=timezone.now())
-    messages.success(request, _("The round is back."))
-    return redirect("round", slug)
+    return _("The round is back.")
 
 
 @role_required(Role.ADMINISTRATOR)
@@ -195,23 +150,13 @@ def round_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return delete_or_ask(request, get_object_or_404(ReviewRound, slug=slug), "rounds")
 
 
-@person_required
-@require_POST
-def round_reviewer_add(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    review_round = coordinated_round(request.user, slug)
+@round_act
+def round_reviewer_add(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
     form = RoundPersonForm(review_round, request.POST, prefix="add")
-    if not form.is_valid():
-        messages.error(request, _("Choose a person who may review in this round."))
-        return redirect("round", slug)
-    person = form.cleaned_data["person"]
-    try:
-        n = add_reviewer(review_round, person, actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        said = ngettext("%(name)s has %(n)s question now.", "%(name)s has %(n)s questions now.", n)
-        messages.success(request, said % {"name": person, "n": n})
-    return redirect("round", slug)
+    person = valid_data(form, _("Choose a person who may review in this round."))["person"]
+    n = add_reviewer(review_round, person, actor=request.user, at=timezone.now())
+    sentence = ngettext("%(name)s has %(n)s question now.", "%(name)s has %(n)s questions now.", n)
+    return sentence % {"name": person, "n": n}
 
 
 @person_required
@@ -221,21 +166,20 @@ def round_reviewer_remove(request: AuthenticatedRequest, slug: str, pk: int) -> 
     review_round = coordinated_round(request.user, slug)
     person = get_object_or_404(User, pk=pk)
     form = RemoveForm(review_round, request.POST, but_not=User.objects.filter(pk=pk), prefix="takes")
-    if not form.is_valid():
-        messages.error(request, _("Choose a person who may review in this round."))
-        return redirect("round-reviewer", slug, pk)
-    try:
-        n = remove_reviewer(review_round, person, to=form.cleaned_data["person"], actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("round-reviewer", slug, pk)
-    said = ngettext(
-        "%(name)s is out of the round; %(n)s open question went to others.",
-        "%(name)s is out of the round; %(n)s open questions went to others.",
-        n,
-    )
-    messages.success(request, said % {"name": person, "n": n})
-    return redirect("round", slug)
+
+    def remove() -> str:
+        to = valid_data(form, _("Choose a person who may review in this round."))["person"]
+        n = remove_reviewer(review_round, person, to=to, actor=request.user, at=timezone.now())
+        sentence = ngettext(
+            "%(name)s is out of the round; %(n)s open question went to others.",
+            "%(name)s is out of the round; %(n)s open questions went to others.",
+            n,
+        )
+        return sentence % {"name": person, "n": n}
+
+    if run_and_flash(request, remove):
+        return redirect("round", slug)
+    return redirect("round-reviewer", slug, pk)
 
 
 @person_required
@@ -251,36 +195,37 @@ def round_reassign(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         messages.error(request, _("Select at least one question, and choose the reviewer who takes it over."))
         return redirect("round-reviewer", slug, pk)
     to = form.cleaned_data["person"]
-    try:
-        if is_all:
-            return _reassign_all(request, review_round, person, to)
-        n = reassign(review_round, chosen, to=to, actor=request.user, at=timezone.now())
-    except RoundRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        said = ngettext("%(n)s question went to %(name)s.", "%(n)s questions went to %(name)s.", n)
-        messages.success(request, said % {"name": to, "n": n})
+    if is_all:
+        return _reassign_all(request, review_round, person, to)
+
+    def give() -> str:
+        return _went(reassign(review_round, chosen, to=to, actor=request.user, at=timezone.now()), to)
+
+    run_and_flash(request, give)
     return redirect("round-reviewer", slug, pk)
+
+
+def _went(n: int, to: User) -> str:
+    sentence = ngettext("%(n)s question went to %(name)s.", "%(n)s questions went to %(name)s.", n)
+    return sentence % {"name": to, "n": n}
 
 
 def _reassign_all(request: AuthenticatedRequest, review_round: ReviewRound, person: User, to: User) -> HttpResponse:
     """Every open question that the person may have, once the coordinator has read what follows."""
-    confirmed = request.POST.get("confirmed_all", "")
+    confirmed, now = confirmed_number(request, "confirmed_all"), timezone.now()
     back = reverse("round-reviewer", args=[review_round.slug, person.pk])
     try:
-        if not (confirmed.isascii() and confirmed.isdecimal() and len(confirmed) < 10):
-            raise HandoverChanged(handover_of(review_round, person, to=to))
-        handover = reassign_all(
-            review_round, person, to=to, confirmed=int(confirmed), actor=request.user, at=timezone.now()
-        )
-    except HandoverChanged as changed:
-        handover = changed.handover
+        handover = reassign_all(review_round, person, to=to, confirmed=confirmed, actor=request.user, at=now)
+    except ReviewRefused as refusal:
+        if refusal.code != "handover_changed":
+            messages.error(request, str(refusal))
+            return redirect(back)
+        handover = refusal.facts["handover"]
         if handover.names:
             return confirm(request, _confirm_handover(handover, person, to, back))
         messages.error(request, " ".join(_what_stays(handover, person, to)) or _("No open question is left."))
         return redirect(back)
-    said = ngettext("%(n)s question went to %(name)s.", "%(n)s questions went to %(name)s.", len(handover.names))
-    messages.success(request, said % {"name": to, "n": len(handover.names)})
+    messages.success(request, _went(len(handover.names), to))
     for sentence in _what_stays(handover, person, to):
         messages.warning(request, sentence)
     return redirect(back)
@@ -321,10 +266,10 @@ def _what_stays(handover: Handover, person: User, to: User) -> list[str]:
     """Which questions the person cannot be given, and why: a sentence, or none."""
     if not handover.stay:
         return []
-    said = ngettext(
+    sentence = ngettext(
         "Question %(numbers)s stays with %(person)s, since it cannot go to %(name)s. %(reasons)s",
         "Questions %(numbers)s stay with %(person)s, since they cannot go to %(name)s. %(reasons)s",
         len(handover.stay),
     )
-    words = {"numbers": listed(handover.stay), "person": person, "name": to, "reasons": handover.reasons}
-    return [said % words]
+    facts = {"numbers": listed(handover.stay), "person": person, "name": to, "reasons": handover.reasons}
+    return [sentence % facts]

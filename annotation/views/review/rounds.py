@@ -1,38 +1,43 @@
-"""Review rounds as coordinators see them: the list, a new one, its page, one reviewer's page."""
+"""Review rounds as coordinators see them: the list, a new one, its page, one reviewer's page, and files of reviews."""
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
 from django.core.paginator import Paginator
 from django.db.models import Count, Q
 from django.db.models.functions import Lower
-from django.http import Http404, HttpResponse
+from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
-from annotation.exports.tables import formats_here
-from annotation.figures.kernels.forms import FigureForm
+from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
+from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
+from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
-from annotation.people.rosters import people_of
-from annotation.review.assigning import RoundRefused, ineligible_reviewers
-from annotation.review.due import due_text, not_done, with_lags
-from annotation.review.outcomes import outcomes_legend, round_outcomes
+from annotation.review.assigning import ineligible_reviewers
+from annotation.review.outcomes import outcomes_file, outcomes_legend, round_outcomes
 from annotation.review.reviewer_progress import (
+    due_text,
     may_see_outcomes,
+    not_done,
     open_assignments,
     past_reviews,
     read_keys,
+    reviewer_progress,
     round_times,
-    standings,
+    with_lags,
 )
 from annotation.review.rounds import create_round, has_work, missing_images
 from annotation.review.viewing import size_text, viewing_of
@@ -44,8 +49,9 @@ from annotation.site.permissions import (
     may_invite_to_round,
     roles_given_in,
 )
-from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
+from annotation.site.sorted_tables import Columns, by_rank, sorted_page
 from annotation.statistics.kernels.issues import CountingRule
+from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
 
 PER_PAGE = 25
@@ -92,11 +98,8 @@ def rounds(request: AuthenticatedRequest) -> HttpResponse:
         n_submitted=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED), distinct=True),
         n_reviewers=Count("assignments__reviewer", filter=there, distinct=True),
     )
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    rows = sorting.of_rows(rows.order_by("-created_at"), SORTED_BY)
     context = {
-        "page": Paginator(rows, PER_PAGE).get_page(request.GET.get("page")),
-        "sorting": sorting,
+        **sorted_page(request.GET, rows.order_by("-created_at"), SORTED_BY, PER_PAGE),
         "archived": archived,
         "may_create": is_coordinator(request.user),
         "has_samples": SamplingPlan.objects.filter(archived_at__isnull=True).exists(),
@@ -110,23 +113,23 @@ def round_new(request: AuthenticatedRequest) -> HttpResponse:
     """A new round on a stored sample."""
     form = RoundForm(request.POST or None, initial={"sample": request.GET.get("sample")})
     if request.method == "POST" and form.is_valid():
-        asked = form.cleaned_data
-        try:
-            review_round = create_round(
-                asked["sample"],
-                name=asked["name"],
-                reviewers=list(asked["reviewers"]),
-                reviewers_per_question=asked["per_question"],
-                steps=asked["steps"],
-                instructions=asked["instructions"],
-                seed=asked["seed"],
+        data, now = form.cleaned_data, timezone.now()
+        review_round = run_on_form(
+            form,
+            lambda: create_round(
+                data["sample"],
+                name=data["name"],
+                reviewers=list(data["reviewers"]),
+                reviewers_per_question=data["per_question"],
+                steps=data["steps"],
+                instructions=data["instructions"],
+                seed=data["seed"],
                 viewing=form.viewing(),
                 actor=request.user,
-                at=timezone.now(),
-            )
-        except RoundRefused as refusal:
-            form.add_error(refusal.field, str(refusal))
-        else:
+                at=now,
+            ),
+        )
+        if review_round is not None:
             return redirect("round", review_round.slug)
     has_samples = SamplingPlan.objects.filter(archived_at__isnull=True).exists()
     context = {"form": form, "has_samples": has_samples}
@@ -169,7 +172,7 @@ def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[
 
 
 def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordinates: bool) -> dict[str, Any]:
-    progress = with_lags(standings(review_round), review_round, timezone.now())
+    progress = with_lags(reviewer_progress(review_round), review_round, timezone.now())
     n_all, n_submitted = sum(one.n_all for one in progress), sum(one.n_submitted for one in progress)
     context: dict[str, Any] = {
         "progress": progress,
@@ -187,7 +190,7 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
     }
     if may_invite_to_round(request.user, review_round):
         context["round_people"] = people_of(review_round, timezone.now())
-        context["steered"] = roles_given_in(request.user, review_round)
+        context["manageable"] = roles_given_in(request.user, review_round)
     if coordinates and review_round.state != RoundState.CLOSED:
         context["due_form"] = DueForm(request.user.time_zone, initial={"due_at": review_round.due_at})
         context["viewing_form"] = ViewingForm.of(review_round)
@@ -207,17 +210,17 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
 def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     """What one reviewer has submitted and has still to do, with the way to give it to somebody else."""
     review_round = coordinated_round(request.user, slug)
-    standing = next((one for one in standings(review_round) if one.person.pk == pk), None)
-    if standing is None:
+    reviewer = next((one for one in reviewer_progress(review_round) if one.person.pk == pk), None)
+    if reviewer is None:
         raise Http404
-    person = standing.person
+    person = reviewer.person
     is_blinded = not may_see_outcomes(request.user, review_round)
     page = Paginator(past_reviews(review_round, person), PER_PAGE).get_page(request.GET.get("page"))
     reviews = [] if is_blinded else list(page.object_list)
     myself = User.objects.filter(pk=person.pk)
     context = {
         "round": review_round,
-        "standing": standing,
+        "reviewer": reviewer,
         "person": person,
         "open_assignments": open_assignments(review_round, person)[:500],
         "page": page,
@@ -256,3 +259,55 @@ def _with_keys(assignments: list[Assignment], keys: dict[int, str]) -> list[dict
 
 def _shown(grade: int | str | None) -> str:
     return str(grade) if isinstance(grade, int) else _("cannot judge")
+
+
+@person_required
+@never_cache
+@require_GET
+def round_export(request: AuthenticatedRequest, slug: str, form: str) -> FileResponse:
+    """All reviews in one of the formats; written whole before the first byte is sent, so that none is cut short."""
+    review_round = coordinated_round(request.user, slug)
+    if form not in formats_here():
+        raise Http404
+    _check_not_blinded(request, review_round)
+    file, source_ids = scratch_file(), "source_ids" in request.GET
+    export_reviews(review_round, Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids)
+    return FileResponse(
+        file,
+        as_attachment=True,
+        filename=f"{review_round.slug}-reviews.{form}",
+        content_type=CONTENT_TYPES[Format(form)],
+    )
+
+
+@person_required
+@require_GET
+def round_codebook(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What each column of the files means."""
+    review_round = coordinated_round(request.user, slug)
+    text = io.BytesIO()
+    write_codebook(text, columns_of_reviews(source_ids=may_take_source_ids(review_round)))
+    response = HttpResponse(text.getvalue(), content_type=CONTENT_TYPES[Format.CSV])
+    response["Content-Disposition"] = f'attachment; filename="{review_round.slug}-codebook.csv"'
+    return response
+
+
+@person_required
+@never_cache
+@require_GET
+def round_figure(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
+    """The outcomes as they are drawn for a paper, by the rule in the address."""
+    review_round = coordinated_round(request.user, slug)
+    if width not in set(Width) or form not in set(FigureForm):
+        raise Http404
+    _check_not_blinded(request, review_round)
+    file = outcomes_file(review_round, asked_rule(request), FigureForm(form), Width(width))
+    response = HttpResponse(file, content_type=FIGURE_TYPES[FigureForm(form)])
+    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
+    response["Content-Disposition"] = download_header(slug, "outcomes", Width(width), FigureForm(form))
+    return response
+
+
+def _check_not_blinded(request: AuthenticatedRequest, review_round: ReviewRound) -> None:
+    if not may_see_outcomes(request.user, review_round):
+        raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-
 from django.contrib import messages
 from django.core.paginator import Page, Paginator
 from django.db.models import Count
@@ -15,20 +13,20 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.bin.archiving import archive, bring_back
+from annotation.bin.deleting import archive, bring_back
 from annotation.enums import Role
 from annotation.forms.sampling import DrawForm, StoreForm
 from annotation.models import QuestionBank, Revision, SamplingPlan
 from annotation.sampling.samples import (
     Draw,
-    SampleRefused,
     default_name,
     draw_sample,
     preview_sample,
 )
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.bin import delete_or_ask
+from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
 PER_PAGE = 50
@@ -54,10 +52,8 @@ def samples(request: AuthenticatedRequest) -> HttpResponse:
     archived = "archived" in request.GET
     rows = SamplingPlan.objects.filter(archived_at__isnull=not archived).select_related("bank")
     rows = rows.annotate(n_drawn=Count("questions")).order_by("-created_at")
-    sorting = asked_sorting(request.GET, SORTED_BY)
     context = {
-        "page": Paginator(sorting.of_rows(rows, SORTED_BY), PER_PAGE).get_page(request.GET.get("page")),
-        "sorting": sorting,
+        **sorted_page(request.GET, rows, SORTED_BY, PER_PAGE),
         "archived": archived,
         "may_draw": is_coordinator(request.user),
         "has_banks": QuestionBank.objects.filter(archived_at__isnull=True).exists(),
@@ -86,21 +82,21 @@ def _bank_named(request: AuthenticatedRequest) -> dict[str, str]:
 def _store(request: AuthenticatedRequest) -> HttpResponse:
     form = StoreForm(request.POST)
     if form.is_valid():
-        asked = form.cleaned_data
-        try:
-            plan = draw_sample(
-                asked["bank"],
-                name=asked["name"],
-                by=asked["by"],
-                per_thousand=asked["per_thousand"],
-                seed=asked["seed"],
-                seen_frame_sha256=asked["frame_sha256"],
+        data, now = form.cleaned_data, timezone.now()
+        plan = run_on_form(
+            form,
+            lambda: draw_sample(
+                data["bank"],
+                name=data["name"],
+                by=data["by"],
+                per_thousand=data["per_thousand"],
+                seed=data["seed"],
+                seen_frame_sha256=data["frame_sha256"],
                 actor=request.user,
-                at=timezone.now(),
-            )
-        except SampleRefused as refusal:
-            form.add_error(refusal.field, str(refusal))
-        else:
+                at=now,
+            ),
+        )
+        if plan is not None:
             messages.success(request, _("The sample is stored."))
             return redirect("sample", plan.slug)
     return _draw_page(request, form, status=422)
@@ -109,15 +105,11 @@ def _store(request: AuthenticatedRequest) -> HttpResponse:
 def _draw_page(request: AuthenticatedRequest, form: DrawForm, status: int = 200) -> HttpResponse:
     """The form, and below it the draw when the form says enough for one."""
     context: dict[str, object] = {"form": form, "name": form.data.get("name", "")}
-    asked = getattr(form, "cleaned_data", {}) if form.is_bound and (form.is_valid() or form.errors) else {}
-    if {"bank", "by", "per_thousand", "seed"} <= set(asked):
-        try:
-            found = preview_sample(
-                asked["bank"], by=asked["by"], per_thousand=asked["per_thousand"], seed=asked["seed"]
-            )
-        except SampleRefused as refusal:
-            form.add_error(refusal.field, str(refusal))
-        else:
+    data = getattr(form, "cleaned_data", {}) if form.is_bound and (form.is_valid() or form.errors) else {}
+    if {"bank", "by", "per_thousand", "seed"} <= set(data):
+        asked = {name: data[name] for name in ("by", "per_thousand", "seed")}
+        found = run_on_form(form, lambda: preview_sample(data["bank"], **asked))
+        if found is not None:
             page = Paginator(found.revision_ids, PER_PAGE).get_page(request.GET.get("page"))
             context |= {"found": found, "default_name": default_name(found), "page": page, "rows": _rows(found, page)}
     is_fragment = asks_for_part(request)
@@ -141,14 +133,12 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One stored sample: how it was drawn, what was drawn, and the rounds made from it."""
     plan = get_object_or_404(SamplingPlan.objects.select_related("bank", "created_by"), slug=slug)
     drawn = plan.questions.select_related("revision__question").order_by("position")
-    sorting = asked_sorting(request.GET, QUESTIONS_SORTED_BY)
-    page = Paginator(sorting.of_rows(drawn, QUESTIONS_SORTED_BY), PER_PAGE).get_page(request.GET.get("page"))
+    table = sorted_page(request.GET, drawn, QUESTIONS_SORTED_BY, PER_PAGE)
     rounds = list(plan.rounds.all())
     context = {
+        **table,
         "plan": plan,
-        "page": page,
-        "rows": page.object_list,
-        "sorting": sorting,
+        "rows": table["page"],
         "rounds": rounds,
         "too_small": [one["stratum"] for one in plan.strata if one["n_drawn"] < 2],
         "may_change": is_coordinator(request.user),
@@ -157,29 +147,20 @@ def sample(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/sampling/detail.html", context)
 
 
-def _changed(
-    request: AuthenticatedRequest, slug: str, act: Callable[..., None], said: str, to: Sequence[str]
-) -> HttpResponse:
-    plan = get_object_or_404(SamplingPlan, slug=slug)
-    try:
-        act(plan, actor=request.user, at=timezone.now())
-    except SampleRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("sample", slug)
-    messages.success(request, said)
-    return redirect(*to)
-
-
 @role_required(Role.COORDINATOR)
 @require_POST
 def sample_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, archive, _("The sample is archived."), ("samples",))
+    archive(get_object_or_404(SamplingPlan, slug=slug), actor=request.user, at=timezone.now())
+    messages.success(request, _("The sample is archived."))
+    return redirect("samples")
 
 
 @role_required(Role.COORDINATOR)
 @require_POST
 def sample_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    return _changed(request, slug, bring_back, _("The sample is back."), ("sample", slug))
+    bring_back(get_object_or_404(SamplingPlan, slug=slug), actor=request.user, at=timezone.now())
+    messages.success(request, _("The sample is back."))
+    return redirect("sample", slug)
 
 
 @role_required(Role.ADMINISTRATOR)

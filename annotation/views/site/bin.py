@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.bin import deleting as acts
 from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPlan, Upload
-from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
+from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
 
@@ -37,13 +37,12 @@ def bin_restore(request: AuthenticatedRequest, kind: str, pk: int) -> HttpRespon
     row = acts.find_deleted(kind, pk)
     if row is None or not acts.may_restore(request.user, row):
         raise Http404
-    try:
+
+    def restore() -> str:
         acts.restore(row, actor=request.user, at=timezone.now())
-    except acts.BinRefused as refusal:
-        messages.error(request, str(refusal))
-        return redirect("bin")
-    messages.success(request, _("“%(name)s” is restored.") % {"name": row})
-    return redirect(*address_of(row))
+        return _("“%(name)s” is restored.") % {"name": row}
+
+    return redirect(*address_of(row)) if run_and_flash(request, restore) else redirect("bin")
 
 
 def address_of(row: acts.Row) -> tuple[str, str]:
@@ -63,8 +62,8 @@ def delete_or_ask(request: AuthenticatedRequest, row: acts.Row, to: str) -> Http
     except acts.BinRefused as refusal:
         messages.error(request, str(refusal))
         return redirect(*page)
-    said = _("“%(name)s” is in the bin; it can be restored there for %(n)s days.")
-    messages.success(request, said % {"name": row, "n": acts.KEPT_FOR.days})
+    sentence = _("“%(name)s” is in the bin; it can be restored there for %(n)s days.")
+    messages.success(request, sentence % {"name": row, "n": acts.KEPT_FOR.days})
     return redirect(to)
 
 
@@ -85,13 +84,13 @@ def _confirmation(row: acts.Row, back: str) -> Confirmation:
 
 def _consequences(row: acts.Row) -> list[str]:
     """What nobody sees any more, in numbers."""
-    if told := acts.KINDS[acts.kind_of(row)].consequences:
-        sentences: list[str] = import_string(told)(row)
+    if function := acts.KINDS[acts.kind_of(row)].consequences:
+        sentences: list[str] = import_string(function)(row)
         return sentences
     if isinstance(row, QuestionBank):
         n = row.questions.count()
-        said = ngettext("%(n)s question is hidden everywhere", "%(n)s questions are hidden everywhere", n)
-        return [_("%(hidden)s, with keys, explanations and reports.") % {"hidden": said % {"n": f"{n:,}"}}]
+        hidden = ngettext("%(n)s question is hidden everywhere", "%(n)s questions are hidden everywhere", n)
+        return [_("%(hidden)s, with keys, explanations and reports.") % {"hidden": hidden % {"n": f"{n:,}"}}]
     if isinstance(row, SamplingPlan):
         n = row.questions.count()
         return [
@@ -104,6 +103,6 @@ def _consequences(row: acts.Row) -> list[str]:
         ]
     if isinstance(row, ReviewRound):
         n = Assignment.objects.filter(round=row).values("reviewer").distinct().count()
-        said = ngettext("%(n)s reviewer loses the questions of this round", "%(n)s reviewers lose its questions", n)
-        return [said % {"n": n} + ".", _("Its invitation links stop working. Restored, it is a draft again.")]
+        lost = ngettext("%(n)s reviewer loses the questions of this round", "%(n)s reviewers lose its questions", n)
+        return [lost % {"n": n} + ".", _("Its invitation links stop working. Restored, it is a draft again.")]
     return [_("Its report is hidden. Images that came in stay.")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import messages
@@ -13,6 +13,8 @@ from django.shortcuts import render
 
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,25 +41,50 @@ def is_confirmed(request: AuthenticatedRequest) -> bool:
 
 
 def confirm(
-    request: AuthenticatedRequest, asked: Confirmation, template: str = "annotation/confirm.html", **more: Any
+    request: AuthenticatedRequest, confirmation: Confirmation, template: str = "annotation/confirm.html", **more: Any
 ) -> HttpResponse:
     """Ask. ``more``: what the template needs beside the question."""
-    return render(request, template, {"question": asked, "address": request.path, **more}, status=409)
+    return render(request, template, {"question": confirmation, "address": request.path, **more}, status=409)
 
 
 def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise: str = "") -> bool:
     """Whether the form can be used; if not, its errors are shown, or the sentence in their place."""
     if form.is_valid():
         return True
-    messages.error(request, otherwise or " ".join(str(word) for words in form.errors.values() for word in words))
+    messages.error(request, otherwise or _errors_of(form))
     return False
+
+
+def valid_data(form: forms.Form, otherwise: str = "") -> dict[str, Any]:
+    """What a form holds. Raises Refused with its errors, or with the sentence in their place."""
+    if not form.is_valid():
+        raise Refused("invalid", otherwise or _errors_of(form), status=422)
+    return form.cleaned_data
+
+
+def run_on_form(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
+    """What an act gives; None where it is refused, which is then read on the form, at its field if it names one."""
+    try:
+        return act()
+    except Refused as refusal:
+        form.add_error(refusal.field if refusal.field in form.fields else field, str(refusal))
+        return None
 
 
 def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
     """Run an act and show the sentence that it returns, or that of its refusal. False for a refusal."""
+    return is_possible_or_flash(request, lambda: messages.success(request, act()))
+
+
+def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], object]) -> bool:
+    """Whether a check lets an act through, before somebody is asked about it; if not, its refusal is shown."""
     try:
-        messages.success(request, act())
+        check()
     except Refused as refusal:
         messages.error(request, str(refusal))
         return False
     return True
+
+
+def _errors_of(form: forms.Form) -> str:
+    return " ".join(str(error) for errors in form.errors.values() for error in errors)

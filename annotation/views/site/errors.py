@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 from django.utils.translation import gettext as _
 
 from annotation.refusals import Refused
-from annotation.site.outages import Outage, outage_of
+from annotation.site.health import Outage, outage_of
 from annotation.views.site.decorators import anyone, is_from_script
 
 TEMPLATE = "annotation/error.html"
@@ -131,8 +131,9 @@ def refusal_answer(request: HttpRequest, refused: Refused) -> HttpResponse:
         return not_found(request)
     if is_from_script(request):
         return JsonResponse(problem(refused), status=refused.status)
-    title = _("Not allowed") if refused.status == 403 else _("This was not done")
-    return _page(request, refused.status, title, refused.sentence)
+    if refused.status == 403:
+        return forbidden(request, refused)
+    return _page(request, refused.status, _("This was not done"), refused.sentence)
 
 
 def problem(refused: Refused) -> dict[str, Any]:

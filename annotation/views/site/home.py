@@ -1,4 +1,4 @@
-"""What waits for a person, with one button to continue."""
+"""The home page: the open work of a person, with one button to continue."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
 from annotation.enums import ImageState, RoundState
-from annotation.people.waiting import Coordination, NextStep, RoundWork, Waiting, WorkSection, what_waits
+from annotation.people.open_work import Coordination, NextStep, OpenWork, RoundWork, WorkSection, open_work_of
 from annotation.site.permissions import may_see_quarantine
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
@@ -19,30 +19,30 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 @person_required
 @require_safe
 def home(request: AuthenticatedRequest) -> HttpResponse:
-    waiting = what_waits(request.user, timezone.now())
+    work = open_work_of(request.user, timezone.now())
     context = {
-        "waiting": waiting,
-        "step": next_step(waiting),
+        "open_work": work,
+        "step": next_step(work),
         "may_see_quarantine": may_see_quarantine(request.user),
     }
     return render(request, "annotation/home.html", context)
 
 
-def next_step(waiting: Waiting) -> NextStep | None:
-    """Own cases come first, then what a coordinator looks after, then the site; None when nothing waits."""
-    for work in waiting.reviews:
-        if work.n_left:
-            return _review_step(work)
-    looked_after = _round_step(waiting.coordination) if waiting.coordination else None
-    quarantine = _quarantine_step(waiting)
-    decides = quarantine if waiting.decides_quarantine else None
-    own, other = _steps_of(waiting.own_work), _steps_of(waiting.other_work)
+def next_step(work: OpenWork) -> NextStep | None:
+    """Own cases come first, then what a coordinator looks after, then the site; None without open work."""
+    for one in work.reviews:
+        if one.n_left:
+            return _review_step(one)
+    looked_after = _round_step(work.coordination) if work.coordination else None
+    quarantine = _quarantine_step(work)
+    decides = quarantine if work.decides_quarantine else None
+    own, other = _steps_of(work.own_work), _steps_of(work.other_work)
     steps = [*own, *filter(None, [decides, looked_after]), *other]
     if steps:
         return steps[0]
-    if waiting.coordination is not None:
-        return _first_step(waiting.coordination) or quarantine
-    if waiting.administration is not None and waiting.administration.n_people == 1:
+    if work.coordination is not None:
+        return _first_step(work.coordination) or quarantine
+    if work.administration is not None and work.administration.n_people == 1:
         return _step(
             _("Invite people"), _("You are the only person here. Invite a coordinator first."), "person-invite"
         )
@@ -96,12 +96,12 @@ def _first_step(coordination: Coordination) -> NextStep | None:
     )
 
 
-def _quarantine_step(waiting: Waiting) -> NextStep | None:
-    n = waiting.n_quarantined or 0
+def _quarantine_step(work: OpenWork) -> NextStep | None:
+    n = work.n_quarantined or 0
     if not n:
         return None
     sentence = ngettext("%(n)d image is in quarantine.", "%(n)d images are in quarantine.", n) % {"n": n}
-    if waiting.decides_quarantine:
+    if work.decides_quarantine:
         return _step(_("Look at them"), sentence, "quarantine")
     sentence = f"{sentence} {_('Somebody with the de-identification role decides.')}"
     return NextStep(_("See the images"), sentence, f"{reverse('images')}?state={ImageState.QUARANTINED}")

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.core.paginator import Paginator
 from django.db.models import QuerySet
 from django.db.models.functions import Lower
 from django.http import HttpRequest, HttpResponse, JsonResponse
@@ -13,10 +12,11 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.jobs import queueing
+from annotation.jobs.handlers import JobRefused
 from annotation.models import Job, User
 from annotation.site.health import health_of_site
 from annotation.site.permissions import is_administrator, is_coordinator
-from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.site.sorted_tables import Columns, sorted_page
 from annotation.views.site.decorators import AuthenticatedRequest, anyone, asks_for_part, person_required
 
 JOBS_PER_PAGE = 50
@@ -29,17 +29,15 @@ def _jobs_of(person: User) -> QuerySet[Job]:
     return jobs if is_coordinator(person) or is_administrator(person) else jobs.filter(created_by=person)
 
 
-def _may_steer(person: User, job: Job) -> bool:
+def _may_manage(person: User, job: Job) -> bool:
     return job.created_by_id == person.pk or is_coordinator(person)
 
 
 @person_required
 @require_GET
 def job_list(request: AuthenticatedRequest) -> HttpResponse:
-    sorting = asked_sorting(request.GET, SORTED_BY)
-    rows = sorting.of_rows(_jobs_of(request.user), SORTED_BY)
-    page = Paginator(rows, JOBS_PER_PAGE).get_page(request.GET.get("page"))
-    return render(request, "annotation/jobs/list.html", {"page": page, "sorting": sorting})
+    context = sorted_page(request.GET, _jobs_of(request.user), SORTED_BY, JOBS_PER_PAGE)
+    return render(request, "annotation/jobs/list.html", context)
 
 
 @person_required
@@ -53,7 +51,7 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
         "job": job,
         "facts": {name: value for name, value in result.items() if not isinstance(value, list | dict)},
         "refusals": result.get("refused") or result.get("errors") or [],
-        "may_steer": _may_steer(request.user, job),
+        "may_manage": _may_manage(request.user, job),
     }
     return render(request, template, context)
 
@@ -61,29 +59,29 @@ def job_detail(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 @person_required
 @require_POST
 def job_cancel(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    job = _steered_job(request, public_id)
+    job = _managed_job(request, public_id)
     try:
         queueing.cancel(job, actor=request.user, at=timezone.now())
         messages.info(request, _("The job ends at its next step; what it has stored so far stays."))
-    except queueing.JobAlreadyOver:
-        messages.warning(request, _("This job was over already."))
+    except JobRefused as refusal:
+        messages.warning(request, str(refusal))
     return redirect("job", public_id)
 
 
 @person_required
 @require_POST
 def job_retry(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    job = _steered_job(request, public_id)
+    job = _managed_job(request, public_id)
     try:
         queueing.retry(job, actor=request.user, at=timezone.now())
-    except queueing.JobStillRunning:
-        messages.warning(request, _("Only a failed or cancelled job can be tried again."))
+    except JobRefused as refusal:
+        messages.warning(request, str(refusal))
     return redirect("job", public_id)
 
 
-def _steered_job(request: AuthenticatedRequest, public_id: str) -> Job:
+def _managed_job(request: AuthenticatedRequest, public_id: str) -> Job:
     job = get_object_or_404(_jobs_of(request.user), public_id=public_id)
-    if not _may_steer(request.user, job):
+    if not _may_manage(request.user, job):
         raise PermissionDenied(_("Only who started a job, or a coordinator, can stop it or try it again."))
     return job
 

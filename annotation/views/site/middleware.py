@@ -17,11 +17,13 @@ log = logging.getLogger(__name__)
 ROOM_FOR_FIELDS = 5 * 1024 * 1024  # what a form carries beside its files
 
 
-class ClientAddressMiddleware:
-    """Behind trusted proxies the address of a request is that of whoever sent it to the first of them."""
-
+class Middleware:
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
+
+
+class ClientAddressMiddleware(Middleware):
+    """Behind trusted proxies the address of a request is that of whoever sent it to the first of them."""
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         meta = request.META
@@ -36,10 +38,10 @@ def client_address(peer: str, forwarded: str) -> str:
     client claims, and is never believed.
     """
     found = peer
-    for said in reversed(forwarded.split(",") if forwarded else ()):
-        if not _is_trusted(found) or _address(said) is None:
+    for claimed in reversed(forwarded.split(",") if forwarded else ()):
+        if not _is_trusted(found) or _address(claimed) is None:
             break
-        found = said.strip()
+        found = claimed.strip()
     return found
 
 
@@ -55,11 +57,8 @@ def _address(text: str) -> IPv4Address | IPv6Address | None:
         return None
 
 
-class NoStoreMiddleware:
+class NoStoreMiddleware(Middleware):
     """No browser keeps an answer whose view does not say otherwise: keys, links and names of people stand on pages."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
@@ -67,11 +66,8 @@ class NoStoreMiddleware:
         return response
 
 
-class NulMiddleware:
+class NulMiddleware(Middleware):
     """No address of ours holds a NUL, and PostgreSQL takes none."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if "\0" in request.path_info or "%00" in request.META.get("QUERY_STRING", ""):
@@ -79,11 +75,8 @@ class NulMiddleware:
         return self.get_response(request)
 
 
-class PersonalTimeZoneMiddleware:
+class PersonalTimeZoneMiddleware(Middleware):
     """Times on a page are in the time zone of the person who looks at it."""
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         if request.user.is_authenticated:
@@ -92,15 +85,12 @@ class PersonalTimeZoneMiddleware:
         return self.get_response(request)
 
 
-class BodyLimitMiddleware:
+class BodyLimitMiddleware(Middleware):
     """A body that is too large is refused by its announced length, before a byte of it is read.
 
     Only a person who is logged in may send more than a form holds. Stands after the session and before whatever reads
     the body first, which is the check of the CSRF token.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         try:
@@ -114,15 +104,12 @@ class BodyLimitMiddleware:
         return self.get_response(request)
 
 
-class ProblemMiddleware:
+class ProblemMiddleware(Middleware):
     """What a view could not do, and why: an act that was refused, a full disk, a database that is away.
 
     The page that sent the request keeps what it has. An outage is one line of the log. What other middleware meets
     comes to the page of error 500, which says the same.
     """
-
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
-        self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         return self.get_response(request)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from annotation.enums import Difficulty, Task
-from annotation.sampling.kernels.allocation import proportional
+from annotation.sampling.kernels.drawing import proportional
 from readerstudy.design.kernels.chance import Purpose, branch, shuffled
 
 RULE = "cells-1"  # change the name when a change would draw other questions

@@ -7,8 +7,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from functools import cache
 from typing import Any, get_type_hints
 
-from annotation.enums import ViewerTool
-from annotation.site.kernels.windows import LEAST_WINDOW, MOST_WINDOW
+from annotation.enums import LEAST_WINDOW, MOST_WINDOW, ViewerTool
 from readerstudy.design.kernels.assumptions import Assumptions, AssumptionsRefused, read_assumptions
 from readerstudy.design.kernels.planned_pairs import Pair, PairsRefused, read_pairs
 from readerstudy.design.kernels.planned_runs import PlannedRun, RunsRefused, read_runs

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.files import whole_file
+from annotation.exports.tables import whole_file
 from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.seeing import check_may_see, see_analysis

@@ -9,7 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.files import whole_file
+from annotation.exports.tables import whole_file
 from readerstudy.design.copying import export_protocol
 from readerstudy.management.arguments import find_study
 

@@ -9,8 +9,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.files import whole_file
-from annotation.exports.tables import Format, FormatOff, write_codebook
+from annotation.exports.tables import ExportRefused, Format, whole_file, write_codebook
 from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ReaderStudy
@@ -69,8 +68,8 @@ class Command(BaseCommand):
                 f"give a reason of at least {SHORTEST_REASON} characters with --before-closing.",
                 returncode=2,
             ) from None
-        except FormatOff as off:
-            raise CommandError(f"{off}. Nothing was written.", returncode=2) from None
+        except ExportRefused as refusal:
+            raise CommandError(f"{refusal} Nothing was written.", returncode=2) from None
         except OSError as failure:
             raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
         self.stdout.write(f"{written.n_rows} rows in {path}, what the columns mean in {codebook.name}")

@@ -8,7 +8,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.files import whole_file
+from annotation.exports.tables import whole_file
 from annotation.figures.kernels.forms import FigureForm, Width
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.figures.figure_files import figure_file

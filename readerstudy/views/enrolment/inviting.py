@@ -12,10 +12,11 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.people.accounts import has_account
 from annotation.people.mailing import try_to_send
-from annotation.people.rosters import has_account
 from annotation.views.people.invitation_files import FilePage, file_page
-from annotation.views.site.confirming import Confirmation, is_confirmed
+from annotation.views.people.links import flash_restored, revoking, stops_at_once
+from annotation.views.site.confirming import is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolment import inviting
 from readerstudy.enrolment.inviting_many import check_for_readers, roles_meaning
@@ -34,19 +35,9 @@ def study_invite(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     form = ReaderInvitationForm(study, request.POST or None)
     if request.method == "POST" and form.is_valid():
-        asked = form.cleaned_data
-        try:
-            issued = inviting.invite_reader(
-                study,
-                asked["case_set"],
-                email=asked["email"],
-                name=asked["name"],
-                actor=request.user,
-                at=timezone.now(),
-            )
-        except StudyRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
+        data, now = form.cleaned_data, timezone.now()
+        issued = run_on_form(form, lambda: inviting.invite_reader(study, **data, actor=request.user, at=now))
+        if issued is not None:
             return show_once(request, issued)
     return _page(request, study, form)
 
@@ -84,14 +75,7 @@ def study_invitation_revoke(request: AuthenticatedRequest, slug: str, pk: int) -
     study = coordinated_study(request.user, slug)
     invitation = get_object_or_404(study.invitations, pk=pk)
     if not is_confirmed(request):
-        label = _("Revoke the link")
-        whom = invitation.name or invitation.email or _("whoever has it")
-        sentences = [
-            _("The link for %(whom)s stops working at once.") % {"whom": whom},
-            _("Until the day on which it ends it can be restored from the list of revoked links."),
-        ]
-        back = reverse("study-invite", args=[slug])
-        asked = Confirmation(title=label, sentences=sentences, label=label, back=back)
+        asked = revoking(stops_at_once(invitation), back=reverse("study-invite", args=[slug]))
         return confirm_in_study(request, study, asked)
     inviting.revoke_invitation(invitation, actor=request.user, at=timezone.now())
     messages.success(request, _("The link does not work any more. It can be restored below."))
@@ -104,10 +88,7 @@ def study_invitation_restore(request: AuthenticatedRequest, slug: str, pk: int) 
     """Let a link that was revoked work again."""
     study = coordinated_study(request.user, slug)
     invitation = get_object_or_404(study.invitations, pk=pk)
-    if inviting.restore_invitation(invitation, actor=request.user, at=timezone.now()):
-        messages.success(request, _("The link works again."))
-    else:
-        messages.warning(request, _("This link is used or has ended: it cannot be restored."))
+    flash_restored(request, inviting.restore_invitation(invitation, actor=request.user, at=timezone.now()))
     return redirect("study-invite", slug)
 
 

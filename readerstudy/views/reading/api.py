@@ -16,8 +16,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.case.kernels.parsing import Trace, TraceRefused, parse_events, parse_object, readable_trace
-from annotation.case.kernels.traces import NoSuchImage, NotSeen
+from annotation.case.kernels.parsing import CaseRefused, Trace, parse_events, parse_object, readable_trace
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused, open_place
@@ -77,20 +76,21 @@ def answers_refusals(view: View) -> View:
             return refusal("guess_missing", _("First choose your best guess for the last case."))
         except ConfidenceMissing:
             return refusal("confidence_missing", _("First rate how likely your last answer is to be correct."))
-        except NotSeen as unseen:
-            sentence = _("Not every image of this case has been on screen yet.")
-            return refusal("not_seen", sentence, images=list(unseen.images))
         except NoPauseHere:
             return refusal("no_pause", _("This study has no breaks."))
         except RemarkTooLate:
             return refusal("too_late", _("You have already moved on to the next case."))
-        except (RemarkRefused, NoSuchOption, NoSuchImage, KeyMissing):
+        except (RemarkRefused, NoSuchOption, KeyMissing):
             return refusal("malformed", _("The data sent do not match this case."), status=422)
         except TooManyEvents:
             sentence = _("Too many timing events were sent for this case; further ones are not stored.")
             return refusal("too_many_events", sentence, status=422)
-        except TraceRefused as refused_trace:
-            return refusal("malformed", _(str(refused_trace)), status=422)
+        except CaseRefused as of_case:
+            if of_case.code == "not_seen":
+                return refusal(of_case.code, _(of_case.sentence), **of_case.facts)
+            if of_case.code == "no_such_image":
+                return refusal("malformed", _("The data sent do not match this case."), status=422)
+            return refusal("malformed", _(of_case.sentence), status=422)
 
     return answering
 
@@ -216,15 +216,15 @@ def _session(request: AuthenticatedRequest) -> str:
 
 
 def _sequence(request: AuthenticatedRequest) -> int:
-    """The number that the page counted; raises TraceRefused."""
+    """The number that the page counted; raises CaseRefused."""
     sent = request.POST.get("sequence", "")
     if not (sent.isascii() and sent.isdecimal() and len(sent) < 11 and int(sent) <= MOST_SEQUENCE):
-        raise TraceRefused("A choice has no number.")
+        raise CaseRefused("malformed", "A choice has no number.", status=422)
     return int(sent)
 
 
 def _trace(request: AuthenticatedRequest) -> Trace:
-    """What the clock of the page tells on its own; raises TraceRefused."""
+    """What the clock of the page tells on its own; raises CaseRefused."""
     page = request.POST.get("page", "")
     return Trace(page=page, events=parse_events(page, request.POST.get("events", "")))
 
@@ -248,7 +248,7 @@ def _device(request: AuthenticatedRequest) -> dict[str, Any]:
     """What a page says about its device: an object of reasonable size, or nothing."""
     try:
         return parse_object(request.POST.get("device", ""), MOST_DEVICE)
-    except TraceRefused:
+    except CaseRefused:
         return {}
 
 

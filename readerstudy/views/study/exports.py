@@ -13,8 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.exports.files import scratch_file
-from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
+from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import (

@@ -4,15 +4,16 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from rich.progress import Progress
 
-from annotation.backup.database import DatabaseToolFailed
-from annotation.backup.taking import NoRoomForBackup, take_backup
+from annotation.backup.taking import take_backup
+from annotation.management.base import ActCommand
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = ""
     help = "Write one file with database, images and keys while people work. Keep it as safe as the site itself."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,11 +26,8 @@ class Command(BaseCommand):
             raise CommandError(f"{target} exists already; nothing was written", returncode=2)
         with Progress(transient=True) as bar:
             line = bar.add_task("backup", total=None)
-            try:
-                manifest = take_backup(
-                    target, at=at, report=lambda done, total: bar.update(line, completed=done, total=total)
-                )
-            except (NoRoomForBackup, DatabaseToolFailed) as error:
-                raise CommandError(str(error), returncode=2) from None
+            manifest = take_backup(
+                target, at=at, report=lambda done, total: bar.update(line, completed=done, total=total)
+            )
         n_rows = sum(manifest["rows"].values())
         self.stdout.write(f"{target}: {n_rows} rows, {manifest['n_files']} files, {target.stat().st_size:,} bytes")

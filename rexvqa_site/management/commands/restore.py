@@ -4,19 +4,17 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.backup.database import DatabaseToolFailed
-from annotation.backup.restoring import HomeNotEmpty, RestoreDiffers, restore_backup
-from annotation.backup.unpacking import NotABackup
-from annotation.site.privacy import NotPrivate, make_private
-from rexvqa_site.serving import HomeInUse, home_lock
-
-REFUSALS = (HomeInUse, HomeNotEmpty, NotABackup, RestoreDiffers, DatabaseToolFailed, NotPrivate)
+from annotation.backup.restoring import restore_backup
+from annotation.management.base import ActCommand
+from annotation.site.privacy import make_private
+from rexvqa_site.serving import home_lock
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = ""
     help = "Put a backup back into an empty home directory, or over a site that is set aside first (--replace)."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,13 +25,9 @@ class Command(BaseCommand):
         source = Path(options["backup"])
         if not options["backup"] or not source.is_file():
             raise CommandError("name the backup: make restore BACKUP=path/to/reading-room-....tar", returncode=2)
-        try:
-            make_private(settings.HOME)
-            with home_lock(settings.HOME):
-                manifest = restore_backup(
-                    source, replace=options["replace"], at=timezone.now(), report=self.stdout.write
-                )
-        except REFUSALS as error:
-            raise CommandError(str(error), returncode=2) from None
+        make_private(settings.HOME)
+        with home_lock(settings.HOME):
+            now, replace = timezone.now(), options["replace"]
+            manifest = restore_backup(source, replace=replace, at=now, report=self.stdout.write)
         n_rows = sum(manifest["rows"].values())
         self.stdout.write(f"restored {n_rows} rows and {manifest['n_files']} files of {manifest['taken_at']}")

@@ -8,32 +8,31 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management import call_command
-from django.core.management.base import BaseCommand, CommandError
+from django.core.management.base import CommandError
 from django.utils import timezone
 
-from annotation.demonstration.presence import is_complete
-from annotation.people.links import first_administrator_link
-from annotation.site.privacy import NotPrivate, make_private
+from annotation.demonstration.registry import is_complete
+from annotation.management.base import ActCommand
+from annotation.people.invitations import first_administrator_link
+from annotation.site.privacy import make_private
 from rexvqa_site import serving
-from rexvqa_site.children import Children, ServerDidNotStart
+from rexvqa_site.children import Children
 
 LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = ""
     help = "Prepare the database and serve the site (REXVQA_BIND, PORT) with a web server and a worker until Ctrl-C."
     requires_system_checks = ()  # the web server loads every page anyway; make lint checks them
 
     def handle(self, *args: Any, **options: Any) -> None:
         bind, port = settings.BIND, settings.PORT
         self._check_place(bind, port)
-        try:
-            with serving.home_lock(settings.HOME):
-                self._close_home()
-                self._prepare()
-                self._serve(bind, port)
-        except (serving.HomeInUse, ServerDidNotStart, NotPrivate) as error:
-            raise CommandError(str(error), returncode=2) from None
+        with serving.home_lock(settings.HOME):
+            self._close_home()
+            self._prepare()
+            self._serve(bind, port)
 
     def _check_place(self, bind: str, port: int) -> None:
         if settings.DEMO and bind not in LOOPBACK:
@@ -93,7 +92,7 @@ class Command(BaseCommand):
         shown = settings.PUBLIC_URL if settings.HTTPS else address
         lines = ["", f"  The reading room is at {shown}", f"  Its data is in {settings.HOME}", ""]
         if settings.DEMO:
-            from annotation.demonstration.accounts import all_accounts
+            from annotation.demonstration.registry import all_accounts
 
             lines.append("  Demonstration accounts (images, questions, reviews, readings, predictions are simulated):")
             lines += [f"    {account.role:<15} {account.email:<30} {account.password}" for account in all_accounts()]

@@ -9,29 +9,28 @@ from typing import Any
 
 from celery.exceptions import SecurityWarning
 from django.conf import settings
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.db import connection
 from django.utils import timezone
 
-from annotation.jobs.sweeping import sweep
-from annotation.site.privacy import NotPrivate, make_private
+from annotation.jobs.queueing import sweep
+from annotation.management.base import ActCommand
+from annotation.site.privacy import make_private
 from rexvqa_site.celery import app
 
 log = logging.getLogger(__name__)
 SECONDS_BETWEEN_SWEEPS = 5
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = ""
     help = "Run background jobs until stopped. Several may run at once when CELERY_BROKER_URL names a server."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--threads", type=int, default=2, help="jobs at the same time (2)")
 
     def handle(self, *args: Any, **options: Any) -> None:
-        try:
-            make_private(settings.HOME)
-        except NotPrivate as error:
-            raise CommandError(str(error), returncode=2) from None
+        make_private(settings.HOME)
         stop = threading.Event()
         sweeper = threading.Thread(target=_sweep_until, args=(stop,), name="sweeper", daemon=True)
         sweeper.start()

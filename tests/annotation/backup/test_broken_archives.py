@@ -15,8 +15,10 @@ import pytest
 from pytest_django import Settings
 
 from annotation.backup import taking
-from annotation.backup.unpacking import NotABackup, unpack_checked
+from annotation.backup.database import BackupRefused
+from annotation.backup.restoring import unpack_checked
 from tests.processes import environment, manage, migrated_site
+from tests.refusals import refuses
 
 Members = dict[str, bytes]
 
@@ -84,7 +86,7 @@ def test_a_broken_backup_is_refused_with_what_is_wrong(tmp_path: Path, members: 
     change, sentence = BROKEN[broken]
     archive = archive_of(change(members), tmp_path / "a.tar")
     (tmp_path / "into").mkdir()
-    with pytest.raises(NotABackup) as refused:
+    with refuses(BackupRefused, "not_a_backup") as refused:
         unpack_checked(archive, tmp_path / "into")
     assert str(refused.value).startswith(f"{archive} ")
     assert sentence in str(refused.value)
@@ -110,7 +112,7 @@ def test_a_file_that_is_no_whole_archive_is_refused(tmp_path: Path, members: Mem
         whole = archive.read_bytes()
     archive.write_bytes({"nonsense": b"nonsense", "empty": b""}.get(damage, whole[: len(whole) // 2]))
     (tmp_path / "into").mkdir()
-    with pytest.raises(NotABackup, match=r"its end is missing|cannot be unpacked"):
+    with refuses(BackupRefused, "not_a_backup", match=r"its end is missing|cannot be unpacked"):
         unpack_checked(archive, tmp_path / "into")
 
 

@@ -15,6 +15,7 @@ from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from annotation.bin import deleting as acts
+from annotation.bin.deleting import BinRefused
 from annotation.enums import Role, RoundState
 from annotation.jobs.handlers import handler_for
 from annotation.models import (
@@ -33,9 +34,10 @@ from annotation.models import (
     Upload,
     User,
 )
-from annotation.people import inviting
+from annotation.people import invitations
 from tests.annotation.review.cases import make_bank, make_round
 from tests.conftest import NOON, make_person
+from tests.refusals import refuses
 
 HIDDEN = "Zanzibar"
 LATER = NOON + timedelta(days=31)
@@ -72,7 +74,7 @@ def world(ada: User, cora: User, rita: User) -> World:
     Exam.objects.update(bank_import=BankImport.objects.get())
     SamplingPlan.objects.update(name=f"{HIDDEN} sample")
     Membership.objects.create(user=make_person("Ruth"), role=Role.COORDINATOR, round=made, granted_at=NOON)
-    issued = inviting.invite(inviting.Grant(Role.REVIEWER, made), email="", name=HIDDEN, actor=ada, at=NOON)
+    issued = invitations.invite(invitations.Grant(Role.REVIEWER, made), email="", name=HIDDEN, actor=ada, at=NOON)
     upload = Upload.objects.create(created_by=cora, created_at=NOON, purpose="images", bank=bank, n_files=424_242)
     names = Assignment.objects.values_list("public_id", flat=True)
     images = list(Image.objects.values_list("public_id", flat=True))
@@ -160,7 +162,7 @@ def test_commands_do_not_find_it(world: World, cora: User, command: tuple[str, .
 def test_everything_comes_back_in_turn(world: World, cora: User, rita: User, client: Client) -> None:
     world.delete(cora)
     assert not QuestionBank.objects.exists()
-    with pytest.raises(acts.BinRefused, match="Restore its sample"):
+    with refuses(BinRefused, "parent_deleted", match="Restore its sample"):
         acts.restore(world.round, actor=cora, at=LATER)
     for row in reversed(world.rows):
         acts.restore(row, actor=cora, at=NOON)

@@ -8,13 +8,14 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.case.kernels.traces import NotSeen
 from annotation.models import Assignment, BlindAnswer, Image, Review, ReviewEvent, User
 from annotation.review.answering import answer_blind
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.submitting import submit_review
 from tests.annotation.case.sent import event, fields, seen
 from tests.annotation.review.cases import as_post, assignments_of, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 BLIND = {"best": "B", "defensible": [], "difficulty": "easy"}
@@ -110,9 +111,9 @@ def test_the_judgement_is_held_to_the_same(
     Image.objects.update(state="pending")
     answer_blind(case, best="B", defensible=[], difficulty="easy", actor=rita, at=noon)
     Image.objects.update(state="available")
-    with pytest.raises(NotSeen) as refusal:
+    with refuses(ReviewRefused, "not_seen") as refusal:
         submit_review(case, good_judgement(), actor=rita, at=noon)
-    assert refusal.value.images == tuple(sorted(images))
+    assert refusal.value.facts == {"images": sorted(images)}
     judged = {**as_post(good_judgement()), **seen(images, step="judge")}
     assert browser_of_rita.post(to("submit", case), judged).status_code == 200
 

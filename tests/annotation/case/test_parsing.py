@@ -14,12 +14,13 @@ from annotation.case.kernels.parsing import (
     MOST_EVENTS,
     MOST_VIEWPORT,
     NO_TRACE,
+    CaseRefused,
     Trace,
-    TraceRefused,
     parse_events,
     parse_viewport,
     readable_trace,
 )
+from tests.refusals import refuses
 
 PAGE = "0f8fad5b-d9cb-469f-a165-70867728950e"
 GOOD: dict[str, Any] = {"sequence": 3, "kind": "painted", "client_ms": 12.5, "wall_ms": 1_790_000_000_000}
@@ -57,7 +58,7 @@ def test_good_events_come_through() -> None:
     ],
 )
 def test_one_bad_event_refuses_all(change: dict[str, Any]) -> None:
-    with pytest.raises(TraceRefused):
+    with refuses(CaseRefused, "malformed"):
         parse_events(PAGE, json.dumps([GOOD, {**GOOD, **change}]))
 
 
@@ -77,13 +78,13 @@ def test_one_bad_event_refuses_all(change: dict[str, Any]) -> None:
     ],
 )
 def test_what_is_not_a_list_of_events_is_refused(text: str) -> None:
-    with pytest.raises(TraceRefused):
+    with refuses(CaseRefused, "malformed"):
         parse_events(PAGE, text)
 
 
 @pytest.mark.parametrize("page", ["", "server", PAGE.upper(), PAGE + "0", PAGE + "\n"])
 def test_events_name_their_page(page: str) -> None:
-    with pytest.raises(TraceRefused):
+    with refuses(CaseRefused, "malformed"):
         parse_events(page, json.dumps([GOOD]))
 
 
@@ -93,7 +94,7 @@ def test_a_viewport_holds_a_list_of_views() -> None:
     assert parse_viewport(json.dumps(state)) == state
     too_long = json.dumps({"views": [{"x": "y" * MOST_VIEWPORT}]})
     for bad in ("{}", "[]", '{"views": {}}', '{"views": [1]}', '{"views": [NaN]}', too_long):
-        with pytest.raises(TraceRefused):
+        with refuses(CaseRefused, "malformed"):
             parse_viewport(bad)
 
 
@@ -112,6 +113,6 @@ def test_nothing_else_is_ever_raised(text: str) -> None:
     for parse in (lambda: parse_events(PAGE, text), lambda: parse_viewport(text)):
         try:
             parse()
-        except TraceRefused:
+        except CaseRefused:
             continue
     readable_trace(PAGE, text, viewport=text)

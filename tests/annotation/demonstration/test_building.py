@@ -10,7 +10,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError
 
 from annotation.demonstration import building
-from annotation.demonstration.accounts import all_accounts
+from annotation.demonstration.registry import all_accounts
 from annotation.demonstration.rehearsing import FINISHED_ROUND, OPEN_ROUND
 from annotation.demonstration.simulated_exams import EXAMS
 from annotation.enums import AssignmentState, ImageState, RoundState

@@ -7,9 +7,8 @@ from collections import Counter
 
 import pytest
 
-from annotation.demonstration.faults import all_questions
 from annotation.demonstration.findings import FINDINGS, HEART, STRUCTURES, leading, present
-from annotation.demonstration.question_file import records_of
+from annotation.demonstration.question_file import all_questions, records_of
 from annotation.demonstration.questions import DemonstrationQuestion
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS
 from annotation.enums import Flag

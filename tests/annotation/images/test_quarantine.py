@@ -16,10 +16,12 @@ from annotation.imaging.kernels import text
 from annotation.imaging.kernels.rendering import payload_of
 from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import quarantine, searching, storage
+from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import AuditEvent, Image, Job, User
 from annotation.templatetags.history import ACTS as ACTS_IN_WORDS
 from tests.architecture.source import ROOT
 from tests.pages import markup
+from tests.refusals import refuses
 
 from .conftest import MakeImage, rendition_of
 
@@ -134,7 +136,7 @@ def test_quarantine_takes_it_out_of_sight(make_image: MakeImage, cora: User, noo
 
 
 def test_what_has_no_pixels_cannot_be_quarantined(make_image: MakeImage, cora: User, noon: datetime) -> None:
-    with pytest.raises(quarantine.NotToBeQuarantined):
+    with refuses(IngestRefused, "not_to_be_quarantined"):
         quarantine.quarantine_image(make_image(ImageState.REMOVED), reason="x", actor=cora, at=noon)
 
 
@@ -145,17 +147,17 @@ def test_release(make_image: MakeImage, dina: User, noon: datetime) -> None:
     assert image.state == ImageState.AVAILABLE
     event = last_event(image)
     assert (event.act, event.actor, event.facts["reason"]) == ("image.released", dina, "an arrow only")
-    with pytest.raises(quarantine.NotInQuarantine):
+    with refuses(IngestRefused, "not_in_quarantine"):
         quarantine.release(image, reason="again", actor=dina, at=noon)
 
 
 def test_no_decision_without_a_reason(make_image: MakeImage, dina: User, noon: datetime) -> None:
     image = make_image(ImageState.QUARANTINED)
-    with pytest.raises(quarantine.NoReasonGiven):
+    with refuses(IngestRefused, "no_reason"):
         quarantine.release(image, reason="  ", actor=dina, at=noon)
-    with pytest.raises(quarantine.NoReasonGiven):
+    with refuses(IngestRefused, "no_reason"):
         quarantine.mask(image, [(0, 0, 5, 5)], reason="", actor=dina, at=noon)
-    with pytest.raises(quarantine.NoReasonGiven):
+    with refuses(IngestRefused, "no_reason"):
         quarantine.remove(image, reason="", actor=dina, at=noon)
 
 
@@ -178,9 +180,9 @@ def test_mask_blackens_every_copy_and_deletes_the_old_ones(make_image: MakeImage
 
 def test_mask_that_misses_changes_nothing(make_image: MakeImage, dina: User, noon: datetime) -> None:
     image = make_image(ImageState.QUARANTINED)
-    with pytest.raises(quarantine.NothingToBlackOut):
+    with refuses(IngestRefused, "nothing_to_black_out"):
         quarantine.mask(image, [(500, 500, 5, 5)], reason="x", actor=dina, at=noon)
-    with pytest.raises(quarantine.NotInQuarantine):
+    with refuses(IngestRefused, "not_in_quarantine"):
         quarantine.mask(make_image(), [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
 
 
@@ -188,7 +190,7 @@ def test_mask_that_is_overtaken_leaves_no_file(make_image: MakeImage, dina: User
     image = make_image(ImageState.QUARANTINED)
     Image.objects.filter(pk=image.pk).update(state=ImageState.AVAILABLE)
     files = set(storage.path_of(image.object_name).parents[1].glob("??/*"))
-    with pytest.raises(quarantine.NotInQuarantine):
+    with refuses(IngestRefused, "not_in_quarantine"):
         quarantine.mask(image, [(0, 0, 5, 5)], reason="x", actor=dina, at=noon)
     assert set(storage.path_of(image.object_name).parents[1].glob("??/*")) == files
 

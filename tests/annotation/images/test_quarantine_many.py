@@ -14,9 +14,11 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import ImageState, RenditionKind, Role
 from annotation.ingest import quarantine
+from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import AuditEvent, Image, User
-from annotation.site import showings
+from annotation.site import hooks
 from tests.conftest import make_person
+from tests.refusals import refuses
 
 from .conftest import MakeImage
 
@@ -150,7 +152,7 @@ def test_only_what_is_in_quarantine_is_decided_upon(client: Client, dina: User, 
 def test_one_that_is_being_read_stops_no_other(
     dina: User, held: list[Image], noon: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(showings, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
+    monkeypatch.setattr(hooks, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
     outcome = quarantine.decide_each(held, quarantine.remove, reason="x", actor=dina, at=noon)
     assert states(held) == [HELD, ImageState.REMOVED]
     assert [image.pk for image in outcome.done] == [held[1].pk]
@@ -166,7 +168,7 @@ def test_one_that_was_decided_meanwhile_is_counted(dina: User, held: list[Image]
 
 
 def test_no_decision_without_a_reason(dina: User, held: list[Image], noon: datetime) -> None:
-    with pytest.raises(quarantine.NoReasonGiven):
+    with refuses(IngestRefused, "no_reason"):
         quarantine.decide_each(held, quarantine.release, reason=" ", actor=dina, at=noon)
     assert states(held) == [HELD, HELD]
 
@@ -222,9 +224,9 @@ def test_undo_leaves_an_older_release_of_the_same_person(client: Client, dina: U
 def test_the_check_and_the_undoing_are_one_step(dina: User, held: list[Image], noon: datetime) -> None:
     colleague = make_person("Dora", Role.DEIDENTIFIER)
     quarantine.release(held[0], reason="arrows", actor=colleague, at=noon)
-    with pytest.raises(quarantine.NotToBeQuarantined):
+    with refuses(IngestRefused, "not_to_be_quarantined"):
         quarantine.undo_release(held[0], since=noon, actor=dina, at=noon)
-    with pytest.raises(quarantine.NotToBeQuarantined):
+    with refuses(IngestRefused, "not_to_be_quarantined"):
         quarantine.undo_release(held[0], since=noon + timedelta(seconds=1), actor=colleague, at=noon)
     quarantine.undo_release(held[0], since=noon, actor=colleague, at=noon)
     assert states(held) == [HELD, HELD]
@@ -235,7 +237,7 @@ def test_undo_asks_first_where_readers_see_an_image(
 ) -> None:
     client.force_login(dina)
     released(client, held)
-    monkeypatch.setattr(showings, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
+    monkeypatch.setattr(hooks, "read_in", lambda pk: ["Study 1"] if pk == held[0].pk else [])
     asked = client.post(reverse("quarantine-undo"))
     assert (asked.status_code, states(held)) == (409, [ImageState.AVAILABLE] * 2)
     assert "“Study 1”" in asked.content.decode()

@@ -13,10 +13,12 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.enums import ImageState
 from annotation.imaging.kernels import text, textwords
 from annotation.imaging.kernels.text import TextFinding
-from annotation.ingest import allowed_words, quarantine, searching
+from annotation.ingest import quarantine, searching
+from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import AllowedWords, AuditEvent, Image, Job, User
-from annotation.views.ingest import quarantine_words
+from annotation.views.ingest import quarantine as quarantine_views
 from tests.pages import markup
+from tests.refusals import refuses
 
 from .conftest import MakeImage
 
@@ -70,8 +72,8 @@ def test_a_listed_word_counts_exactly(reading: str, allowed: bool) -> None:
 
 
 def test_the_page_says_that_capitals_do_not_matter(client: Client, dina: User, noon: datetime) -> None:
-    allowed_words.add_word("liegend", actor=dina, at=noon)
-    assert textwords.is_allowed(textwords.letters_of("Liegend"), allowed_words.current().words)
+    searching.add_word("liegend", actor=dina, at=noon)
+    assert textwords.is_allowed(textwords.letters_of("Liegend"), searching.current_words().words)
     client.force_login(dina)
     page = client.get(reverse("quarantine-words")).content.decode()
     assert "capital and small letters count as the same" in page
@@ -79,13 +81,13 @@ def test_the_page_says_that_capitals_do_not_matter(client: Client, dina: User, n
 
 
 def test_each_change_is_a_version_and_is_audited(dina: User, noon: datetime) -> None:
-    assert allowed_words.current() == allowed_words.WordsNow(0, frozenset())
-    allowed_words.add_word(" Bettaufnahme ", actor=dina, at=noon)
-    allowed_words.add_word("liegend", actor=dina, at=noon)
-    assert allowed_words.add_word("LIEGEND", actor=dina, at=noon).number == 2  # there already
-    allowed_words.remove_word("bettaufnahme", actor=dina, at=noon)
-    assert allowed_words.remove_word("bettaufnahme", actor=dina, at=noon).number == 3
-    assert allowed_words.current() == allowed_words.WordsNow(3, frozenset({"LIEGEND"}))
+    assert searching.current_words() == searching.AllowedList(0, frozenset())
+    searching.add_word(" Bettaufnahme ", actor=dina, at=noon)
+    searching.add_word("liegend", actor=dina, at=noon)
+    assert searching.add_word("LIEGEND", actor=dina, at=noon).number == 2  # there already
+    searching.remove_word("bettaufnahme", actor=dina, at=noon)
+    assert searching.remove_word("bettaufnahme", actor=dina, at=noon).number == 3
+    assert searching.current_words() == searching.AllowedList(3, frozenset({"LIEGEND"}))
     assert AllowedWords.objects.get(number=2).words == ["BETTAUFNAHME", "LIEGEND"]
     told = [(e.act, e.facts) for e in AuditEvent.objects.filter(act__startswith="words.").order_by("id")]
     assert told[0] == ("words.added", {"word": "BETTAUFNAHME", "version": 1})
@@ -105,8 +107,8 @@ def test_each_change_is_a_version_and_is_audited(dina: User, noon: datetime) -> 
     ],
 )
 def test_what_may_be_a_name_is_refused(client: Client, dina: User, word: str, said: str) -> None:
-    with pytest.raises(allowed_words.WordRefused, match=said):
-        allowed_words.add_word(word, actor=dina, at=datetime(2026, 11, 23).astimezone())
+    with refuses(IngestRefused, "word_not_listed", match=said):
+        searching.add_word(word, actor=dina, at=datetime(2026, 11, 23).astimezone())
     client.force_login(dina)
     answer = client.post(reverse("quarantine-words"), {"word": word})
     assert answer.status_code == 422
@@ -118,7 +120,7 @@ def test_the_version_that_judged_an_image_stands_in_its_event(
 ) -> None:
     reads("LIEGEND")
     held = searched(make_image, noon)
-    allowed_words.add_word("liegend", actor=dina, at=noon)
+    searching.add_word("liegend", actor=dina, at=noon)
     seen = searched(make_image, noon)
     assert (held.state, seen.state) == (ImageState.QUARANTINED, ImageState.AVAILABLE)
     assert [facts["words"] for image in (held, seen) for facts in facts_of(image)] == [0, 1]
@@ -137,26 +139,26 @@ def test_what_only_the_word_held_is_offered_and_nothing_else(
     make_image(ImageState.QUARANTINED, text_findings=[{"box": list(BOX), "allowed": False, "length": 7, "score": 0.9}])
     reads("LIEGEND", "MEIER")
     searched(make_image, noon)
-    assert list(searching.held_for_words()) == []
-    allowed_words.add_word("liegend", actor=dina, at=noon)
+    assert list(searching.quarantined_for_words()) == []
+    searching.add_word("liegend", actor=dina, at=noon)
     reads("LIEGEND")
     Image.objects.filter(pk=only_word.pk).update(state_reason="Text in the pixels.")
     for image in (only_word, by_hand, blackened, Image.objects.filter(state=ImageState.QUARANTINED)[3]):
         searching.check_text(image, at=noon)
     reads("LIEGEND", "MEIER")
     searching.check_text(Image.objects.latest("pk"), at=noon)
-    assert list(searching.held_for_words()) == [only_word]
+    assert list(searching.quarantined_for_words()) == [only_word]
 
 
 def test_the_job_searches_what_is_held_again(make_image: MakeImage, dina: User, noon: datetime, reads: Reads) -> None:
     reads("LIEGEND")
     images = [searched(make_image, noon) for _ in range(2)]
     make_image(ImageState.QUARANTINED)  # without a finding there is nothing to judge again
-    allowed_words.add_word("liegend", actor=dina, at=noon)
+    searching.add_word("liegend", actor=dina, at=noon)
     reports = Reports()
-    assert searching.search_held(reports, {}) == {"searched": 2, "failed": 0, "held_for_words": 2}
+    assert searching.search_quarantined(reports, {}) == {"searched": 2, "failed": 0, "held_for_words": 2}
     assert reports.last == (1, 2)
-    assert list(searching.held_for_words()) == images
+    assert list(searching.quarantined_for_words()) == images
     assert {image.state for image in Image.objects.all()} == {ImageState.QUARANTINED}  # a person releases them
 
 
@@ -172,7 +174,7 @@ def test_adding_a_word_begins_one_search_and_offers_what_it_found(
     page = markup(client.get(reverse("quarantine-words")))
     assert reverse("job", args=[job.public_id]) in page
     assert held.public_id not in page
-    searching.search_held(Reports(), {})
+    searching.search_quarantined(Reports(), {})
     job.delete()
     page = markup(client.get(reverse("quarantine-words")))
     assert f'name="image" value="{held.public_id}" checked' in page
@@ -190,11 +192,11 @@ def test_nothing_is_searched_when_nothing_is_held_for_text(client: Client, dina:
 
 
 def test_a_word_goes_off_the_list(client: Client, dina: User, noon: datetime) -> None:
-    allowed_words.add_word("liegend", actor=dina, at=noon)
+    searching.add_word("liegend", actor=dina, at=noon)
     client.force_login(dina)
     assert "LIEGEND" in client.get(reverse("quarantine-words")).content.decode()
     client.post(reverse("quarantine-word-remove"), {"word": "LIEGEND"})
-    assert allowed_words.current().words == frozenset()
+    assert searching.current_words().words == frozenset()
     page = client.get(reverse("quarantine-words")).content.decode()
     assert "No word is listed yet" in page
 
@@ -207,11 +209,11 @@ def test_the_page_asks_for_no_row_by_row(
     reads: Reads,
     django_assert_max_num_queries: DjangoAssertNumQueries,
 ) -> None:
-    allowed_words.add_word("liegend", actor=dina, at=noon)
+    searching.add_word("liegend", actor=dina, at=noon)
     reads("MEIER")
     held = [searched(make_image, noon) for _ in range(6)]
     reads("LIEGEND")
-    searching.search_held(Reports(), {})
+    searching.search_quarantined(Reports(), {})
     client.force_login(dina)
     with django_assert_max_num_queries(10):
         page = client.get(reverse("quarantine-words")).content.decode()
@@ -226,14 +228,14 @@ def test_the_page_lists_a_page_of_them_and_loads_no_other(
     reads: Reads,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    allowed_words.add_word("liegend", actor=dina, at=noon)
+    searching.add_word("liegend", actor=dina, at=noon)
     reads("MEIER")
     for _ in range(5):
         searched(make_image, noon)
     make_image(ImageState.QUARANTINED)
     reads("LIEGEND")
-    searching.search_held(Reports(), {})
-    monkeypatch.setattr(quarantine_words, "IMAGES_PER_PAGE", 2)
+    searching.search_quarantined(Reports(), {})
+    monkeypatch.setattr(quarantine_views, "IMAGES_PER_PAGE", 2)
     loaded: list[object] = []
     made = Image.from_db.__func__  # type: ignore[attr-defined]
 

@@ -20,9 +20,10 @@ from pytest_django import Settings
 from annotation.enums import IdentifierKind, JobState
 from annotation.imaging.kernels import text
 from annotation.ingest import uploading
-from annotation.ingest.crediting import CreditsUnmatched, credit_images
-from annotation.ingest.kernels.credits import CreditsRefused, parse_credits
+from annotation.ingest.describing import credit_images
+from annotation.ingest.kernels.credits import IngestRefused, parse_credits
 from annotation.models import AuditEvent, Image, Job, QuestionBank, SourceIdentifier, Upload, User
+from tests.refusals import refuses
 
 from .conftest import MakeImage
 
@@ -73,7 +74,7 @@ def test_the_job_takes_in_searches_credits_and_cleans_up(upload: Upload, monkeyp
     image = Image.objects.get()
     assert (image.state, image.attribution) == ("available", "Institute X")
     assert not uploading.folder_of(upload.public_id).exists()
-    with pytest.raises(uploading.UploadGone):
+    with refuses(IngestRefused, "upload_gone"):
         uploading.ingest_upload(Reports(), {"upload": upload.public_id})
 
 
@@ -204,7 +205,7 @@ def test_a_stranger_may_not_send_much(client: Client, db: None, settings: Settin
     ],
 )
 def test_tables_that_cannot_be_used(table: bytes, words: str) -> None:
-    with pytest.raises(CreditsRefused, match=words):
+    with refuses(IngestRefused, "credits_unusable", match=words):
         parse_credits(table)
 
 
@@ -227,9 +228,9 @@ def test_credits_meet_images_by_path_or_its_end(make_image: MakeImage, noon: dat
 def test_one_unknown_file_stores_nothing(make_image: MakeImage, noon: datetime) -> None:
     image = named(make_image(), "a.png")
     rows = parse_credits(b"file,attribution,licence\na.png,X,CC0\nb.png,Y,CC0\n")
-    with pytest.raises(CreditsUnmatched) as caught:
+    with refuses(IngestRefused, "credits_unmatched") as caught:
         credit_images(rows, bank=None, actor=None, at=noon)
-    assert [problem[:2] for problem in caught.value.problems] == [(3, "b.png")]
+    assert [problem[:2] for problem in caught.value.facts["problems"]] == [(3, "b.png")]
     image.refresh_from_db()
     assert image.attribution == ""
 

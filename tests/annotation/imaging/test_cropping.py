@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from annotation.imaging.kernels.cropping import crops_around
+from annotation.imaging.kernels.masking import crops_around
 
 
 def test_each_box_has_its_crop_with_what_lies_around_it() -> None:

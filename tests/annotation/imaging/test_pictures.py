@@ -12,8 +12,9 @@ import pytest
 from PIL import Image, PngImagePlugin
 
 from annotation.imaging.kernels.pictures import exif_orientation, read_jpeg, read_png, turn
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 from tests.annotation.imaging.dicomfiles import chest
+from tests.refusals import refuses
 
 GREY = (chest(90, 70, top=255)).astype(np.uint8)
 
@@ -63,7 +64,7 @@ def test_16_bit_interlaced_rows_are_counted_by_pass() -> None:
 
 
 def test_transparency_is_refused() -> None:
-    with pytest.raises(ImageRefused, match="transparent"):
+    with refuses(ImageRefused, "transparent"):
         read_png(save(Image.new("RGBA", (9, 9), (1, 1, 1, 100)), "PNG"))
 
 
@@ -118,7 +119,7 @@ def test_a_colour_jpeg_comes_as_luminance() -> None:
 
 
 def test_a_cmyk_jpeg_is_refused() -> None:
-    with pytest.raises(ImageRefused, match="colour_space"):
+    with refuses(ImageRefused, "colour_space"):
         read_jpeg(save(Image.new("CMYK", (16, 16)), "JPEG"))
 
 

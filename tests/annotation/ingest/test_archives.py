@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from annotation.imaging.kernels.refusals import ImageRefused
-from annotation.ingest.archives import ArchiveLimits, open_archive
+from annotation.imaging.kernels.rejections import ImageRefused
+from annotation.ingest.source_files import ArchiveLimits, open_archive
 
 LIMITS = ArchiveLimits(member_bytes=20_000_000, total_bytes=30_000_000)
 Fill = Callable[[zipfile.ZipFile], None]

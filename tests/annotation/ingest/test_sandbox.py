@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import struct
@@ -12,12 +13,13 @@ import pytest
 from pydicom.uid import RLELossless
 
 from annotation.imaging.kernels.reading import read_image
-from annotation.imaging.kernels.refusals import ImageRefused
+from annotation.imaging.kernels.rejections import ImageRefused
 from annotation.ingest import sandbox
-from annotation.ingest.decoding_child import PIXELS, answer_for
+from annotation.ingest.decoding_child import FACTS, PIXELS, answer_for
 from annotation.ingest.sandbox import Decoder, source_from
 from tests.annotation.imaging.dicomfiles import as_bytes, chest, make_compressed, make_data_set, make_dicom
 from tests.annotation.imaging.test_windowing import CURVE, lut
+from tests.refusals import refuses
 
 
 def test_the_child_gives_back_what_the_kernel_reads(tmp_path: Path) -> None:
@@ -52,7 +54,7 @@ def test_one_child_serves_many_files_and_leaves_nothing_behind(tmp_path: Path) -
     with Decoder(tmp_path) as decoder:
         decoder.decode(make_dicom())
         first = decoder._child
-        with pytest.raises(ImageRefused, match="modality"):
+        with refuses(ImageRefused, "modality"):
             decoder.decode(make_dicom(Modality="CT"))
         decoder.decode(make_dicom())
         assert decoder._child is first
@@ -76,14 +78,14 @@ def test_the_death_of_the_child_is_a_refusal_and_the_next_file_comes_in(tmp_path
         assert decoder._child is not None
         os.kill(decoder._child.pid, signal.SIGKILL)
         decoder._child.wait()
-        with pytest.raises(ImageRefused, match="decoder_died"):
+        with refuses(ImageRefused, "decoder_died"):
             decoder.decode(make_dicom())
         assert decoder.decode(make_dicom()).pixels.shape == (70, 80)
 
 
 def test_a_file_that_needs_too_much_memory_is_refused(tmp_path: Path) -> None:
     with Decoder(tmp_path, address_space=320 * 1024 * 1024) as decoder:
-        with pytest.raises(ImageRefused, match="decoder_died"):
+        with refuses(ImageRefused, "decoder_died"):
             decoder.decode(make_dicom(np.zeros((6000, 6000), np.uint16), PixelRepresentation=0))
         assert decoder.decode(make_dicom()).pixels.shape == (70, 80)
 
@@ -95,7 +97,7 @@ def test_a_file_that_needs_too_much_processor_time_is_refused(tmp_path: Path) ->
     head = struct.pack("<16I", 2, 64, 64 + len(segment), *[0] * 13)
     data = make_compressed(head + segment * 2, RLELossless, np.zeros((side, side), np.uint16))
     with Decoder(tmp_path, cpu_seconds=0) as decoder:
-        with pytest.raises(ImageRefused, match="timeout"):
+        with refuses(ImageRefused, "timeout"):
             decoder.decode(data)
         decoder.cpu_seconds = 10
         assert decoder.decode(make_dicom()).pixels.shape == (70, 80)
@@ -103,7 +105,7 @@ def test_a_file_that_needs_too_much_processor_time_is_refused(tmp_path: Path) ->
 
 def test_a_child_that_hangs_is_ended(tmp_path: Path) -> None:
     with Decoder(tmp_path, wall_seconds=0.05) as decoder:
-        with pytest.raises(ImageRefused, match="timeout"):  # it has not even started by then
+        with refuses(ImageRefused, "timeout"):  # it has not even started by then
             decoder.decode(make_dicom())
         decoder.wall_seconds = 30
         assert decoder.decode(make_dicom()).pixels.shape == (70, 80)
@@ -124,9 +126,14 @@ def test_the_child_inherits_no_secret(tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_a_result_that_does_not_fit_itself_is_not_taken(tmp_path: Path) -> None:
     assert answer_for(make_dicom(), tmp_path) == {"done": "yes"}
-    facts = {"shape": [70, 81], "dtype": "<u2"}
-    with pytest.raises(ValueError, match="size"):
-        source_from(facts, tmp_path / PIXELS)
-    with pytest.raises(ValueError, match="dtype"):
-        source_from({"shape": [70, 80], "dtype": "|O"}, tmp_path / PIXELS)
+    facts = json.loads((tmp_path / FACTS).read_bytes())
+    assert source_from(json.dumps(facts).encode(), tmp_path / PIXELS).pixels.shape == (70, 80)
+    for wrong in (
+        {"shape": [70, 81], "dtype": "<u2"},
+        {"dtype": "|O"},
+        {"shape": [70]},
+        {"attributes": {"slope": None}},
+    ):
+        with pytest.raises(ValueError, match="size|" + next(iter(reversed(wrong)))):
+            source_from(json.dumps(facts | wrong).encode(), tmp_path / PIXELS)
     assert chest().nbytes == (tmp_path / PIXELS).stat().st_size

@@ -16,7 +16,7 @@ from annotation.models import Job
 
 @pytest.fixture
 def job(db: None, noon: datetime, monkeypatch: pytest.MonkeyPatch) -> Job:
-    monkeypatch.setattr("annotation.jobs.tasks.run_job.delay", lambda _job: None)
+    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
     return queueing.enqueue("rehearsal", "Rehearsal", {"steps": 2}, actor=None, at=noon)
 
 

@@ -8,15 +8,16 @@ from typing import Any
 import pytest
 
 from annotation.enums import JobState
-from annotation.jobs import handlers, queueing, running, sweeping
-from annotation.jobs.handlers import Progress, UnknownJobKind
+from annotation.jobs import handlers, queueing, running
+from annotation.jobs.handlers import JobRefused, Progress
 from annotation.models import AuditEvent, Job, User
+from tests.refusals import refuses
 
 
 @pytest.fixture
 def nudges(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
-    monkeypatch.setattr("annotation.jobs.tasks.run_job.delay", sent.append)
+    monkeypatch.setattr("annotation.jobs.running.run_job.delay", sent.append)
     return sent
 
 
@@ -35,7 +36,7 @@ def handle_with(monkeypatch: pytest.MonkeyPatch, handler: Any) -> None:
 
 
 def test_an_unknown_kind_is_refused_before_anything_is_stored(db: None, noon: datetime) -> None:
-    with pytest.raises(UnknownJobKind):
+    with refuses(JobRefused, "unknown_kind"):
         queueing.enqueue("nonsense", "x", {}, actor=None, at=noon)
     assert not Job.objects.exists()
 
@@ -91,7 +92,7 @@ def test_a_running_job_is_cancelled_at_its_next_report(
 
 def test_a_job_that_is_over_cannot_be_cancelled(job: Job, noon: datetime, cora: User) -> None:
     running.run(job.public_id, clock=lambda: noon)
-    with pytest.raises(queueing.JobAlreadyOver):
+    with refuses(JobRefused, "over"):
         queueing.cancel(job, actor=cora, at=noon)
 
 
@@ -105,7 +106,7 @@ def test_a_failed_job_is_tried_again(job: Job, noon: datetime, cora: User) -> No
 
 def test_a_succeeded_job_is_not_tried_again(job: Job, noon: datetime, cora: User) -> None:
     running.run(job.public_id, clock=lambda: noon)
-    with pytest.raises(queueing.JobStillRunning):
+    with refuses(JobRefused, "not_failed"):
         queueing.retry(job, actor=cora, at=noon)
 
 
@@ -115,7 +116,7 @@ def abandon(job: Job, *, since: datetime, attempts: int = 1) -> None:
 
 def test_a_job_of_a_killed_worker_is_found_and_run_again(job: Job, noon: datetime, nudges: list[str]) -> None:
     abandon(job, since=noon)
-    sweeping.sweep("w", at=noon + timedelta(minutes=2))
+    queueing.sweep("w", at=noon + timedelta(minutes=2))
     assert nudges == [job.public_id]
     assert running.run(job.public_id, clock=lambda: noon)
     assert refreshed(job).state == JobState.SUCCEEDED
@@ -123,12 +124,12 @@ def test_a_job_of_a_killed_worker_is_found_and_run_again(job: Job, noon: datetim
 
 def test_a_job_that_beats_is_left_alone(job: Job, noon: datetime) -> None:
     abandon(job, since=noon)
-    assert sweeping.requeue_abandoned(at=noon + timedelta(seconds=5)) == 0
+    assert queueing.requeue_abandoned(at=noon + timedelta(seconds=5)) == 0
 
 
 def test_after_three_attempts_a_job_fails(job: Job, noon: datetime) -> None:
     abandon(job, since=noon, attempts=3)
-    sweeping.requeue_abandoned(at=noon + timedelta(minutes=2))
+    queueing.requeue_abandoned(at=noon + timedelta(minutes=2))
     assert refreshed(job).state == JobState.FAILED
     assert "3 times" in job.error
 
@@ -148,9 +149,9 @@ def test_a_worker_that_was_thought_dead_changes_nothing(
 
 
 def test_a_lost_message_is_sent_again(job: Job, noon: datetime, nudges: list[str]) -> None:
-    sweeping.nudge_forgotten(at=noon + timedelta(seconds=5))
+    queueing.nudge_forgotten(at=noon + timedelta(seconds=5))
     assert nudges == []
-    sweeping.nudge_forgotten(at=noon + timedelta(minutes=1))
+    queueing.nudge_forgotten(at=noon + timedelta(minutes=1))
     assert nudges == [job.public_id]
 
 

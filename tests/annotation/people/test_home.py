@@ -9,8 +9,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
 from annotation.models import Exam, Image, Job, Membership, Question, QuestionBank, ReviewRound, User
-from annotation.people.inviting import Grant, invite
-from annotation.people.waiting import Administration, Coordination, RoundWork, Waiting, what_waits
+from annotation.people.invitations import Grant, invite
+from annotation.people.open_work import Administration, Coordination, OpenWork, RoundWork, open_work_of
 from annotation.views.site.home import next_step
 from tests.annotation.people.conftest import make_round
 
@@ -53,7 +53,7 @@ def test_rounds_that_are_done_come_last_and_offer_no_button(
         assign(make_round(bank, name, state, noon), rita, WAITING)
     assign(done, rita, SUBMITTED)
     assign(left, rita, WAITING)
-    assert [work.slug for work in what_waits(rita, noon).reviews] == ["left", "done"]
+    assert [work.slug for work in open_work_of(rita, noon).reviews] == ["left", "done"]
     left.state = RoundState.CLOSED
     left.save()
     page = home(client, rita)
@@ -109,7 +109,7 @@ def test_the_deidentifier_sees_the_quarantine(client: Client, dina: User) -> Non
 
 def test_own_reviews_come_before_everything_else() -> None:
     step = next_step(
-        Waiting(
+        OpenWork(
             reviews=[RoundWork("spring", "Spring", "open", 0, 1)],
             coordination=Coordination([RoundWork("other", "Other", "open", 0, 1)], [], []),
             administration=Administration(1, 0),

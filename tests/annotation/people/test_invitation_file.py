@@ -14,11 +14,12 @@ from annotation.people.invitation_file import (
     MOST_BYTES,
     MOST_GRANTS,
     MOST_ROWS,
-    FileRefused,
     InvitedRow,
     read_invited,
 )
+from annotation.people.links import PeopleRefused
 from annotation.views.people.invitation_files import download_address, written
+from tests.refusals import refuses
 
 NINA = InvitedRow(2, "Nina Weber", "nina@example.org", ("coordinator", "de-identification"))
 
@@ -76,7 +77,7 @@ def test_two_people_of_one_name_have_two_addresses() -> None:
     ],
 )
 def test_what_is_no_list_of_people_is_refused(data: bytes, sentence: str) -> None:
-    with pytest.raises(FileRefused, match=sentence):
+    with refuses(PeopleRefused, "file_unreadable", match=sentence):
         read_invited(data)
 
 
@@ -91,7 +92,7 @@ def test_a_long_file_is_read_no_further_than_it_may_be(monkeypatch: pytest.Monke
             yield number, [f"P{number}", ""]
 
     monkeypatch.setattr(invitation_file, "lines_of_csv", lines)
-    with pytest.raises(FileRefused, match="Split it"):
+    with refuses(PeopleRefused, "file_unreadable", match="Split it"):
         read_invited(b"")
     assert len(read) == MOST_ROWS + 1
 

@@ -25,9 +25,9 @@ from pytest_django.fixtures import DjangoAssertNumQueries, Settings
 from annotation.enums import AssignmentState, Role, RoundState
 from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
 from annotation.people import mailing
-from annotation.people.inviting import Grant, invite
+from annotation.people.invitations import Grant, invite
 from tests.conftest import make_person
-from tests.letters import delivered
+from tests.emails import delivered
 from tests.pages import markup
 
 SITE, ROUND = "/people/invite/file/", "/rounds/spring/invite/file/"

@@ -11,10 +11,10 @@ from pytest_django.fixtures import Settings
 from annotation.enums import AssignmentState, JobState, Role, RoundState
 from annotation.jobs import queueing
 from annotation.models import AuditEvent, Invitation, Job, Membership, ReviewRound, User
-from annotation.people.inviting import Grant, invite
-from annotation.people.mailing import letter_file
+from annotation.people.invitations import Grant, invite
+from annotation.people.mailing import email_file
 from tests.conftest import NOON
-from tests.letters import delivered
+from tests.emails import delivered
 
 NEW_PERSON = {
     "email": "nina@example.org",
@@ -154,7 +154,7 @@ def test_a_letter_that_fails_loses_nothing(client: Client, ada: User, settings: 
         [letter] = delivered()
         Job.objects.update(state=JobState.QUEUED)
     assert shown.group(1) in str(letter.body)
-    assert not letter_file(job.params["letter"]).exists()
+    assert not email_file(job.params["letter"]).exists()
 
 
 @pytest.mark.parametrize(

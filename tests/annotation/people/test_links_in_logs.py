@@ -15,7 +15,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.people.inviting import Grant, invite
+from annotation.people.invitations import Grant, invite
 from rexvqa_site import settings as shipped
 from rexvqa_site.logs import SECRET_ADDRESSES
 
@@ -58,7 +58,9 @@ def test_an_address_that_is_refused_is_told_without_its_secret(
 
 def test_a_traceback_is_told_without_its_secret(client: Client, db: None, log: io.StringIO) -> None:
     client.raise_request_exception = False
-    failing = mock.patch("annotation.people.inviting.find_invitation", side_effect=KeyError(f"/invitation/{PLANTED}/"))
+    failing = mock.patch(
+        "annotation.people.invitations.find_invitation", side_effect=KeyError(f"/invitation/{PLANTED}/")
+    )
     with failing:
         assert client.get(f"/invitation/{PLANTED}/").status_code == 500
     assert "KeyError" in log.getvalue()

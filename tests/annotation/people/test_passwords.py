@@ -7,7 +7,7 @@ from django.test import Client
 from pytest_django.fixtures import Settings
 
 from annotation.models import AuditEvent, User
-from tests.letters import delivered
+from tests.emails import delivered
 
 OLD = "correct horse battery"
 NEW = "another staple 77"

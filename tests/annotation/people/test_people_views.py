@@ -13,10 +13,10 @@ from pytest_django.fixtures import Settings
 
 from annotation.enums import AssignmentState, Role
 from annotation.models import AuditEvent, Membership, ReviewRound, User
-from annotation.people.granting import grant
-from annotation.people.inviting import Grant, invite
+from annotation.people.invitations import Grant, invite
+from annotation.people.roles import grant
 from tests.annotation.review.cases import make_round
-from tests.letters import delivered
+from tests.emails import delivered
 from tests.pages import markup
 
 ADD = {"name": "Nina", "email": "Nina@example.org", "time_zone": "UTC", "roles": ["reviewer"]}

@@ -9,7 +9,7 @@ from django.utils.html import escape
 
 from annotation.enums import Role
 from annotation.models import Invitation, User
-from annotation.people.inviting import Grant, invite
+from annotation.people.invitations import Grant, invite
 from annotation.site.zones import zone_of
 
 

@@ -10,15 +10,15 @@ from django.test import Client
 
 from annotation.enums import RoundState
 from annotation.models import QuestionBank, User
-from annotation.people import waiting
-from annotation.people.waiting import (
+from annotation.people import open_work
+from annotation.people.open_work import (
     Coordination,
     NextStep,
+    OpenWork,
     RoundWork,
-    Waiting,
     WorkItem,
     WorkSection,
-    what_waits,
+    open_work_of,
 )
 from annotation.site.hooks import Hooks
 from annotation.views.site.home import next_step
@@ -41,13 +41,13 @@ ROUND = RoundWork("spring", "Spring", RoundState.OPEN, 0, 1)
 @pytest.fixture(autouse=True)
 def no_other_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only what a test registers."""
-    monkeypatch.setattr(waiting, "works", Hooks())
+    monkeypatch.setattr(open_work, "works", Hooks())
 
 
 @pytest.fixture
 def registered() -> Callable[[WorkSection | None], None]:
     def register(section: WorkSection | None) -> None:
-        waiting.works.register(section.title if section else "nothing", lambda person, at: section)
+        open_work.works.register(section.title if section else "nothing", lambda person, at: section)
 
     return register
 
@@ -83,14 +83,14 @@ def test_what_has_nothing_to_say_is_not_shown(
     registered(None)
     registered(WorkSection("Silent", []))
     registered(WorkSection("Speaks", [], empty="No study yet."))
-    assert [section.title for section in what_waits(stan, noon).work] == ["Speaks"]
+    assert [section.title for section in open_work_of(stan, noon).work] == ["Speaks"]
 
 
 def test_own_cases_then_open_rounds_then_what_else_is_looked_after() -> None:
     rounds = Coordination([ROUND], [], [])
 
     def url(**there: object) -> str:
-        step = next_step(Waiting(**there))  # type: ignore[arg-type]
+        step = next_step(OpenWork(**there))  # type: ignore[arg-type]
         return step.url if step else ""
 
     assert url(work=[OTHER, OWN], coordination=rounds) == "/own/"

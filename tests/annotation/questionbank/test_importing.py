@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation.bin.archiving import archive, bring_back
-from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
+from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
 from annotation.digests import image_path_digest
 from annotation.enums import IdentifierKind, ImageState, ImportState
 from annotation.models import (

@@ -13,8 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
 from annotation.models import Assignment, BlindAnswer, Question, Review, User
-from annotation.review.answering import answer_blind, open_report
-from annotation.review.drafting import save_draft
+from annotation.review.answering import answer_blind, open_report, save_draft
 from annotation.review.submitting import submit_review
 from tests.annotation.review.cases import NOON, SECRETS, assignments_of, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels

@@ -24,14 +24,15 @@ from annotation.models import (
     SeenKey,
     User,
 )
-from annotation.review.answering import KeyKnown, answer_blind
-from annotation.review.assigning import RoundRefused, ineligible_reviewers, plan_assignments
-from annotation.review.locking import CASES
+from annotation.review.answering import answer_blind
+from annotation.review.assigning import ineligible_reviewers, plan_assignments
+from annotation.review.assignments import CASES, next_assignment, own_assignments
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import reassign
-from annotation.review.skipping import NothingToHandBack, hand_back
-from annotation.review.worklist import next_assignment, own_assignments
+from annotation.review.submitting import hand_back
 from tests.annotation.review.cases import SECRETS, assignments_of, make_round
 from tests.annotation.rounds.made import say
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -69,11 +70,11 @@ def test_the_question_page_notes_once_who_read_the_key(client: Client, review_ro
 def test_who_has_seen_a_key_is_not_given_its_question(client: Client, review_round: ReviewRound, cora: User) -> None:
     client.force_login(cora)
     client.get(page_of(review_round.assignments.order_by("position")[0]))
-    with pytest.raises(RoundRefused, match=r"Question 1 .* Cora has seen its key \(question page\)\."):
+    with refuses(ReviewRefused, "too_few_reviewers", match=r"Question 1 .* Cora has seen its key \(question page\)\."):
         plan_assignments(review_round.plan_id, [cora], 1, 1)
     assert len(plan_assignments(review_round.plan_id, [cora], 1, 1, steps=RoundSteps.OPEN).orders[0]) == 3
     waiting = review_round.assignments.filter(revision__question__number=1, reviewer__name="Rita").get()
-    with pytest.raises(RoundRefused, match="Cora has seen its key"):
+    with refuses(ReviewRefused, "cannot_take", match="Cora has seen its key"):
         reassign(review_round, [waiting.public_id], to=cora, actor=cora, at=waiting.round.created_at)
     [told] = ineligible_reviewers(review_round, [cora])
     assert (told.numbers, told.reasons) == ([1], "Cora has seen its key (question page).")
@@ -117,12 +118,12 @@ def test_importing_and_reviewing_elsewhere_count_as_seeing(
 ) -> None:
     say(assignments_of(rita, review_round)[0])
     plan_assignments(review_round.plan_id, [rita], 1, 1, review_round=review_round)
-    with pytest.raises(RoundRefused, match=r"Rita saw its key in the round “Round”\."):
+    with refuses(ReviewRefused, "too_few_reviewers", match=r"Rita saw its key in the round “Round”\."):
         plan_assignments(review_round.plan_id, [rita], 1, 1)
     Review.objects.update(simulated=True)
     plan_assignments(review_round.plan_id, [rita], 1, 1)
     BankImport.objects.update(actor=cora)
-    with pytest.raises(RoundRefused, match=r"Cora imported it, with its key\."):
+    with refuses(ReviewRefused, "too_few_reviewers", match=r"Cora imported it, with its key\."):
         plan_assignments(review_round.plan_id, [cora], 1, 1)
     assert len(plan_assignments(review_round.plan_id, [rita, remo], 1, 1).orders[1]) >= 1
 
@@ -135,10 +136,10 @@ def test_what_waits_when_the_key_is_seen_is_handed_back(
     client: Client, review_round: ReviewRound, rita: User, remo: User, cora: User, noon: datetime
 ) -> None:
     first, second, _third = assignments_of(rita, review_round)
-    with pytest.raises(NothingToHandBack):
+    with refuses(ReviewRefused, "no_reason"):
         hand_back(first, ReturnReason.KNOWS_KEY, actor=rita, at=noon)
     sees(rita, first, noon)
-    with pytest.raises(KeyKnown):
+    with refuses(ReviewRefused, "key_known"):
         answer(first, rita, noon)
     client.force_login(rita)
     page = client.get(f"/review/{first.public_id}/").content.decode()
@@ -152,7 +153,7 @@ def test_what_waits_when_the_key_is_seen_is_handed_back(
     client.force_login(cora)
     assert "1 question was handed back" in client.get(f"/rounds/{review_round.slug}/").content.decode()
     assert "has seen its key" in client.get(f"/rounds/{review_round.slug}/reviewers/{rita.pk}/").content.decode()
-    with pytest.raises(RoundRefused, match="Remo has it"):
+    with refuses(ReviewRefused, "cannot_take", match="Remo has it"):
         reassign(review_round, [first.public_id], to=remo, actor=cora, at=noon)
 
 
@@ -163,7 +164,7 @@ def test_a_question_handed_back_goes_to_somebody_else_and_not_back(
     hand_back(first, ReturnReason.KNOWS_PATIENT, actor=rita, at=noon)
     assert reassign(review_round, [first.public_id], to=stan, actor=cora, at=noon) == 1
     [theirs] = own_assignments(stan, review_round)
-    with pytest.raises(RoundRefused, match="Rita has it, or had it"):
+    with refuses(ReviewRefused, "cannot_take", match="Rita has it, or had it"):
         reassign(review_round, [theirs.public_id], to=rita, actor=cora, at=noon)
 
 
@@ -175,7 +176,7 @@ def test_who_knows_a_patient_is_given_no_question_on_the_exam(
     hand_back(first, ReturnReason.KNOWS_PATIENT, actor=rita, at=noon)
     assert list(own_assignments(rita, review_round)) == [third]
     assert next_assignment(rita, review_round) == third
-    with pytest.raises(RoundRefused, match=r"Question [12] .* Rita knows the patient\."):
+    with refuses(ReviewRefused, "too_few_reviewers", match=r"Question [12] .* Rita knows the patient\."):
         plan_assignments(review_round.plan_id, [rita], 1, 1)
 
 
@@ -202,7 +203,7 @@ def test_a_question_without_an_image_to_show_is_not_answered_blind(
     answered = client.post(f"/review/{first.public_id}/answer/", sent, headers={"HX-Request": "true"})
     assert (answered.status_code, answered.json()) == (
         409,
-        {"message": "No image can be shown, so nothing can be answered. Skip it (K)."},
+        {"reason": "no_images", "message": "No image can be shown, so nothing can be answered. Skip it (K)."},
     )
     assert not BlindAnswer.objects.exists()
     assert client.post(f"/review/{first.public_id}/skip/", {"reason": "image missing"}).status_code == 302

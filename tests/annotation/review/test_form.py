@@ -24,12 +24,12 @@ from annotation.review.kernels.form import (
     Judgement,
     check_blind,
     check_judgement,
+    flags_set,
     following_flags,
     make_blind,
     needs_reasoning,
     parse_blind,
     parse_judgement,
-    standing_flags,
     stored_disagreement,
 )
 from tests.annotation.review.cases import as_post, good_judgement
@@ -120,9 +120,9 @@ def test_nothing_follows_where_no_blind_answer_was_asked() -> None:
 
 def test_following_flags_stand_unless_withdrawn_and_the_order_is_that_of_the_vocabulary() -> None:
     judgement = good_judgement(flags=("other", "needs_prior"))
-    assert standing_flags(judgement, ground("B", "C")) == ["several_valid", "needs_prior", "other"]
+    assert flags_set(judgement, ground("B", "C")) == ["several_valid", "needs_prior", "other"]
     judgement = good_judgement(withdrawn_flags=("several_valid",), comment="why")
-    assert standing_flags(judgement, ground("B", "C")) == []
+    assert flags_set(judgement, ground("B", "C")) == []
     assert set(FOLLOWING) | set(CHOSEN) == set(Flag)
 
 

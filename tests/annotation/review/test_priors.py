@@ -14,23 +14,22 @@ from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from annotation.case.kernels.parsing import Trace, readable_trace
-from annotation.case.kernels.traces import NotSeen
 from annotation.enums import ImageState, ReturnReason, Role
 from annotation.ingest.completeness import lost_exams
 from annotation.ingest.quarantine import quarantine_image
 from annotation.ingest.serving import may_see
 from annotation.models import Assignment, Exam, Image, Membership, ReviewRound, User
 from annotation.review.answering import answer_blind
-from annotation.review.eligibility import who_knows_keys
+from annotation.review.assigning import who_knows_keys
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import missing_images
-from annotation.review.skipping import hand_back
-from annotation.review.submitting import hide_identifying_images
-from annotation.review.trace_events import NoImages
+from annotation.review.submitting import hand_back, hide_identifying_images
 from tests.annotation.case.sent import PAGE, seen
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 from tests.annotation.review.pixels import give_pixels
 from tests.annotation.review.priors import give_prior
 from tests.conftest import make_person
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -115,7 +114,7 @@ def test_a_case_without_a_prior_asks_and_says_what_it_did(client: Client, rita: 
 def test_every_image_of_the_prior_is_seen_before_an_answer(rita: User, mine: list[Assignment]) -> None:
     exam = exam_of(mine[0])
     assert exam.prior is not None
-    with pytest.raises(NotSeen):
+    with refuses(ReviewRefused, "not_seen"):
         answer(mine[0], rita, *ids(exam), ids(exam.prior)[0])
     answer(mine[0], rita, *ids(exam), *ids(exam.prior))
 
@@ -124,7 +123,7 @@ def test_a_prior_alone_is_nothing_to_answer_by(client: Client, rita: User, mine:
     exam = exam_of(mine[0])
     exam.images.update(state=ImageState.QUARANTINED)
     assert exam.prior is not None
-    with pytest.raises(NoImages):
+    with refuses(ReviewRefused, "no_images"):
         answer(mine[0], rita, *ids(exam.prior))
     client.force_login(rita)
     assert "No images available for this exam." in page_of(client, mine[0])

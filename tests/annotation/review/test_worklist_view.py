@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState, RoundState
 from annotation.models import Assignment, ReviewRound, User
-from annotation.review.skipping import skip
+from annotation.review.submitting import skip
 from tests.annotation.review.cases import assignments_of, make_round
 
 pytestmark = pytest.mark.django_db

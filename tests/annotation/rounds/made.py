@@ -8,7 +8,7 @@ from typing import Any
 
 from annotation.enums import AssignmentState, Flag
 from annotation.models import Assignment, BlindAnswer, Exam, Question, QuestionBank, Review, SamplingPlan, User
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from tests.annotation.review.cases import NOON, images_are_there, make_bank, make_revision
 

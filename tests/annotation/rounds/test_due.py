@@ -13,13 +13,21 @@ from pytest_django.fixtures import Settings
 from annotation.audit.recording import first_broken_link
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, AuditEvent, Membership, ReviewRound, User
-from annotation.review.assigning import RoundRefused
-from annotation.review.due import n_expected, not_done, remind_reviewers, set_due, with_lags
-from annotation.review.reviewer_progress import Lag, standings
+from annotation.review.kernels.transitions import ReviewRefused
+from annotation.review.reviewer_progress import (
+    Lag,
+    n_expected,
+    not_done,
+    remind_reviewers,
+    reviewer_progress,
+    set_due,
+    with_lags,
+)
 from annotation.review.rounds import close_round, create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
-from tests.letters import delivered
+from tests.emails import delivered
+from tests.refusals import refuses
 
 DAY = timedelta(days=1)
 DUE = {"due_at": "2999-12-01T18:00"}
@@ -73,17 +81,17 @@ def test_a_draft_and_an_open_round_get_a_due_date(draft: ReviewRound, cora: User
 
 
 def test_a_past_moment_and_a_closed_round_are_refused(opened: ReviewRound, cora: User, noon: datetime) -> None:
-    with pytest.raises(RoundRefused, match="past"):
+    with refuses(ReviewRefused, "due_past", match="past"):
         set_due(opened, noon, actor=cora, at=noon)
     close_round(opened, actor=cora, at=noon, confirmed_open=12)
-    with pytest.raises(RoundRefused, match="closed"):
+    with refuses(ReviewRefused, "round_closed", match="closed"):
         set_due(opened, noon + DAY, actor=cora, at=noon)
     assert not AuditEvent.objects.filter(act="round.due_changed").exists()
 
 
 def test_a_round_is_not_opened_after_its_due_date(draft: ReviewRound, cora: User, noon: datetime) -> None:
     set_due(draft, noon + DAY, actor=cora, at=noon)
-    with pytest.raises(RoundRefused, match="due date is past"):
+    with refuses(ReviewRefused, "due_past", match="due date is past"):
         open_round(draft, actor=cora, at=noon + DAY)
 
 
@@ -163,13 +171,13 @@ def test_an_even_pace(noon: datetime, hours: int, expected: int) -> None:
 def test_the_page_of_the_round_says_who_is_behind(
     client: Client, opened: ReviewRound, cora: User, rita: User, remo: User, noon: datetime
 ) -> None:
-    assert [one.lag for one in with_lags(standings(opened), opened, noon + 99 * DAY)] == [None, None]
+    assert [one.lag for one in with_lags(reviewer_progress(opened), opened, noon + 99 * DAY)] == [None, None]
     set_due(opened, noon + 2 * DAY, actor=cora, at=noon)
     finish(rita)
-    lags = {one.person: one.lag for one in with_lags(standings(opened), opened, noon + DAY)}
+    lags = {one.person: one.lag for one in with_lags(reviewer_progress(opened), opened, noon + DAY)}
     assert lags[rita] is None
     assert lags[remo] == Lag(3, is_overdue=False)
-    assert [one.person for one in not_done(standings(opened))] == [remo]
+    assert [one.person for one in not_done(reviewer_progress(opened))] == [remo]
     ReviewRound.objects.update(opened_at=timezone.now() - 3 * DAY, due_at=timezone.now() + DAY)
     page = page_of(client, cora, "/rounds/round/")
     assert page.count(">behind<") == 1
@@ -248,9 +256,9 @@ def test_without_a_mail_server_the_addresses_are_listed(
 def test_reviewers_of_a_draft_or_closed_round_get_no_letter(
     draft: ReviewRound, cora: User, noon: datetime, mail_server: None
 ) -> None:
-    with pytest.raises(RoundRefused, match="open round"):
+    with refuses(ReviewRefused, "round_not_open", match="open round"):
         remind_reviewers(draft, actor=cora, at=noon)
     open_round(draft, actor=cora, at=noon)
     close_round(draft, actor=cora, at=noon, confirmed_open=12)
-    with pytest.raises(RoundRefused, match="open round"):
+    with refuses(ReviewRefused, "round_not_open", match="open round"):
         remind_reviewers(draft, actor=cora, at=noon)

@@ -11,11 +11,12 @@ from django.urls import reverse
 from annotation.enums import ImageState, RoundState
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Image, ReviewRound, User
-from annotation.review.assigning import RoundRefused
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import create_round, open_round
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import SampleRefused, preview_sample
 from tests.annotation.rounds.made import make_sample
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -33,7 +34,7 @@ def of_question(number: int) -> Image:
 def test_no_round_opens_when_every_image_is_missing(draft: ReviewRound, cora: User, noon: datetime) -> None:
     Image.objects.update(state=ImageState.PENDING)
     for reason in ("", "we hurry"):
-        with pytest.raises(RoundRefused, match="of 12 of 12 questions: 1, 2, 3"):
+        with refuses(ReviewRefused, "images_missing", match="of 12 of 12 questions: 1, 2, 3"):
             open_round(draft, actor=cora, at=noon, without_images=reason)
     assert ReviewRound.objects.get().state == RoundState.DRAFT
 
@@ -73,5 +74,5 @@ def test_a_question_that_lost_an_image_is_named_and_not_drawn(
     assert "3 questions lost an image and are not drawn" in page
     assert "PA removed: a name at the edge" in page
     Image.objects.update(state=ImageState.REMOVED)
-    with pytest.raises(SampleRefused, match="has lost an image"):
+    with refuses(SampleRefused, "images_lost", match="has lost an image"):
         preview_sample(bank, by=StratifyBy.NONE, per_thousand=1000, seed=1)

@@ -11,7 +11,7 @@ from annotation.enums import Flag, RoundSteps, Verdict
 from annotation.models import Assignment, ReviewRound, User
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reassigning import remove_reviewer
-from annotation.review.reviewer_progress import may_see_outcomes, standings
+from annotation.review.reviewer_progress import may_see_outcomes, reviewer_progress
 from annotation.review.rounds import close_round, create_round, open_round
 from annotation.sampling.samples import draw_sample
 from annotation.statistics.kernels.issues import CountingRule, PaperOutcome
@@ -103,7 +103,7 @@ def test_reviews_of_somebody_who_left_still_count(
     say(by_number(rita)[1], flags=[Flag.OTHER])
     remove_reviewer(pair, rita, to=cora, actor=cora, at=noon)
     assert round_outcomes(pair).any_issue.share.count == 1
-    states = {one.person: (one.n_all, one.n_submitted, one.has_left) for one in standings(pair)}
+    states = {one.person: (one.n_all, one.n_submitted, one.has_left) for one in reviewer_progress(pair)}
     assert states == {cora: (11, 0, False), remo: (12, 0, False), rita: (1, 1, True)}
 
 

@@ -15,11 +15,12 @@ from annotation.enums import RoundState, ViewerTool
 from annotation.exports.reviews import export_reviews
 from annotation.exports.tables import Format
 from annotation.models import AuditEvent, ReviewRound, User
-from annotation.review.assigning import RoundRefused
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.rounds import close_round, create_round, open_round
 from annotation.review.viewing import ORDINARY, Viewing, set_viewing, viewing_of
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.pages import markup
+from tests.refusals import refuses
 
 PLAIN = Viewing((ViewerTool.RATIO, ViewerTool.LINE), (1280, 720))
 
@@ -62,9 +63,9 @@ def test_what_was_set_is_stored_in_one_order_and_noted(draft: ReviewRound, cora:
 def test_a_window_that_says_nothing_or_that_nobody_has_is_refused(
     draft: ReviewRound, cora: User, noon: datetime, window: tuple[int, int]
 ) -> None:
-    with pytest.raises(RoundRefused, match="640 × 400 to 3840 × 2160"):
+    with refuses(ReviewRefused, "window_out_of_range", match="640 × 400 to 3840 × 2160"):
         set_viewing(draft, Viewing((), window), actor=cora, at=noon)
-    with pytest.raises(RoundRefused, match="smallest window"):
+    with refuses(ReviewRefused, "window_out_of_range", match="smallest window"):
         create_round(draft.plan, name="B", reviewers=[], actor=cora, at=noon, viewing=Viewing((), window))
     assert stored(draft) == ORDINARY
 
@@ -73,7 +74,7 @@ def test_an_open_round_can_change_and_a_closed_one_cannot(draft: ReviewRound, co
     open_round(draft, actor=cora, at=noon)
     set_viewing(draft, PLAIN, actor=cora, at=noon)
     close_round(draft, actor=cora, at=noon, confirmed_open=3)
-    with pytest.raises(RoundRefused, match="closed"):
+    with refuses(ReviewRefused, "round_closed", match="closed"):
         set_viewing(draft, ORDINARY, actor=cora, at=noon)
     assert stored(draft).least_window == (1280, 720)
 

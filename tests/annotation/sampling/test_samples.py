@@ -11,18 +11,18 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotation.bin.archiving import archive, bring_back
-from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
+from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
 from annotation.enums import ImportState, Task
 from annotation.models import AuditEvent, BankImport, QuestionBank, Revision, SampledQuestion, SamplingPlan, User
 from annotation.review.rounds import create_round
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import (
     SampleRefused,
     draw_sample,
     preview_sample,
 )
 from tests.annotation.review.cases import NOON, make_bank, make_revision
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -93,23 +93,23 @@ def test_only_current_wordings_are_drawn(bank: QuestionBank, cora: User, noon: d
 def test_a_bank_that_changed_since_the_preview_is_refused(bank: QuestionBank, cora: User, noon: datetime) -> None:
     seen = preview_sample(bank, by=StratifyBy.DIFFICULTY, per_thousand=300, seed=9)
     make_revision(bank, 41, difficulty="hard")
-    with pytest.raises(SampleRefused, match="has changed"):
+    with refuses(SampleRefused, "bank_changed", match="has changed"):
         draw_sample(bank, per_thousand=300, seed=9, seen_frame_sha256=seen.frame_sha256, actor=cora, at=noon)
     assert not SamplingPlan.objects.exists()
 
 
 @pytest.mark.parametrize(("per_thousand", "seed"), [(0, 1), (1001, 1), (100, -1), (100, 2**63)])
 def test_numbers_out_of_range_are_refused(bank: QuestionBank, per_thousand: int, seed: int) -> None:
-    with pytest.raises(SampleRefused):
+    with refuses(SampleRefused, "out_of_range"):
         preview_sample(bank, by=StratifyBy.NONE, per_thousand=per_thousand, seed=seed)
 
 
 def test_an_empty_and_an_archived_bank_are_refused(cora: User, noon: datetime) -> None:
     empty = make_bank("Empty")
-    with pytest.raises(SampleRefused, match="no questions"):
+    with refuses(SampleRefused, "no_questions", match="no questions"):
         draw_sample(empty, actor=cora, at=noon)
     empty.archived_at = noon
-    with pytest.raises(SampleRefused, match="archived"):
+    with refuses(SampleRefused, "bank_archived", match="archived"):
         draw_sample(empty, actor=cora, at=noon)
 
 
@@ -118,7 +118,7 @@ def test_a_name_is_used_once_and_an_address_gets_a_number(bank: QuestionBank, co
     second = draw_sample(bank, name="Autumn?", actor=cora, at=noon)
     third = draw_sample(bank, name="new", actor=cora, at=noon)
     assert [first.slug, second.slug, third.slug] == ["autumn", "autumn-2", "new-2"]
-    with pytest.raises(SampleRefused, match="exists already"):
+    with refuses(SampleRefused, "name_taken", match="exists already"):
         draw_sample(bank, name="Autumn!", actor=cora, at=noon)
 
 
@@ -128,7 +128,7 @@ def test_archiving_deleting_and_what_refers(bank: QuestionBank, cora: User, ada:
     assert plan.archived_at == noon
     bring_back(plan, actor=cora, at=noon)
     review_round = create_round(plan, name="R", reviewers=[], actor=cora, at=noon)
-    with pytest.raises(BinRefused, match="round was made"):
+    with refuses(BinRefused, "in_use", match="round was made"):
         move_to_bin(plan, actor=ada, at=noon)
     review_round.delete()
     move_to_bin(plan, actor=ada, at=noon)

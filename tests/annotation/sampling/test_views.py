@@ -8,7 +8,7 @@ import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
-from annotation.bin.archiving import archive
+from annotation.bin.deleting import archive
 from annotation.models import QuestionBank, SamplingPlan, User
 from annotation.review.rounds import create_round
 from annotation.sampling.samples import draw_sample

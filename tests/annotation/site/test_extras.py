@@ -10,12 +10,13 @@ import pytest
 from django.test import Client
 
 from annotation.enums import ImageState
-from annotation.exports.tables import Column, Format, FormatOff, Kind, formats_here, write_table
+from annotation.exports.tables import Column, ExportRefused, Format, Kind, formats_here, write_table
 from annotation.ingest.searching import check_text
 from annotation.models import AuditEvent, Image
-from annotation.site.extras import extras_off
+from annotation.site.health import extras_off
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
 from tests.conftest import NOON
+from tests.refusals import refuses
 
 ROOT = Path(__file__).resolve().parents[3]
 LEFT_OUT = {"pyarrow", "rapidocr", "onnxruntime", "opencv-python-headless"}
@@ -34,7 +35,7 @@ def test_with_everything_nothing_is_off() -> None:
 
 def test_parquet_is_neither_offered_nor_written(small: None) -> None:
     assert formats_here() == (Format.CSV, Format.JSONL)
-    with pytest.raises(FormatOff, match="pyarrow is not installed"):
+    with refuses(ExportRefused, "format_off", match="pyarrow is not installed"):
         write_table(io.BytesIO(), [Column("a", Kind.TEXT, "")], [["x"]], Format.PARQUET)
     assert write_table(io.BytesIO(), [Column("a", Kind.TEXT, "")], [["x"]], Format.CSV) == 1
 

@@ -28,8 +28,8 @@ from annotation.models import (
     Upload,
     User,
 )
-from annotation.people.inviting import Grant, invite
-from annotation.sampling.kernels.strata import StratifyBy
+from annotation.people.invitations import Grant, invite
+from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
 from tests.annotation.case.sent import seen

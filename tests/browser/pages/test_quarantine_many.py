@@ -12,7 +12,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.audit.recording import record
 from annotation.enums import ImageState
-from annotation.ingest import allowed_words, searching
+from annotation.ingest import searching
 from annotation.models import AuditEvent, Image, User
 from tests.annotation.images.conftest import MakeImage, home, make_image  # noqa: F401 - fixtures
 from tests.browser.server import leave
@@ -89,7 +89,7 @@ def test_images_that_a_listed_word_held_are_offered_and_released(
 ) -> None:
     """The search itself is not run: its events and findings stand as it leaves them."""
     for word in ("liegend", "Bettaufnahme"):
-        allowed_words.add_word(word, actor=dina, at=NOON)
+        searching.add_word(word, actor=dina, at=NOON)
     held = {"text_findings": [{"box": [10, 10, 20, 8], "allowed": True, "length": 7, "score": 0.9}]}
     for _number in range(3):
         image = make_image(ImageState.QUARANTINED, state_reason="Text in the pixels.", **held)
@@ -112,5 +112,5 @@ def test_images_that_a_listed_word_held_are_offered_and_released(
     page.get_by_label("Reason").fill("position words only")
     page.get_by_role("button", name="Release 2 images").click()
     expect(page.get_by_text("Your last decision released 2 images.")).to_be_visible()
-    assert searching.held_for_words().count() == 1
+    assert searching.quarantined_for_words().count() == 1
     leave(context, live_server)

@@ -11,7 +11,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.enums import Role
 from annotation.models import User
-from annotation.people.inviting import Grant, invite
+from annotation.people.invitations import Grant, invite
 from tests.browser.server import leave
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

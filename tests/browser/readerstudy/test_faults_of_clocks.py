@@ -11,7 +11,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from annotation.case.kernels.durations import is_counted
+from annotation.case.kernels.time_flags import is_counted
 from readerstudy.models import Reading, Remark, Response
 from readerstudy.reading.expiring import close_reading
 from tests.browser.readerstudy.conftest import MakeStudy

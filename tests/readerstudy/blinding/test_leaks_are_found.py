@@ -16,7 +16,7 @@ from pytest_django import Settings
 
 from annotation.ingest import serving, storage
 from annotation.models import AnswerKey, Report
-from annotation.views.ingest import renditions
+from annotation.views.ingest import images as images_views
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
 from readerstudy.views.enrolment import entering
@@ -104,7 +104,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         lambda p: p.setattr(entering, "HttpResponse", _Named),
         "headers",
     ),
-    "etag": (lambda p: after(p, renditions, "_response", with_header("ETag", lambda: f'"{key_of()}"')), "headers"),
+    "etag": (lambda p: after(p, images_views, "_response", with_header("ETag", lambda: f'"{key_of()}"')), "headers"),
     "cookie": (lambda p: after(p, reading_room, "render", with_cookie), "headers"),
     "order of cases": (lambda p: after(p, freezing, "draw_orders", cases_by_key), ""),
     "order of options": (options_by_key, "body"),

@@ -7,14 +7,15 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import AssignmentState
 from annotation.models import AuditEvent, BankImport, Question, Revision, User
-from annotation.review.assigning import RoundRefused, plan_assignments
-from annotation.review.eligibility import who_knows_keys
-from annotation.site.conflicts import conflicts
+from annotation.review.assigning import plan_assignments, who_knows_keys
+from annotation.review.kernels.transitions import ReviewRefused
+from annotation.site.hooks import conflicts
 from readerstudy.design.conflicts import may_not_read, note_study_keys
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, Enrolment, ReaderStudy, Reading
 from tests.annotation.review.cases import NOON, assignments_of, make_revision, make_round
 from tests.readerstudy.studies import enrol, make_study, places_of
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -24,7 +25,7 @@ def test_a_reader_is_not_given_the_questions_of_the_study_to_review(rita: User, 
     study = make_study(n_cases=2, n_practice=1)
     enrol(study, rita)
     study.cases.filter(number=1, block="main").update(revision=review_round.plan.questions.first().revision)  # type: ignore[union-attr]
-    with pytest.raises(RoundRefused, match="Rita reads this question in the study “Trial”"):
+    with refuses(ReviewRefused, "too_few_reviewers", match="Rita reads this question in the study “Trial”"):
         plan_assignments(review_round.plan_id, [rita], 1, 1)
     planned = plan_assignments(review_round.plan_id, [rita, remo], 1, 1)
     first = review_round.plan.questions.get(position=1).revision_id

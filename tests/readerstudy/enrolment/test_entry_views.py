@@ -17,7 +17,7 @@ from readerstudy.enrolment.consenting import consent_sha256
 from readerstudy.enrolment.preparing import corners_now
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
-from tests.letters import delivered
+from tests.emails import delivered
 from tests.readerstudy.exports.read_study import read
 from tests.readerstudy.studies import enrol, make_study, places_of
 

@@ -15,7 +15,7 @@ from annotation.models import User
 from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyInvitation, StudyRole
-from tests.letters import delivered
+from tests.emails import delivered
 from tests.readerstudy.studies import enrol, make_study
 
 NEW_PERSON = {

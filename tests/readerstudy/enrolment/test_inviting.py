@@ -4,11 +4,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from annotation.enums import Role
+from annotation.enums import LinkState, Role
 from annotation.models import Assignment, AuditEvent, BankImport, Membership, User
-from annotation.people.inviting import LinkState
 from readerstudy.enrolment import inviting
-from readerstudy.enrolment.inviting import IssuedInvitation, find_invitation, invite_reader, open_invitations, standing
+from readerstudy.enrolment.inviting import IssuedInvitation, find_invitation, invite_reader, open_invitations
 from readerstudy.enrolment.reader_eligibility import noted_reasons, reasons_against
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, StudyInvitation, StudyRole
@@ -37,10 +36,10 @@ def test_only_the_hash_of_the_token_is_stored(study: ReaderStudy, cora: User, no
 
 def test_the_life_of_a_link(study: ReaderStudy, cora: User, noon: datetime) -> None:
     issued = invite(study, cora, noon)
-    assert standing(issued.invitation, noon + timedelta(days=13)) is LinkState.OPEN
-    assert standing(issued.invitation, noon + timedelta(days=14)) is LinkState.EXPIRED
+    assert issued.invitation.state(noon + timedelta(days=13)) is LinkState.OPEN
+    assert issued.invitation.state(noon + timedelta(days=14)) is LinkState.EXPIRED
     inviting.revoke_invitation(issued.invitation, actor=cora, at=noon)
-    assert standing(issued.invitation, noon) is LinkState.REVOKED
+    assert issued.invitation.state(noon) is LinkState.REVOKED
     assert not open_invitations(study, noon)
 
 

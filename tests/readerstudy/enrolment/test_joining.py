@@ -5,8 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from annotation.models import AuditEvent, User
-from annotation.people.accepting import InvitationClosed, OtherPersonInvited
-from annotation.people.joining import AddressTaken
+from annotation.people.links import PeopleRefused
 from readerstudy.enrolment.consenting import decline
 from readerstudy.enrolment.inviting import IssuedInvitation, invite_reader
 from readerstudy.enrolment.joining import enrol_reader, join_as, join_as_new_person
@@ -15,6 +14,7 @@ from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.studies import make_study
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -83,7 +83,7 @@ def test_a_new_person_has_an_account_and_a_place(issued: IssuedInvitation, noon:
 
 def test_a_link_works_once(issued: IssuedInvitation, rita: User, noon: datetime) -> None:
     join_new(issued, noon)
-    with pytest.raises(InvitationClosed):
+    with refuses(PeopleRefused, "link_closed"):
         join_as(rita, issued.invitation, at=noon)
     assert Enrolment.objects.count() == 1
 
@@ -103,16 +103,16 @@ def test_a_refused_person_leaves_the_link_open_and_no_account(
 
 def test_the_address_of_the_invitation_counts(study: ReaderStudy, cora: User, rita: User, noon: datetime) -> None:
     issued = invite_reader(study, study.sets.get(), email="nina@example.org", name="", actor=cora, at=noon)
-    with pytest.raises(OtherPersonInvited):
+    with refuses(PeopleRefused, "other_address"):
         join_as(rita, issued.invitation, at=noon)
-    with pytest.raises(OtherPersonInvited):
+    with refuses(PeopleRefused, "other_address"):
         join_new(issued, noon, email="other@example.org")
-    with pytest.raises(InvitationClosed):
+    with refuses(PeopleRefused, "link_closed"):
         join_new(issued, noon + timedelta(days=15))
 
 
 def test_an_address_with_an_account_is_not_taken_over(issued: IssuedInvitation, rita: User, noon: datetime) -> None:
-    with pytest.raises(AddressTaken):
+    with refuses(PeopleRefused, "address_taken"):
         join_new(issued, noon, email=rita.email)
     assert not Enrolment.objects.exists()
 

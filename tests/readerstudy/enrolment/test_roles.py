@@ -8,15 +8,16 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from annotation.enums import Role
+from annotation.enums import LinkState, Role
 from annotation.models import Membership, User
-from annotation.people.granting import grant
-from annotation.people.inviting import Grant, LinkState, invite, standing
-from annotation.people.role_conflicts import RoleConflict
+from annotation.people.invitations import Grant, invite
+from annotation.people.links import PeopleRefused
+from annotation.people.roles import grant
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.annotation.review.cases import make_round
 from tests.readerstudy.studies import enrol, make_study
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 SENTENCE = "Stan reads in the study “Trial”"
@@ -33,7 +34,7 @@ def study(stan: User) -> ReaderStudy:
 def test_a_reader_comes_to_no_role_that_shows_keys_or_tasks(
     study: ReaderStudy, ada: User, stan: User, role: Role, noon: datetime
 ) -> None:
-    with pytest.raises(RoleConflict, match=SENTENCE):
+    with refuses(PeopleRefused, "role_conflict", match=SENTENCE):
         grant(stan, role, actor=ada, at=noon)
     assert not Membership.objects.filter(user=stan).exists()
     grant(stan, Role.REVIEWER, actor=ada, at=noon)
@@ -51,7 +52,7 @@ def test_a_round_is_coordinated_by_readers_of_other_questions(ada: User, stan: U
     study = make_study(n_cases=1)
     study.cases.update(revision=review_round.plan.questions.get().revision)
     enrol(study, stan)
-    with pytest.raises(RoleConflict, match=SENTENCE):
+    with refuses(PeopleRefused, "role_conflict", match=SENTENCE):
         grant(stan, Role.COORDINATOR, review_round=review_round, actor=ada, at=noon)
     grant(stan, Role.COORDINATOR, review_round=other, actor=ada, at=noon)
 
@@ -72,4 +73,4 @@ def test_so_does_a_link_and_it_stays_open(
     assert answer.status_code == 409
     assert SENTENCE in answer.content.decode()
     issued.invitation.refresh_from_db()
-    assert standing(issued.invitation, datetime.now(noon.tzinfo)) is LinkState.OPEN
+    assert issued.invitation.state(datetime.now(noon.tzinfo)) is LinkState.OPEN

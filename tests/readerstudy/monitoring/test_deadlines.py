@@ -8,7 +8,7 @@ from smtplib import SMTPException
 import pytest
 from pytest_django.fixtures import Settings
 
-from annotation.jobs.sweeping import SWEEPS
+from annotation.jobs.queueing import SWEEPS
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
@@ -17,7 +17,7 @@ from readerstudy.monitoring.reminding import is_due, remind_reader, remind_unfin
 from readerstudy.study.deadlines import deadline_of
 from readerstudy.study.locking import StudyRefused
 from tests.conftest import NOON
-from tests.letters import delivered
+from tests.emails import delivered
 from tests.readerstudy.studies import enrol, make_study
 
 DEADLINE = NOON + timedelta(days=30)

@@ -14,7 +14,7 @@ from annotation.models import AuditEvent, ReviewRound, User
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Voiding
-from tests.letters import delivered
+from tests.emails import delivered
 from tests.readerstudy.exports.read_study import read, void
 from tests.readerstudy.monitoring.conftest import WATCH, said
 from tests.readerstudy.studies import enrol, make_study, places_of

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 
-from annotation.case.kernels.parsing import Trace
-from annotation.case.kernels.traces import NoSuchImage, NotSeen
+from annotation.case.kernels.parsing import CaseRefused, Trace
 from annotation.models import AuditEvent, User
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, ReaderStudy, RefusedAnswer, Response
@@ -19,6 +18,7 @@ from readerstudy.reading.write_checks import KeyMissing, NotPrefetched, NotYet, 
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of, new_key, reading_at
 from tests.readerstudy.studies import later
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -145,13 +145,13 @@ def test_what_was_not_on_screen_is_not_answered(desk_with: MakeDesk) -> None:
     place = desk.places[0]
     frontal, lateral = images_of(place)
     desk.open(place, 1)
-    with pytest.raises(NotSeen) as unseen:
+    with refuses(CaseRefused, "not_seen") as unseen:
         desk.commit(place, seconds=5)
-    assert set(unseen.value.images) == {frontal, lateral}
+    assert set(unseen.value.facts["images"]) == {frontal, lateral}
     half = Trace(desk.page, (desk.event(desk.painted(place, 1).kind, 1, views=[frontal]),))
-    with pytest.raises(NotSeen) as unseen:
+    with refuses(CaseRefused, "not_seen") as unseen:
         desk.commit(place, seconds=6, trace=half)
-    assert unseen.value.images == (lateral,)
+    assert unseen.value.facts == {"images": [lateral]}
     assert not RefusedAnswer.objects.exists()
     said = Trace(desk.page, half.events, unreadable=(lateral,))
     assert desk.commit(place, seconds=7, trace=said).unreadable == [lateral]
@@ -159,7 +159,7 @@ def test_what_was_not_on_screen_is_not_answered(desk_with: MakeDesk) -> None:
 
 def test_an_image_of_another_case_is_not_said_to_be_unreadable(desk: Desk) -> None:
     desk.open(desk.places[0], 1)
-    with pytest.raises(NoSuchImage):
+    with refuses(CaseRefused, "no_such_image"):
         desk.commit(desk.places[0], seconds=5, trace=Trace(unreadable=tuple(images_of(desk.places[1]))))
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from annotation.case.kernels.parsing import SentEvent, Trace
 from annotation.enums import EventKind
-from annotation.jobs.sweeping import SWEEPS
+from annotation.jobs.queueing import SWEEPS
 from annotation.models import AuditEvent
 from readerstudy.models import Enrolment, ReaderStudy, Response
 from readerstudy.reading.expiring import close_reading, sweep_readings

@@ -11,13 +11,15 @@ from django.urls import reverse
 
 from annotation.enums import ImageState, ViewPosition
 from annotation.ingest.describing import correct_view, set_credits
-from annotation.ingest.quarantine import BeingRead, mask, quarantine_image, release, remove
+from annotation.ingest.kernels.credits import IngestRefused
+from annotation.ingest.quarantine import mask, quarantine_image, release, remove
 from annotation.models import Exam, Image, Rendition, User
 from tests.annotation.review.cases import NOON
 from tests.annotation.review.pixels import give_pixels
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of
 from tests.readerstudy.reading.page import ReadingPage
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -73,7 +75,7 @@ def test_pixels_that_are_being_read_are_neither_changed_nor_removed(act: Any, de
     quarantine_image(image, reason="a name", actor=dina, at=NOON)
     image.refresh_from_db()
     names = set(Rendition.objects.filter(image=image).values_list("name", flat=True))
-    with pytest.raises(BeingRead, match="This image is being read in “Trial”"):
+    with refuses(IngestRefused, "being_read", match="This image is being read in “Trial”"):
         act(image, reason="a name", actor=dina, at=NOON)
     assert set(Rendition.objects.filter(image=image).values_list("name", flat=True)) == names
     assert Image.objects.get(pk=image.pk).state == ImageState.QUARANTINED

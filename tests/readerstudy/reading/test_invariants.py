@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotation.audit.recording import first_broken_link
-from annotation.case.kernels.traces import NotSeen
+from annotation.case.kernels.parsing import CaseRefused
 from annotation.models import User
 from readerstudy.design.kernels.rules import GRACE_MS, Rules
 from readerstudy.enums import Block
@@ -56,6 +56,7 @@ N_STEPS = 50
 N_RUNS = int(os.environ.get("PROOF_RUNS", "10"))
 LIMIT_S = 30
 REFUSALS = (
+    CaseRefused,
     ReadingRefused,
     NotPrefetched,
     NotYet,
@@ -63,7 +64,6 @@ REFUSALS = (
     ReadingPaused,
     GuessMissing,
     ConfidenceMissing,
-    NotSeen,
     RemarkRefused,
     RemarkTooLate,
     NoSuchOption,

@@ -1,0 +1,75 @@
+"""What the site keeps of its own work: the audit log, jobs and workers."""
+
+from __future__ import annotations
+
+from django.conf import settings
+from django.db import models
+
+from annotation.enums import JobState
+from annotation.models.fields import PublicIdField, WordField
+
+
+class AuditEvent(models.Model):
+    """Who did what to which thing, and when. Insert-only, held by triggers; each row carries the hash of the last."""
+
+    at = models.DateTimeField()
+    actor = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
+    )  # null: the program or the command line
+    act = models.CharField(max_length=60)  # "round.opened"
+    subject_type = models.CharField(max_length=40, blank=True)
+    subject_id = models.CharField(max_length=40, blank=True)
+    facts = models.JSONField(default=dict)  # no tag value of an image, no answer key
+    previous_sha256 = models.CharField(max_length=64)
+    sha256 = models.CharField(max_length=64, unique=True)
+
+    class Meta:
+        ordering = ("id",)
+        indexes = (models.Index(fields=["subject_type", "subject_id"], name="audit_subject"),)
+
+    def __str__(self) -> str:
+        return f"{self.act} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class Job(models.Model):
+    """Long work. This row is the truth; the message queue only carries its number."""
+
+    public_id = PublicIdField()
+    kind = models.CharField(max_length=40)  # names a handler in annotation/jobs
+    title = models.CharField(max_length=200)  # what people read; holds no identifier of a patient
+    params = models.JSONField(default=dict)
+    state = WordField(JobState, max_length=10, default=JobState.QUEUED)
+    progress_done = models.PositiveBigIntegerField(default=0)
+    progress_total = models.PositiveBigIntegerField(default=0)  # 0: not known yet
+    message = models.CharField(max_length=300, blank=True)
+    result = models.JSONField(null=True, blank=True)
+    error = models.TextField(blank=True)
+    attempts = models.PositiveSmallIntegerField(default=0)
+    cancel_requested = models.BooleanField(default=False)
+    runner = models.CharField(max_length=40, blank=True)  # which run of which worker holds it
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="jobs"
+    )
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True, blank=True)
+    heartbeat_at = models.DateTimeField(null=True, blank=True)
+    finished_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        ordering = ("-created_at",)
+        indexes = (
+            models.Index(fields=["state"], name="job_unfinished", condition=models.Q(state__in=["queued", "running"])),
+        )
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.public_id}"
+
+
+class WorkerBeat(models.Model):
+    """When a worker was last alive; /healthz reads it."""
+
+    name = models.CharField(max_length=40, unique=True)
+    beat_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name

@@ -1,0 +1,153 @@
+"""Accounts: how they come, rest and come back, and their passwords. None is ever deleted: reviews name them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from axes.utils import reset as lift_lock
+from django.conf import settings
+from django.contrib.auth.tokens import default_token_generator
+from django.db import IntegrityError, transaction
+from django.db.models import Prefetch, Q, QuerySet
+from django.urls import reverse
+from django.utils.encoding import force_bytes
+from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import Role
+from annotation.models import Membership, User
+from annotation.models.people import OneTimeLink
+from annotation.people.links import PeopleRefused
+from annotation.people.roles import check_is_not_last_administrator, grant, revoke_issued_by
+from annotation.site.hooks import Hooks
+
+
+@transaction.atomic
+def add_person(*, email: str, name: str, time_zone: str, roles: Collection[Role], actor: User, at: datetime) -> User:
+    """An account without a password: its owner sets one with a one-time link. Raises PeopleRefused."""
+    advice = _("Find it on the People page.")
+    person = _new_account(email, None, name=name, time_zone=time_zone, advice=advice)
+    record("person.added", actor=actor, at=at, subject=person)
+    for role in roles:
+        grant(person, role, actor=actor, at=at)
+    return person
+
+
+def account_for(link: OneTimeLink, *, email: str, name: str, password: str, time_zone: str) -> User:
+    """The account of somebody new behind a link, in the transaction of the act that needs it. Raises PeopleRefused.
+
+    The address of a link that has one cannot be changed: it is how the person was meant.
+    """
+    email = email.strip().lower()
+    if link.email and link.email != email:
+        raise PeopleRefused("other_address", _("The invitation is for another address."), field="email")
+    advice = _("Log in with it, then open the link again.")
+    return _new_account(email, password, name=name, time_zone=time_zone, advice=advice)
+
+
+def _new_account(email: str, password: str | None, *, name: str, time_zone: str, advice: str) -> User:
+    """Raises PeopleRefused where another account has the address, also in a race."""
+    try:
+        with transaction.atomic():
+            return User.objects.create_user(email, password, name=name, time_zone=time_zone)
+    except IntegrityError as reason:
+        sentence = f"{_('There is an account with this address.')} {advice}"
+        raise PeopleRefused("address_taken", sentence, field="email") from reason
+
+
+@transaction.atomic
+def deactivate(person: User, *, actor: User, at: datetime) -> None:
+    """Log the person out for good and revoke the open links that they gave out; roles and work stay.
+
+    Doing it twice changes nothing. Raises PeopleRefused for oneself and for the last administrator.
+    """
+    if person.pk == actor.pk:
+        raise PeopleRefused("own_roles", _("You cannot deactivate your own account; another administrator can."))
+    check_is_not_last_administrator(person)
+    if not User.objects.filter(pk=person.pk, is_active=True).update(is_active=False):
+        return
+    person.is_active = False
+    revoke_issued_by(person, actor=actor, at=at)
+    record("person.deactivated", actor=actor, at=at, subject=person)
+
+
+@transaction.atomic
+def reactivate(person: User, *, actor: User, at: datetime) -> None:
+    """Let the person log in again, with the roles and the password they had. Doing it twice changes nothing."""
+    if not User.objects.filter(pk=person.pk, is_active=False).update(is_active=True):
+        return
+    person.is_active = True
+    record("person.reactivated", actor=actor, at=at, subject=person)
+
+
+@transaction.atomic
+def change_profile(person: User, *, name: str, time_zone: str, at: datetime) -> None:
+    """What people say about themselves."""
+    person.name = name
+    person.time_zone = time_zone
+    person.save(update_fields=["name", "time_zone"])
+    record("profile.changed", actor=person, at=at, subject=person, facts={"time_zone": time_zone})
+
+
+@transaction.atomic
+def set_password(person: User, password: str, *, at: datetime) -> None:
+    """Store a password that its owner chose. Ends every other session of theirs and lifts a lock after wrong tries."""
+    person.set_password(password)
+    person.save(update_fields=["password"])
+    lift_lock(username=person.email)
+    record("password.set", actor=person, at=at, subject=person)
+
+
+@transaction.atomic
+def issue_password_link(person: User, *, actor: User, at: datetime) -> str:
+    """A link with which the person sets a password; good once, for PASSWORD_RESET_TIMEOUT.
+
+    Recorded: who holds such a link can log in as the person.
+    """
+    record("password.link_issued", actor=actor, at=at, subject=person)
+    return password_link(person)
+
+
+def password_link(person: User) -> str:
+    parts = [urlsafe_base64_encode(force_bytes(person.pk)), default_token_generator.make_token(person)]
+    return f"{settings.PUBLIC_URL}{reverse('password-reset-confirm', args=parts)}"
+
+
+def has_account(email: str) -> bool:
+    return bool(email) and User.objects.filter(email=email).exists()
+
+
+def people_matching(search: str) -> QuerySet[User]:
+    """People whose name or address holds every word of the search, with their roles; all for an empty search."""
+    rows = User.objects.prefetch_related(
+        Prefetch("memberships", Membership.objects.select_related("round").order_by("round_id", "role"))
+    )
+    for word in search.split():
+        rows = rows.filter(Q(name__icontains=word) | Q(email__icontains=word))
+    return rows.order_by("-is_active", "name", "email")
+
+
+@dataclass(frozen=True, slots=True)
+class PartElsewhere:
+    """What somebody is without a role of the site or of a round: another app knows it."""
+
+    person_id: int
+    label: str
+    place: str
+    url: str
+
+
+parts: Hooks[Callable[[Collection[int]], Iterable[PartElsewhere]]] = Hooks()  # of ids of people
+
+
+def parts_of(people: Collection[int]) -> dict[int, list[PartElsewhere]]:
+    """What these people are besides their roles, by their ids."""
+    found: dict[int, list[PartElsewhere]] = defaultdict(list)
+    for parts_in_app in parts:
+        for part in parts_in_app(people):
+            found[part.person_id].append(part)
+    return dict(found)

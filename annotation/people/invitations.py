@@ -1,0 +1,278 @@
+"""Invitations to the site and its rounds: whoever opens the link gets the roles that it names."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import Role, RoundState
+from annotation.models import Invitation, Membership, ReviewRound, User
+from annotation.people import links
+from annotation.people.accounts import account_for
+from annotation.people.links import PeopleRefused
+from annotation.people.roles import add_role, check_no_role_conflict, check_scope, revoke_issued_by
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """A role to give: on the whole site, or in one round."""
+
+    role: Role
+    round: ReviewRound | None = None
+
+    @property
+    def label(self) -> str:
+        role = _(self.role.label)
+        return role if self.round is None else _("%(role)s of “%(round)s”") % {"role": role, "round": self.round.name}
+
+    @classmethod
+    def of(cls, invitation: Invitation) -> Grant:
+        return cls(Role(invitation.role), invitation.round)
+
+
+# Roles of a link, and those of other open ones, that somebody new may hold together, as found earlier in one request:
+# the answer is the same for everybody new, and asking takes a transaction.
+Agreed = set[tuple[frozenset[Grant], frozenset[Grant]]]
+
+
+@dataclass(frozen=True, slots=True)
+class IssuedInvitation:
+    """A link: its token and the roles that it gives. The token exists nowhere else and cannot be shown again."""
+
+    invitations: tuple[Invitation, ...]
+    token: str
+
+    @property
+    def invitation(self) -> Invitation:
+        return self.invitations[0]
+
+
+@transaction.atomic
+def invite(
+    *grants: Grant,
+    email: str,
+    name: str,
+    actor: User | None,
+    at: datetime,
+    agreed: Agreed | None = None,
+) -> IssuedInvitation:
+    """Issue one link for roles on the site or in rounds. An open one for the same address and role is replaced.
+
+    ``email`` empty: whoever opens the link gives theirs. ``actor`` None: the program (the first administrator).
+    Raises what ``check_can_invite`` raises.
+    """
+    email = email.strip().lower()
+    check_can_invite(*grants, email=email, name=name, at=at, agreed=agreed)
+    token = links.new_token()
+    rows = [_stored(grant, token, email, name, actor, at) for grant in grants]
+    return IssuedInvitation(tuple(rows), token)
+
+
+def check_can_invite(*grants: Grant, email: str, name: str, at: datetime, agreed: Agreed | None = None) -> None:
+    """Whether these roles can be given by one link; stores nothing.
+
+    Raises PeopleRefused: for a role that is not there, a round that is over, an account that holds the role or is
+    deactivated, and for roles that the person must not hold, or not both, nor beside those of another open link for
+    the address. ``agreed``: see Agreed.
+    """
+    for grant in grants:
+        check_scope(grant.role, grant.round)
+        _check_is_running(grant.round)
+    person = User.objects.filter(email=email).first() if email else None
+    if person is not None:
+        _check_is_useful(person, grants)
+    pending = [Grant.of(one) for one in open_invitations(at).filter(email=email)] if email else []
+    question = frozenset(grants), frozenset(pending)
+    if person is None and agreed is not None and question in agreed:
+        return
+    _check_go_together(person, grants, pending, name or email)
+    if person is None and agreed is not None:
+        agreed.add(question)
+
+
+@transaction.atomic
+def revoke(invitation: Invitation, *, actor: User, at: datetime) -> None:
+    """Take this role from its link, which is useless without another one. One that is used, revoked or expired stays
+    as it is.
+    """
+    links.revoke_links(Invitation.objects.filter(pk=invitation.pk), actor=actor, at=at)
+    invitation.refresh_from_db()
+
+
+@transaction.atomic
+def restore(invitation: Invitation, *, actor: User, at: datetime) -> bool:
+    """Let a link give a revoked role again until its day; False where it is used, expired or not revoked."""
+    return links.restore_link(revoked_invitations(at), invitation.pk, actor=actor, at=at)
+
+
+def open_invitations(at: datetime) -> QuerySet[Invitation]:
+    """Links that can still be used, newest first."""
+    return links.open_links(_all(), at)
+
+
+def revoked_invitations(at: datetime) -> QuerySet[Invitation]:
+    """Links that were revoked and would still work, newest first."""
+    used = Invitation.objects.filter(token_sha256=OuterRef("token_sha256"), used_at__isnull=False)
+    return links.revoked_links(_all().filter(~Exists(used)), at)
+
+
+def find_invitation(token: str) -> Invitation | None:
+    """The invitation of a token, whatever its state; None for a token that was never given out."""
+    return links.find_link(_all(), token)
+
+
+def roles_of_link(invitation: Invitation) -> list[Invitation]:
+    """Every role that the link of this invitation gives; those that were revoked are not among them."""
+    rows = _all().filter(token_sha256=invitation.token_sha256, revoked_at__isnull=True)
+    return list(rows.order_by("pk"))
+
+
+def invitation_link(token: str) -> str:
+    return f"{settings.PUBLIC_URL}{reverse('invitation', args=[token])}"
+
+
+@transaction.atomic
+def first_administrator_link(at: datetime) -> str | None:
+    """A one-time link that makes an administrator; None while an active administrator exists.
+
+    Asking again makes a new link and revokes the one before: only its hash is stored, so it cannot be shown again.
+    """
+    administrators = Membership.objects.filter(role=Role.ADMINISTRATOR, round__isnull=True, user__is_active=True)
+    if administrators.exists():
+        return None
+    revoke_issued_by(None, actor=None, at=at)
+    return invitation_link(invite(Grant(Role.ADMINISTRATOR), email="", name="", actor=None, at=at).token)
+
+
+@transaction.atomic
+def accept_as_new_person(
+    invitation: Invitation, *, email: str, name: str, password: str, time_zone: str, at: datetime
+) -> User:
+    """Make an account with the roles of the link. Raises PeopleRefused; then there is no account."""
+    roles = _locked(invitation, at)
+    person = account_for(invitation, email=email, name=name, password=password, time_zone=time_zone)
+    _use(roles, person, at)
+    return person
+
+
+@transaction.atomic
+def accept_as(person: User, invitation: Invitation, *, at: datetime) -> None:
+    """Add the roles to an account. Raises PeopleRefused."""
+    roles = _locked(invitation, at)
+    check_may_accept(person, invitation)
+    _use(roles, person, at)
+
+
+def check_may_accept(person: User, invitation: Invitation) -> None:
+    """Raises PeopleRefused where this account cannot use an open invitation."""
+    if invitation.created_by_id == person.pk:
+        sentence = _(
+            "You gave this link out yourself. Nobody gives roles to themselves: send it to the person it is for."
+        )
+        raise PeopleRefused("own_invitation", sentence)
+    links.check_is_for(person, invitation)
+
+
+@dataclass(frozen=True, slots=True)
+class RoundPeople:
+    """Who holds a role in one round, and who is asked to."""
+
+    members: list[Membership]
+    invitations: list[Invitation]
+
+
+def people_of(review_round: ReviewRound, at: datetime) -> RoundPeople:
+    """Members of a round by name, and its open invitations; two queries."""
+    members = review_round.memberships.select_related("user").order_by("user__name", "user__email", "role")
+    return RoundPeople(list(members), list(open_invitations(at).filter(round=review_round)))
+
+
+def _all() -> QuerySet[Invitation]:
+    return Invitation.objects.select_related("round", "created_by")
+
+
+def _locked(invitation: Invitation, at: datetime) -> list[Invitation]:
+    """The roles that an open link gives."""
+    locked = links.lock_links(_all().filter(token_sha256=invitation.token_sha256), at)
+    return [one for one in locked if one.revoked_at is None]
+
+
+def _use(roles: Sequence[Invitation], person: User, at: datetime) -> None:
+    for one in roles:
+        one.used_at = at
+        one.used_by = person
+        one.save(update_fields=["used_at", "used_by"])
+        record("invitation.accepted", actor=person, at=at, subject=one)
+        for role in _given_by(one):
+            add_role(person, role, one.round, granted_by=one.created_by, actor=person, at=at)
+
+
+def _given_by(invitation: Invitation) -> tuple[Role, ...]:
+    """The role of the invitation; whoever founds a site can start alone, since nobody else could give them a role."""
+    is_founding = invitation.created_by_id is None and invitation.role == Role.ADMINISTRATOR
+    return (Role.ADMINISTRATOR, Role.COORDINATOR, Role.DEIDENTIFIER) if is_founding else (Role(invitation.role),)
+
+
+def _stored(grant: Grant, token: str, email: str, name: str, actor: User | None, at: datetime) -> Invitation:
+    if email:
+        same = Invitation.objects.filter(email=email, role=grant.role, round=grant.round)
+        links.revoke_links(same, actor=actor, at=at)
+    invitation = Invitation.objects.create(
+        token_sha256=links.token_sha256(token),
+        email=email,
+        name=name,
+        role=grant.role,
+        round=grant.round,
+        created_by=actor,
+        created_at=at,
+        expires_at=links.last_day(at),
+    )
+    facts = {"role": grant.role.value, "round": grant.round.slug if grant.round else None}
+    record("person.invited", actor=actor, at=at, subject=invitation, facts=facts)
+    return invitation
+
+
+def _check_is_running(review_round: ReviewRound | None) -> None:
+    if review_round is None:
+        return
+    if review_round.state == RoundState.CLOSED or review_round.archived_at is not None:
+        sentence = _("This round is closed: nobody joins it any more. Open a new round for more reviews.")
+        raise PeopleRefused("round_over", sentence)
+
+
+def _check_is_useful(person: User, grants: Sequence[Grant]) -> None:
+    if not person.is_active:
+        sentence = _("This address belongs to a deactivated account. An administrator can reactivate it.")
+        raise PeopleRefused("deactivated", sentence, field="email")
+    current = set(Membership.objects.filter(user=person).values_list("role", "round"))
+    if has := [grant.label for grant in grants if (grant.role, grant.round and grant.round.pk) in current]:
+        sentence = _("The person with this address has already: %(roles)s.")
+        raise PeopleRefused("has_role", sentence % {"roles": ", ".join(has)}, field="email", roles=", ".join(has))
+
+
+def _check_go_together(person: User | None, grants: Sequence[Grant], pending: Sequence[Grant], called: str) -> None:
+    """Raises PeopleRefused. The rules look at what a person holds: these roles and those of other open links are
+    given in a savepoint, asked about, and taken back, for somebody new as well.
+    """
+    if person is None and len({*grants, *pending}) < 2:
+        return
+    with transaction.atomic():
+        if person is None:
+            person = User.objects.create_user(f"{secrets.token_hex(16)}@invalid", name=called[:200] or _("This person"))
+        for grant in {*grants, *pending}:
+            Membership.objects.get_or_create(
+                user=person, role=grant.role, round=grant.round, defaults={"granted_at": person.created_at}
+            )
+        with_roles = User.objects.get(pk=person.pk)
+        for grant in grants:
+            check_no_role_conflict(with_roles, grant.role, grant.round, field="roles")
+        transaction.set_rollback(True)

@@ -1,0 +1,208 @@
+"""The open work of a person: the content of the home page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
+from django.utils.translation import gettext
+
+from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
+from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
+from annotation.people.invitations import open_invitations
+from annotation.site.hooks import Hooks
+from annotation.site.permissions import site_roles
+from annotation.site.zones import time_text
+
+SHOWN = 8  # rounds, banks and jobs named on the home page; the rest is on their own pages
+
+
+@dataclass(frozen=True, slots=True)
+class RoundWork:
+    """Progress in one round, of one reviewer or of all. ``n_left`` includes skipped questions, which come back."""
+
+    slug: str
+    name: str
+    state: str
+    n_done: int
+    n_total: int
+    due: str = ""  # for the reviewer, in their time zone
+    is_overdue: bool = False
+
+    @property
+    def state_label(self) -> str:
+        return gettext(RoundState(self.state).label)
+
+    @property
+    def n_left(self) -> int:
+        return self.n_total - self.n_done
+
+
+@dataclass(frozen=True, slots=True)
+class Coordination:
+    """What a coordinator looks after."""
+
+    rounds: list[RoundWork]
+    banks: list[QuestionBank]
+    jobs: list[Job]
+    n_missing: int = 0  # images of questions of these banks that have not come in; counted until there is a round
+    n_arrived: int = 0  # and those that have
+
+
+@dataclass(frozen=True, slots=True)
+class Administration:
+    n_people: int
+    n_invitations: int
+
+
+@dataclass(frozen=True, slots=True)
+class NextStep:
+    """The one thing to do next."""
+
+    label: str
+    sentence: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkItem:
+    """One line of a section; ``words`` stand in place of "3 of 12", ``tone`` is that of the tag with the state."""
+
+    name: str
+    url: str
+    n_done: int = 0
+    n_total: int = 0
+    words: str = ""
+    state: str = ""
+    tone: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkSection:
+    """Work that another app knows of. ``is_own``: this person's own cases, which come before what they look after."""
+
+    title: str
+    items: list[WorkItem]
+    step: NextStep | None = None
+    is_own: bool = False
+    empty: str = ""  # what to say without an item; a section that has neither is not shown
+    url: str = ""  # of the page that lists them all
+
+
+WorkOf = Callable[[User, datetime], WorkSection | None]
+works: Hooks[WorkOf] = Hooks()  # sections of the home page: open work of a person at a time, or None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWork:
+    reviews: list[RoundWork] = field(default_factory=list)
+    coordination: Coordination | None = None
+    administration: Administration | None = None
+    n_quarantined: int | None = None  # None: not for this person to know
+    decides_quarantine: bool = False
+    work: list[WorkSection] = field(default_factory=list)  # of other apps
+
+    @property
+    def own_work(self) -> list[WorkSection]:
+        return [section for section in self.work if section.is_own]
+
+    @property
+    def other_work(self) -> list[WorkSection]:
+        return [section for section in self.work if not section.is_own]
+
+
+def open_work_of(person: User, at: datetime) -> OpenWork:
+    """Own reviews for everybody, what the roles of the person add (at most eight queries), and work of other apps."""
+    roles = site_roles(person)
+    coordinates = Role.COORDINATOR in roles
+    own_rounds = None if coordinates else _coordinated_rounds(person)
+    return OpenWork(
+        reviews=_own_reviews(person, at),
+        coordination=_coordination(person, own_rounds) if coordinates or own_rounds else None,
+        administration=_administration(at) if Role.ADMINISTRATOR in roles else None,
+        n_quarantined=_n_quarantined() if coordinates or Role.DEIDENTIFIER in roles else None,
+        decides_quarantine=Role.DEIDENTIFIER in roles,
+        work=_work(person, at),
+    )
+
+
+def _work(person: User, at: datetime) -> list[WorkSection]:
+    found = (function(person, at) for _name, function in sorted(works.items()))
+    return [section for section in found if section is not None and (section.items or section.empty)]
+
+
+def _own_reviews(person: User, at: datetime) -> list[RoundWork]:
+    """Open rounds of this reviewer: those with something left first; what is due first, then the longest open."""
+    rows = (
+        Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN, round__archived_at__isnull=True)
+        .exclude(state__in=(AssignmentState.RETURNED, AssignmentState.WITHDRAWN))
+        .values("round__slug", "round__name", "round__opened_at", "round__due_at")
+        .annotate(n_total=Count("pk"), n_done=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)))
+        .order_by(F("round__due_at").asc(nulls_last=True), "round__opened_at", "round__slug")
+    )
+    work = [
+        RoundWork(
+            r["round__slug"],
+            r["round__name"],
+            RoundState.OPEN,
+            r["n_done"],
+            r["n_total"],
+            due=time_text(due_at, person.time_zone) if (due_at := r["round__due_at"]) else "",
+            is_overdue=due_at is not None and due_at <= at and r["n_done"] < r["n_total"],
+        )
+        for r in rows
+    ]
+    return sorted(work, key=lambda one: one.n_left == 0)
+
+
+def n_open_assignments(person: User) -> int:
+    """Questions in open rounds that wait for this person."""
+    rows = Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN)
+    over = (AssignmentState.SUBMITTED, AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
+    return rows.exclude(state__in=over).count()
+
+
+def _coordinated_rounds(person: User) -> list[int]:
+    rows = person.memberships.filter(role=Role.COORDINATOR, round__isnull=False)
+    return [pk for pk in rows.values_list("round_id", flat=True) if pk is not None]
+
+
+def _coordination(person: User, only_rounds: list[int] | None) -> Coordination:
+    """Everything for a coordinator of the site; only their rounds for a coordinator of rounds."""
+    rounds = ReviewRound.objects.filter(archived_at__isnull=True)
+    if only_rounds is not None:
+        return Coordination(_rounds(rounds.filter(pk__in=only_rounds)), [], [])
+    banks = QuestionBank.objects.filter(archived_at__isnull=True).order_by("-created_at")[:SHOWN]
+    jobs = Job.objects.filter(state__in=[JobState.QUEUED, JobState.RUNNING]).order_by("created_at")[:SHOWN]
+    coordination = Coordination(_rounds(rounds), list(banks), list(jobs))
+    if coordination.rounds or not coordination.banks:
+        return coordination
+    named = Image.objects.filter(Exists(Question.objects.filter(exam=OuterRef("exam"), bank__in=coordination.banks)))
+    counts = named.aggregate(
+        n_missing=Count("pk", filter=Q(state=ImageState.PENDING)),
+        n_arrived=Count("pk", filter=~Q(state=ImageState.PENDING)),
+    )
+    return replace(coordination, **counts)
+
+
+def _rounds(rows: QuerySet[ReviewRound]) -> list[RoundWork]:
+    """Open rounds, then drafts, then the newest closed ones, with the progress of all reviewers together."""
+    there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
+    rows = rows.annotate(
+        n_total=Count("assignments", filter=there),
+        n_done=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED)),
+        rank=Case(When(state=RoundState.OPEN, then=0), When(state=RoundState.DRAFT, then=1), default=2),
+    ).order_by("rank", "-created_at")[:SHOWN]
+    return [RoundWork(r.slug, r.name, r.state, r.n_done, r.n_total) for r in rows]
+
+
+def _n_quarantined() -> int:
+    return Image.objects.filter(state=ImageState.QUARANTINED).count()
+
+
+def _administration(at: datetime) -> Administration:
+    return Administration(
+        User.objects.filter(is_active=True).count(), open_invitations(at).values("token_sha256").distinct().count()
+    )

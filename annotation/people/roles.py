@@ -1,0 +1,140 @@
+"""Roles on the whole site or in one round: who must not hold one, and how they are given and taken."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import Role
+from annotation.models import AuditEvent, Invitation, Membership, ReviewRound, User
+from annotation.people.links import PeopleRefused, revoke_links
+from annotation.site.hooks import Hooks
+from annotation.site.permissions import ROUND_ROLES, SITE_ROLES
+
+WITHDRAWN = "role.withdrawn"
+UNDO_FOR = timedelta(days=30)  # so long a role that was removed is offered to be given back
+
+ConflictRule = Callable[[User, Role, ReviewRound | None], str]
+# Of other apps. Of a person, a role and its round (None: the site): the sentence against it, or "".
+conflict_rules: Hooks[ConflictRule] = Hooks()
+
+
+def check_no_role_conflict(person: User, role: Role, review_round: ReviewRound | None, *, field: str = "role") -> None:
+    """Raises PeopleRefused with what all rules say against it."""
+    if reasons := [reason for rule in conflict_rules if (reason := rule(person, role, review_round))]:
+        raise PeopleRefused("role_conflict", " ".join(reasons), field=field)
+
+
+def check_scope(role: Role, review_round: ReviewRound | None) -> None:
+    """Raises PeopleRefused for a role of the site in a round, and the other way round."""
+    if role not in (SITE_ROLES if review_round is None else ROUND_ROLES):
+        sentence = _("This role is held on the whole site, not in one round. Leave the round empty.")
+        raise PeopleRefused("wrong_scope", sentence, status=422, field="role")
+
+
+@transaction.atomic
+def grant(
+    person: User, role: Role, *, actor: User, at: datetime, review_round: ReviewRound | None = None
+) -> Membership:
+    """Give a role. Giving it twice changes nothing. Raises PeopleRefused."""
+    check_scope(role, review_round)
+    _check_is_not_self(person, actor)
+    return add_role(person, role, review_round, granted_by=actor, actor=actor, at=at)
+
+
+@transaction.atomic
+def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_round: ReviewRound | None = None) -> None:
+    """Take a role, and revoke the open links that this person gave out with it; work done stays.
+
+    Taking a role that the person does not hold changes nothing. Raises PeopleRefused.
+    """
+    _check_is_not_self(person, actor)
+    if role == Role.ADMINISTRATOR and review_round is None:
+        check_is_not_last_administrator(person)
+    n_gone, _rows = Membership.objects.filter(user=person, role=role, round=review_round).delete()
+    if not n_gone:
+        return
+    _forget_roles(person)
+    if role in (Role.ADMINISTRATOR, Role.COORDINATOR):
+        revoke_issued_by(person, actor=actor, at=at)
+    record(WITHDRAWN, actor=actor, at=at, subject=person, facts=_facts(role, review_round))
+
+
+def add_role(
+    person: User, role: Role, review_round: ReviewRound | None, *, granted_by: User | None, actor: User, at: datetime
+) -> Membership:
+    """Write one membership in the transaction of the act that decided on it. Raises PeopleRefused."""
+    membership, is_new = Membership.objects.get_or_create(
+        user=person, role=role, round=review_round, defaults={"granted_by": granted_by, "granted_at": at}
+    )
+    if is_new:
+        check_no_role_conflict(person, role, review_round)
+        _forget_roles(person)
+        record("role.granted", actor=actor, at=at, subject=person, facts=_facts(role, review_round))
+    return membership
+
+
+def revoke_issued_by(person: User | None, *, actor: User | None, at: datetime) -> None:
+    """Make the open links useless that this person (None: the program) gave out.
+
+    Runs in the transaction of the act that needs it.
+    """
+    revoke_links(Invitation.objects.filter(created_by=person), actor=actor, at=at)
+
+
+@dataclass(frozen=True)
+class RemovedRole:
+    """A role that a person held until lately."""
+
+    role: Role
+    review_round: ReviewRound | None
+    removed_at: datetime
+    removed_by: User | None
+
+    @property
+    def label(self) -> str:
+        return _(self.role.label)
+
+
+def removed_roles(person: User, at: datetime) -> list[RemovedRole]:
+    """The roles that were removed lately and are not held again, the last one first."""
+    events = AuditEvent.objects.filter(act=WITHDRAWN, subject_type="user", subject_id=str(person.pk))
+    events = events.filter(at__gt=at - UNDO_FOR).select_related("actor").order_by("-pk")
+    rounds = {one.slug: one for one in ReviewRound.objects.filter(slug__in=[e.facts["round"] for e in events])}
+    current = {(role, slug) for role, slug in person.memberships.values_list("role", "round__slug")}
+    found: dict[tuple[str, str | None], RemovedRole] = {}
+    for event in events:
+        role, slug = event.facts["role"], event.facts["round"]
+        if (role, slug) not in current and (slug is None or slug in rounds):
+            removed = RemovedRole(Role(role), rounds.get(slug or ""), event.at, event.actor)
+            found.setdefault((role, slug), removed)
+    return list(found.values())
+
+
+def check_is_not_last_administrator(person: User) -> None:
+    """Raises PeopleRefused. Locks the administrators, so that two cannot remove each other at once."""
+    locked = Membership.objects.select_for_update().filter(role=Role.ADMINISTRATOR, round__isnull=True)
+    holders = set(locked.values_list("user_id", flat=True))
+    if person.pk in holders and not User.objects.filter(pk__in=holders - {person.pk}, is_active=True).exists():
+        sentence = _("This is the last administrator. Make somebody else an administrator first.")
+        raise PeopleRefused("last_administrator", sentence)
+
+
+def _forget_roles(person: User) -> None:
+    """Drop the answer that permissions keep on the person object."""
+    person.__dict__.pop("_site_roles", None)
+
+
+def _check_is_not_self(person: User, actor: User) -> None:
+    """Nobody changes their own roles: somebody else has to agree."""
+    if person.pk == actor.pk:
+        raise PeopleRefused("own_roles", _("You cannot change your own roles; another administrator can."))
+
+
+def _facts(role: Role, review_round: ReviewRound | None) -> dict[str, str | None]:
+    return {"role": role.value, "round": review_round.slug if review_round else None}
