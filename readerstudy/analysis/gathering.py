@@ -14,8 +14,9 @@ from readerstudy.analysis.kernels.arrays import Rater, StudyArrays, Times
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.main_block import cases_of, experts_of
 from readerstudy.analysis.sheet import AnswerSheet, assign, fill_predictions, fill_remarks, fill_responses
-from readerstudy.design.kernels.drawn import cells_of
-from readerstudy.design.kernels.rules import read_analysis, read_rules
+from readerstudy.design.kernels.analysis_plan import read_analysis
+from readerstudy.design.kernels.drawing import cells_of
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
 from readerstudy.predictions.history import names_at

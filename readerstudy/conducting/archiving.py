@@ -21,7 +21,7 @@ def archive(study: ReaderStudy, *, actor: User, at: datetime) -> None:
     """Out of the lists; everything stays readable. Raises StudyRefused while open."""
     lock_study(study)
     if study.state == StudyState.OPEN:
-        raise StudyRefused(_("The study is open: close it before you archive it."))
+        raise StudyRefused("open", _("The study is open: close it before you archive it."))
     archiving.archive(study, actor=actor, at=at)
 
 

@@ -18,27 +18,11 @@ from readerstudy.study.deadlines import unfinished
 from readerstudy.study.locking import StudyRefused, check_not_archived, check_transition, lock_study
 
 
-class StudyNotComplete(StudyRefused):
-    """Readers have not finished, and not as many as the person who closes the study was told."""
-
-    def __init__(self, n_open: int) -> None:
-        super().__init__(
-            ngettext(
-                "%(n)s reader has not finished yet. Close the study without the rest?",
-                "%(n)s readers have not finished yet. Close the study without the rest?",
-                n_open,
-            )
-            % {"n": n_open}
-        )
-        self.n_open = n_open
-
-
 @transaction.atomic
 def open_study(study: ReaderStudy, *, actor: User | None, at: datetime) -> None:
     """Readers read from now on. Opening an open study changes nothing.
 
-    Raises StudyRefused for a draft, a closed and an archived study, and while an image is missing or is not the one
-    that was frozen.
+    Refused for a draft, a closed and an archived study, and while an image is missing or not the one that was frozen.
     """
     lock_study(study)
     if study.state == StudyState.OPEN:
@@ -47,7 +31,7 @@ def open_study(study: ReaderStudy, *, actor: User | None, at: datetime) -> None:
     check_not_archived(study)
     hindrances = hindrances_of(study)
     if hindrances:
-        raise StudyRefused(" ".join(hindrances))
+        raise StudyRefused("has_problems", " ".join(hindrances))
     study.state, study.opened_at = StudyState.OPEN, at
     study.save(update_fields=["state", "opened_at"])
     record("study.opened", actor=actor, at=at, subject=study)
@@ -57,8 +41,8 @@ def open_study(study: ReaderStudy, *, actor: User | None, at: datetime) -> None:
 def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirmed_open: int = 0) -> None:
     """Nothing is read from now on, and what was read is analysed in the background. Closing twice changes nothing.
 
-    ``confirmed_open`` is the number of readers without an end that the person was shown and agreed to leave. Raises
-    StudyNotComplete when another number is unfinished, StudyRefused for a draft.
+    ``confirmed_open`` is the number of readers without an end that the person was shown and agreed to leave. Refused
+    (``not_complete``, with ``n_open``) when another number is unfinished.
     """
     lock_study(study)
     if study.state in (StudyState.CLOSED, StudyState.ANALYSED):
@@ -66,7 +50,12 @@ def close_study(study: ReaderStudy, *, actor: User | None, at: datetime, confirm
     check_transition(study, StudyState.CLOSED)
     n_open = unfinished(study).count()
     if n_open != confirmed_open:
-        raise StudyNotComplete(n_open)
+        sentence = ngettext(
+            "%(n)s reader has not finished yet. Close the study without the rest?",
+            "%(n)s readers have not finished yet. Close the study without the rest?",
+            n_open,
+        )
+        raise StudyRefused("not_complete", sentence % {"n": n_open}, n_open=n_open)
     study.state, study.closed_at = StudyState.CLOSED, at
     study.save(update_fields=["state", "closed_at"])
     facts: dict[str, object] = {"n_open": n_open}

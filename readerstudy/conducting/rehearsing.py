@@ -16,13 +16,10 @@ from readerstudy.models import Enrolment, ReaderStudy, StudyCase
 from readerstudy.reading.practice import Feedback
 from readerstudy.reading.prefetched import ReaderPosition
 from readerstudy.reading.showing import ShownPlace, ShownState
+from readerstudy.reading.write_checks import not_prefetched
 
 MOST_MAIN = 10  # cases of the main block that a dry run shows
 SESSION = "dry-run"
-
-
-class NoSuchPlace(LookupError):
-    """The dry run has no case of this name."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +35,11 @@ class DryRun:
         return sum(case.block == Block.PRACTICE for case in self.cases)
 
     def place_of(self, name: str) -> int:
-        """0 for the first case. Raises NoSuchPlace."""
+        """0 for the first case. Refused where the dry run has no case of this name."""
         for place in range(len(self.cases)):
             if _name(place) == name:
                 return place
-        raise NoSuchPlace(name)
+        raise not_prefetched()
 
 
 def dry_run_of(study: ReaderStudy) -> DryRun:

@@ -12,10 +12,11 @@ import io
 import json
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from annotation.demonstration.exposing import Stage
 from annotation.demonstration.simulated_exams import DemonstrationExam
@@ -32,17 +33,18 @@ from readerstudy.analysis.storing import analyse_study
 from readerstudy.conducting.opening import close_study
 from readerstudy.demonstration.answering import Read, simulate
 from readerstudy.demonstration.predicting import asked_of, predict_bank, send_predictions
-from readerstudy.demonstration.refusing import FinishedStudyRefused
 from readerstudy.demonstration.small_exams import VIEW, SmallExam, records_of_one_view, small_exams, small_picture
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.analysis_plan import proposed_analysis
 from readerstudy.design.kernels.plan import N_READERS, Plan
-from readerstudy.design.kernels.rules import Rules, proposed_analysis
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.predictions.targets import Target
 from readerstudy.reading.response_import import import_responses
+from readerstudy.study.locking import StudyRefused
 
 BANK = "Questions of the finished study (simulated)"
 STUDY = "Finished reader study (simulated)"
@@ -63,7 +65,7 @@ def add_finished_study(
     at: datetime,
     tell: Stage,
 ) -> ReaderStudy:
-    """Add what is missing of bank and study, dated some days before ``at``. Raises FinishedStudyRefused.
+    """Add what is missing of bank and study, dated some days before ``at``.
 
     ``bank`` is the one whose images come again as small pictures, and ``exams`` what they show, in its order;
     ``folder`` holds the files for as long as this takes.
@@ -89,7 +91,7 @@ def _fill_bank(
         file.write_text(json.dumps(records_of_one_view(exams), ensure_ascii=False))
         result = import_questions(locate(file), bank_name=BANK, actor=coordinator, clock=lambda: at, simulated=True)
         if not result.stored:
-            raise FinishedStudyRefused(f"The questions were refused: {result.as_json()['errors'][:3]}")
+            raise StudyRefused("demonstration", f"The questions were refused: {result.as_json()['errors'][:3]}")
         found = QuestionBank.objects.get(name=BANK)
         if Image.objects.filter(exam__bank=found, state=ImageState.PENDING).exists():
             _draw_small(bank, exams, folder)
@@ -103,7 +105,7 @@ def _fill_bank(
                 search_text=lambda image: check_text(image, at=at),
             )
             if taken.refusals:
-                raise FinishedStudyRefused(f"An image was refused: {taken.refusals[0].as_json()['message']}")
+                raise StudyRefused("demonstration", f"An image was refused: {taken.refusals[0].as_json()['message']}")
             rows = [Credit(n, exam.path_of(VIEW), ATTRIBUTION, "", None) for n, exam in enumerate(exams, 2)]
             credit_images(rows, bank=found, actor=coordinator, at=at)
     finally:
@@ -147,7 +149,7 @@ def _read_and_predicted(study: ReaderStudy, *, coordinator: User, at: datetime, 
     sheet = _responses_csv(readers).encode()
     read = import_responses(study, name="simulated_readings.csv", content=sheet, actor=coordinator, at=at)
     if not read.stored:
-        raise FinishedStudyRefused(f"The simulated readings were refused: {read.problems[:1]}")
+        raise StudyRefused("demonstration", f"The simulated readings were refused: {read.problems[:1]}")
     for done, (name, answers) in enumerate(models.items(), 1):
         tell(words, done, total)
         send_predictions(name, answers, Target.of_study(study), about="", actor=coordinator, at=at)

@@ -9,10 +9,10 @@ from datetime import datetime
 from annotation.models import AnswerKey, Revision, User
 from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.demonstration.answering import Predicted, SimulatedCase, asked_again, simulate
-from readerstudy.demonstration.refusing import FinishedStudyRefused
 from readerstudy.models import ModelEntry, ReaderStudy
 from readerstudy.predictions.importing import SentFile, import_predictions
 from readerstudy.predictions.targets import Target
+from readerstudy.study.locking import StudyRefused
 
 ASKED_TWICE = "Simulated model C"
 
@@ -27,12 +27,12 @@ def asked_of(revisions: Iterable[Revision]) -> list[SimulatedCase]:
 def send_predictions(
     name: str, answers: Sequence[Predicted], target: Target, *, about: str, actor: User, at: datetime
 ) -> None:
-    """One file of the model ``name``. Raises FinishedStudyRefused."""
+    """One file of the model ``name``."""
     file = SentFile(f"{name.lower().replace(' ', '_')}{about}.jsonl", _as_jsonl(name, answers).encode())
     entry = ModelEntry.objects.filter(name=name).first() or ModelEntry(name=name)
     taken = import_predictions(entry, target, file, actor=actor, at=at)
     if taken.is_refused:
-        raise FinishedStudyRefused(f"The simulated predictions were refused: {taken.problems[:1]}")
+        raise StudyRefused("demonstration", f"The simulated predictions were refused: {taken.problems[:1]}")
 
 
 def predict_bank(study: ReaderStudy, in_study: dict[str, list[Predicted]], *, coordinator: User, at: datetime) -> None:

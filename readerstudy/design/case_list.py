@@ -10,8 +10,9 @@ from annotation.models import QuestionBank
 from annotation.site.slugs import listed
 from readerstudy.design.case_names import Name
 from readerstudy.design.case_rows import resolve
+from readerstudy.design.kernels.analysis_plan import proposed_analysis
 from readerstudy.design.kernels.plan import Plan, PlannedCase
-from readerstudy.design.kernels.rules import Rules, proposed_analysis
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
 from readerstudy.study.locking import StudyRefused
 
@@ -39,8 +40,9 @@ def plan_of_list(
     contested = [str(one) for one in found if one not in accepted and verdicts.get(found[one])]
     if contested and not accept_reason.strip():
         raise StudyRefused(
+            "not_accepted",
             _("Reviews do not accept these questions: %(names)s. Leave them out, or give a reason to use them.")
-            % {"names": listed(contested)}
+            % {"names": listed(contested)},
         )
     reason = accept_reason.strip() or _("listed in %(file)s; not reviewed") % {"file": source}
 

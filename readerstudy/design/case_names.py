@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from annotation.models import Question, QuestionBank, Revision
 from annotation.questionbank.known import AT_ONCE, questions_with_keys
+from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.models import ReaderStudy, StudyCase
 
 Name = int | str
@@ -20,16 +21,12 @@ _range = re.compile(r"#?(\d{1,9})(?:-|–|\.\.)#?(\d{1,9})", re.ASCII)
 _numbered = re.compile(r"#(\d{1,9})", re.ASCII)
 
 
-class ListRefused(ValueError):
-    """A list of questions cannot be read; the sentence says which part of it."""
-
-
 def listed_names(bank: QuestionBank, lines: Sequence[str]) -> list[Name]:
     """The questions that a list names, in its order: ids of the imported file, numbers, and ranges of numbers.
 
     A line that is an id stands for that question; any other line is split at commas, semicolons and blanks into ids,
     numbers and ranges such as 12-40. What is an id is never read as a number: "#12" is always the number.
-    Whether the bank has what is named is for find_revisions to say. Raises ListRefused.
+    Whether the bank has what is named is for find_revisions to say.
     """
     whole = [line.strip() for line in lines if line.strip()]
     words = {word for line in whole for word in _between.split(line)}
@@ -39,7 +36,7 @@ def listed_names(bank: QuestionBank, lines: Sequence[str]) -> list[Name]:
         for word in [line] if line in ids else filter(None, _between.split(line)):
             names += [word] if word in ids else _numbers_in(word)
             if len(names) > MOST_LISTED:
-                raise ListRefused(_("The list names more than %(n)d questions.") % {"n": MOST_LISTED})
+                raise DesignRefused("bad_list", _("The list names more than %(n)d questions.") % {"n": MOST_LISTED})
     return names
 
 
@@ -50,7 +47,7 @@ def _numbers_in(word: str) -> Sequence[Name]:
         return [word]
     first, last = int(found[1]), int(found[2])
     if not 0 < first <= last:
-        raise ListRefused(_("“%(range)s” is no range: write the smaller number first.") % {"range": word})
+        raise DesignRefused("bad_list", _("“%(range)s” is no range: write the smaller number first.") % {"range": word})
     return range(first, min(last, first + MOST_LISTED) + 1)
 
 

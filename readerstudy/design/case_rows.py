@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import listed
 from readerstudy.design.case_names import Name, find_revisions
-from readerstudy.design.kernels.drawing import Candidate, Drawing, DrawRefused, DrawRequest, draw
-from readerstudy.design.kernels.drawn import drawn_document
+from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.kernels.drawing import Candidate, Drawing, DrawRequest, draw, drawn_document
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.pool import candidates_of, is_accepted, pool_of, verdicts_on
 from readerstudy.enums import Block
@@ -44,15 +45,12 @@ class Cast:
 
 
 def preview_draw(bank: QuestionBank, request: DrawRequest, *, seed: int, accepted_because: str = "") -> Drawing:
-    """What would be drawn, without storing anything. With a reason every question of the bank is a candidate.
-
-    Raises StudyRefused.
-    """
+    """What would be drawn, without storing anything. With a reason every question of the bank is a candidate."""
     candidates = candidates_of(bank) if accepted_because else pool_of(bank)
     try:
         return draw(candidates, request, seed)
-    except DrawRefused as refusal:
-        raise StudyRefused(_(refusal.sentence) % refusal.facts) from refusal
+    except DesignRefused as refusal:
+        raise StudyRefused(refusal.code, _(refusal.template) % refusal.facts) from refusal
 
 
 @transaction.atomic
@@ -65,7 +63,7 @@ def draw_cases(
     seed: int | None = None,
     accepted_because: str = "",
 ) -> None:
-    """Draw the cases of a draft anew, practice block and sets included. Raises StudyRefused."""
+    """Draw the cases of a draft anew, practice block and sets included."""
     lock_study(study)
     check_draft(study)
     study.seed = study.seed if seed is None else seed
@@ -112,7 +110,7 @@ def list_cases(
     practice: Sequence[Name] = (),
     accepted_because: str = "",
 ) -> None:
-    """Make these questions the cases of a draft, in this order, in one set. Raises StudyRefused, naming what is wrong.
+    """Make these questions the cases of a draft, in this order, in one set.
 
     The reason stands with every question that reviews do not accept, or whose exam lost an image.
     """
@@ -135,20 +133,20 @@ def list_cases(
 
 
 def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
-    """The current revision of each named question.
-
-    Raises StudyRefused for unknown names and for a question that is named twice.
-    """
+    """The current revision of each named question. Refused for unknown names, and for one that is named twice."""
     found = {name: revision.pk for name, revision in find_revisions(bank, set(names)).items()}
     unknown = list(dict.fromkeys(str(name) for name in names if name not in found))
     if unknown:
         raise StudyRefused(
-            _("“%(bank)s” has no such question: %(names)s.") % {"bank": bank.name, "names": listed(unknown)}
+            "unknown_questions",
+            _("“%(bank)s” has no such question: %(names)s.") % {"bank": bank.name, "names": listed(unknown)},
         )
     first_of: dict[int, int] = {}
     twice = [str(name) for place, name in enumerate(names) if first_of.setdefault(found[name], place) != place]
     if twice:
-        raise StudyRefused(_("A question can be in a study once. Named twice: %(names)s.") % {"names": listed(twice)})
+        raise StudyRefused(
+            "named_twice", _("A question can be in a study once. Named twice: %(names)s.") % {"names": listed(twice)}
+        )
     return found
 
 
@@ -188,7 +186,7 @@ def _store_sets(study: ReaderStudy, sets: Sequence[tuple[str, Sequence[int]]]) -
     """Sets keep their row by number: an invitation that names one stays good."""
     extra = study.sets.filter(number__gt=len(sets))
     if extra.filter(pk__in=study.invitations.values("case_set")).exists():
-        raise StudyRefused(_("Somebody is invited to a set that would go: revoke the invitation first."))
+        raise StudyRefused("set_invited", _("Somebody is invited to a set that would go: revoke the invitation first."))
     extra.delete()
     through = CaseSet.cases.through
     for number, (name, cases) in enumerate(sets, 1):

@@ -15,20 +15,21 @@ from annotation.enums import ImageState
 from annotation.ingest.completeness import ExamImages, images_of_exams
 from annotation.models import Revision
 from annotation.site.slugs import listed
-from readerstudy.design.kernels.plan_choices import PARTS
-from readerstudy.design.kernels.planned_pairs import GROUPS, Pair, folded
-from readerstudy.design.kernels.planned_runs import PlannedRun
-from readerstudy.design.kernels.rules import (
+from readerstudy.design.kernels.analysis_plan import (
     FEW_READERS,
+    PARTS,
     RANDOM_BOTH,
-    RulesRefused,
+    AnalysisPlan,
     check_margin_reason,
     known_inference,
     proposed_inference,
     read_analysis,
-    read_rules,
+    readable_analysis,
     with_choices,
 )
+from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.kernels.planned_raters import GROUPS, folded
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState
@@ -108,9 +109,8 @@ def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
 
 def _plan_notes(study: ReaderStudy) -> list[str]:
     """Where the program reads the plan otherwise than its author may think, or would propose another."""
-    try:
-        plan = read_analysis(study.analysis)
-    except RulesRefused:
+    plan = readable_analysis(study.analysis)
+    if plan is None:
         return []
     if own := with_choices(plan).own_words:
         sentence = _("The result will be post hoc: these parts of the plan are in words of their own: %(names)s.")
@@ -125,29 +125,14 @@ def _plan_notes(study: ReaderStudy) -> list[str]:
     return [sentence % {"least": FEW_READERS, "proposed": proposed, "named": plan.inference}]
 
 
-def planned_pairs_of(study: ReaderStudy) -> tuple[Pair, ...]:
-    """None of a plan that cannot be read: the problems name it."""
-    try:
-        return read_analysis(study.analysis).pairs
-    except RulesRefused:
-        return ()
-
-
-def planned_runs_of(study: ReaderStudy) -> tuple[PlannedRun, ...]:
-    """The same of the runs that stand for models."""
-    try:
-        return read_analysis(study.analysis).runs
-    except RulesRefused:
-        return ()
-
-
 PSEUDONYM = re.compile(r"r[0-9]+")  # as readers get them in the order of joining
 
 
 def _unknown_in_pairs(study: ReaderStudy) -> list[str]:
     """Names that no listed model has and readers do not get: a slip, a model to come, or a reader elsewhere."""
-    names = dict.fromkeys(name for pair in planned_pairs_of(study) for name in pair if name not in GROUPS)
-    names |= dict.fromkeys(name for name, _run in planned_runs_of(study))
+    plan = readable_analysis(study.analysis) or AnalysisPlan()
+    names = dict.fromkeys(name for pair in plan.pairs for name in pair if name not in GROUPS)
+    names |= dict.fromkeys(name for name, _run in plan.runs)
     if not names:
         return []
     entries = ModelEntry.objects.filter(state=EntryState.LISTED).values_list("name", "version")
@@ -222,11 +207,11 @@ def _design_problems(study: ReaderStudy) -> list[tuple[Place, str]]:
         found.append((Place.BANK, sentence))
     try:
         rules, plan = read_rules(study.rules), read_analysis(study.analysis)
-    except RulesRefused as refusal:
+    except DesignRefused as refusal:
         return [*found, (Place.RULES, _("The rules cannot be read: %(why)s") % {"why": refusal})]
     try:
         check_margin_reason(plan)
-    except RulesRefused as refusal:
+    except DesignRefused as refusal:
         found.append((Place.RULES, _("The margin has no reason. %(why)s") % {"why": _(str(refusal))}))
     n_practice = study.cases.filter(block=Block.PRACTICE).count()
     if rules.practice_pass is not None and rules.practice_pass > n_practice:
@@ -293,7 +278,7 @@ def _patient_problems(study: ReaderStudy) -> list[str]:
     several = [numbers for numbers in mates if sum(block_of[number] == Block.MAIN for number in numbers) > 1]
     try:
         allowed = read_rules(study.rules).several_per_patient
-    except RulesRefused:
+    except DesignRefused:
         allowed = True  # the rules are refused already
     if several and not allowed:
         found.append(

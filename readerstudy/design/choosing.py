@@ -8,13 +8,14 @@ from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
+from msgspec import structs
 
 from annotation.models import Revision, User
 from readerstudy.design.case_names import Name
 from readerstudy.design.case_rows import draw_cases, list_cases, preview_draw, resolve
 from readerstudy.design.drafting import update_rules, update_seed
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.design.kernels.drawing import Candidate, CellCount, DrawRequest, cell_counts
-from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.design.pool import candidates_among, is_accepted, mates_of_patient, pool_cells, verdicts_on
 from readerstudy.enums import Block
@@ -105,7 +106,7 @@ def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User |
     Raises StudyRefused, and stores nothing, when other cases would come out now, and as drawing and listing do.
     """
     lock_study(study)
-    rules = replace(read_rules(study.rules), several_per_patient=wanted.request.several_per_patient)
+    rules = structs.replace(read_rules(study.rules), several_per_patient=wanted.request.several_per_patient)
     update_rules(study, rules, actor=actor, at=at)
     because = wanted.accepted_because
     if wanted.names:
@@ -115,7 +116,9 @@ def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User |
     else:
         draw_cases(study, wanted.request, actor=actor, at=at, seed=wanted.seed, accepted_because=because)
     if stored_choice(study) != seen:
-        raise StudyRefused(_("The draw now gives other cases than the preview: check the new ones, then save."))
+        raise StudyRefused(
+            "changed_meanwhile", _("The draw now gives other cases than the preview: check the new ones, then save.")
+        )
 
 
 def stored_choice(study: ReaderStudy) -> str:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.models import User

@@ -13,10 +13,11 @@ from annotation.audit.recording import record
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import free_slug, listed
 from readerstudy.design.case_rows import ALL_CASES, Cast, Chosen, case_rows_of, preview_draw, resolve, store_case_rows
-from readerstudy.design.kernels.drawn import drawn_document, read_request
+from readerstudy.design.kernels.analysis_plan import read_analysis
+from readerstudy.design.kernels.documents import text_sha256
+from readerstudy.design.kernels.drawing import drawn_document, read_request
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet
-from readerstudy.design.kernels.protocol import text_sha256
-from readerstudy.design.kernels.rules import read_analysis, read_rules
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Arm, ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused
@@ -26,8 +27,8 @@ from readerstudy.study.locking import StudyRefused
 def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: ReaderStudy | None = None) -> ReaderStudy:
     """A draft with its arms, sets and cases; cases are drawn where the plan asks for a draw and lists none.
 
-    Raises StudyRefused for a name that is taken, an unknown or archived bank and cases that cannot be had, and
-    PlanRefused for a draw that cannot be read; then nothing is stored.
+    Refused for a name that is taken, an unknown or archived bank, cases that cannot be had and a draw that cannot be
+    read; then nothing is stored.
     """
     bank = find_bank(plan.bank)
     QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)  # who clicks twice finds the name taken
@@ -65,18 +66,20 @@ def check_name(name: str) -> str:
     """The name as it is stored. Raises StudyRefused."""
     name = name.strip()
     if not name:
-        raise StudyRefused(_("Give the study a name."))
+        raise StudyRefused("no_name", _("Give the study a name."))
     if len(name) > 200:
-        raise StudyRefused(_("The name is longer than 200 characters."))
+        raise StudyRefused("too_long", _("The name is longer than 200 characters."))
     if ReaderStudy.objects.filter(name=name).exists():
-        raise StudyRefused(_("A study named “%(name)s” exists already: give this one another name.") % {"name": name})
+        raise StudyRefused(
+            "name_taken", _("A study named “%(name)s” exists already: give this one another name.") % {"name": name}
+        )
     return name
 
 
 def check_contact(contact: str) -> str:
     """Raises StudyRefused for one that does not fit."""
     if len(contact) > 200:
-        raise StudyRefused(_("The contact is longer than 200 characters."))
+        raise StudyRefused("too_long", _("The contact is longer than 200 characters."))
     return contact
 
 
@@ -89,9 +92,11 @@ def find_bank(wanted: str) -> QuestionBank:
     bank = called.get(wanted) or next(iter(called.values()), None)
     if bank is None:
         names = ", ".join(QuestionBank.objects.values_list("name", flat=True)[:20]) or _("none so far")
-        raise StudyRefused(_("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names})
+        raise StudyRefused(
+            "unknown_bank", _("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names}
+        )
     if bank.archived_at is not None:
-        raise StudyRefused(_("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+        raise StudyRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
     return bank
 
 
@@ -104,10 +109,12 @@ def _cast(plan: Plan, study: ReaderStudy) -> Cast:
     for one in plan.sets:
         if not all(1 <= number <= len(plan.cases) for number in one.cases) or len(set(one.cases)) < len(one.cases):
             raise StudyRefused(
-                _("The set “%(name)s” names a case twice or one that is not there.") % {"name": one.name}
+                "bad_set", _("The set “%(name)s” names a case twice or one that is not there.") % {"name": one.name}
             )
         if not 1 <= len(one.name) <= 60:
-            raise StudyRefused(_("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]})
+            raise StudyRefused(
+                "bad_set", _("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]}
+            )
     return Cast(
         [Chosen(found[case.question], case.accepted_because) for case in plan.cases],
         [Chosen(found[case.question], case.accepted_because) for case in plan.practice],
@@ -117,7 +124,9 @@ def _cast(plan: Plan, study: ReaderStudy) -> Cast:
 
 def _drawn(plan: Plan, study: ReaderStudy) -> Cast:
     if plan.practice or plan.sets:
-        raise StudyRefused(_("A plan that draws its cases draws practice block and sets as well: list neither."))
+        raise StudyRefused(
+            "drawn_and_listed", _("A plan that draws its cases draws practice block and sets as well: list neither.")
+        )
     request = read_request(plan.draw, plan.rules)
     reason = str(plan.draw.get("accepted_because") or "")
     drawing = preview_draw(study.bank, request, seed=plan.seed, accepted_because=reason)
@@ -135,13 +144,14 @@ def _check_wording(cases: Iterable[PlannedCase], found: dict[int | str, int]) ->
         if case.text_sha256:
             differs = text_sha256(revision.stem, revision.options) != case.text_sha256
         else:
-            differs = case.revision not in (None, revision.number)
+            differs = bool(case.revision) and case.revision != revision.number
         if differs:
             other.append(str(case.question))
     if other:
         raise StudyRefused(
+            "other_wording",
             _("The bank holds another wording of these questions than the plan means: %(names)s.")
-            % {"names": listed(other)}
+            % {"names": listed(other)},
         )
 
 

@@ -13,7 +13,8 @@ from annotation.audit.recording import record
 from annotation.models import User
 from annotation.sampling.kernels.drawing import SEED_MAX
 from readerstudy.design.creating import check_contact, check_name
-from readerstudy.design.kernels.rules import AnalysisPlan, Rules, proposed_inference
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_inference
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Aid, Information
 from readerstudy.models import Arm, ReaderStudy
 from readerstudy.study.locking import StudyRefused, check_draft, lock_study
@@ -38,7 +39,7 @@ def update_readers(study: ReaderStudy, *, n_readers: int, n_orders: int = 0, act
     A plan that names the inference proposed for the readers so far goes on to name the one that is proposed.
     """
     if not 1 <= n_readers <= 500 or not 0 <= n_orders <= 2000:
-        raise StudyRefused(_("A study has 1 to 500 readers and at most 2000 orders."))
+        raise StudyRefused("out_of_range", _("A study has 1 to 500 readers and at most 2000 orders."))
     values: dict[str, Any] = {"n_readers": n_readers, "n_orders": n_orders}
     if study.analysis.get("inference") == proposed_inference(study.n_readers):
         values["analysis"] = study.analysis | {"inference": proposed_inference(n_readers)}
@@ -49,7 +50,7 @@ def update_readers(study: ReaderStudy, *, n_readers: int, n_orders: int = 0, act
 def update_seed(study: ReaderStudy, seed: int, *, actor: User | None, at: datetime) -> None:
     """The seed of the orders, and of the next draw of cases."""
     if not 0 <= seed <= SEED_MAX:
-        raise StudyRefused(_("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
+        raise StudyRefused("out_of_range", _("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
     _change(study, {"seed": seed}, "seed", actor=actor, at=at)
 
 

@@ -19,13 +19,14 @@ from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import plan_of
 from readerstudy.design.forecasting import forecast_document
 from readerstudy.design.indications import FROZEN, READ, check_indications_read
+from readerstudy.design.kernels.analysis_plan import read_analysis, with_choices
 from readerstudy.design.kernels.chance import Purpose, branch
-from readerstudy.design.kernels.drawn import cells_of
+from readerstudy.design.kernels.documents import FORMAT, canonical, commitment, sha256_of
+from readerstudy.design.kernels.drawing import cells_of
 from readerstudy.design.kernels.options import LETTERS, shown_order
 from readerstudy.design.kernels.ordering import RULE, draw_orders, group_size, orders_needed
 from readerstudy.design.kernels.plan import plan_document
-from readerstudy.design.kernels.protocol import FORMAT, canonical, commitment, sha256_of
-from readerstudy.design.kernels.rules import Rules, read_analysis, read_rules, with_choices
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.shown import hash_of, shown_now
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, ShownImage, StudyCase
@@ -60,10 +61,11 @@ def freeze_study(
     check_not_archived(study)
     problems = problems_of(study, read_elsewhere=read_elsewhere)
     if problems:
-        raise StudyRefused(" ".join(problems))
+        raise StudyRefused("has_problems", " ".join(problems))
     if seen and seen != design_sha256(study):
         raise StudyRefused(
-            _("Somebody changed the design since you opened this page. Look at it again; it was not frozen.")
+            "changed_meanwhile",
+            _("Somebody changed the design since you opened this page. Look at it again; it was not frozen."),
         )
     were_read = check_indications_read(study, indications_read)
     cases = keep_shown(study)

@@ -15,26 +15,13 @@ from django.utils.translation import gettext as _
 from annotation.models import AnswerKey, AuditEvent, Revision
 from annotation.site.slugs import listed
 from readerstudy.design.checking import named_case
-from readerstudy.design.kernels.hinting import marked, shared_words
-from readerstudy.design.kernels.options import LETTERS
-from readerstudy.design.kernels.protocol import canonical, sha256_of
+from readerstudy.design.kernels.documents import canonical, sha256_of
+from readerstudy.design.kernels.options import LETTERS, marked, shared_words
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused
 
 FROZEN, READ = "study.frozen", "indications_read"  # the audit event of freezing, and its fact
-
-
-class IndicationsNotRead(StudyRefused):
-    """Nobody stated that the indications were read, or others than these were read."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            _(
-                "Readers will see indications. Read those of all cases, practice too, as they stand now, and state "
-                "that none of them gives an answer away."
-            )
-        )
 
 
 @dataclass(frozen=True)
@@ -102,11 +89,15 @@ def sha256_of_information(told: Iterable[ToldCase]) -> str:
 
 
 def check_indications_read(study: ReaderStudy, read: str) -> bool:
-    """Whether there was anything to read. Raises IndicationsNotRead unless ``read`` is the hash of what shows now."""
+    """Whether there was anything to read. Refused unless ``read`` is the hash of what shows now."""
     if not shows_indications(study):
         return False
     if read != sha256_of_information(cases_with_information(study)):
-        raise IndicationsNotRead
+        sentence = _(
+            "Readers will see indications. Read those of all cases, practice too, as they stand now, and state that "
+            "none of them gives an answer away."
+        )
+        raise StudyRefused("indications_not_read", sentence)
     return True
 
 

@@ -18,7 +18,7 @@ from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import SERVED, image_descriptors
 from annotation.models import AnswerKey, Exam, Image, Rendition, Revision
 from annotation.questionbank.patients import Patients, patients_by
-from readerstudy.design.kernels.protocol import earlier_shown_sha256, shown_sha256
+from readerstudy.design.kernels.documents import earlier_shown_sha256, shown_sha256
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase
 

@@ -12,21 +12,13 @@ from annotation.audit.recording import record
 from annotation.site.zones import time_text
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
-from readerstudy.study.locking import hold
+from readerstudy.study.locking import StudyRefused, lock_reader
 
 # In one wording and one language, since readers agree to it and its hash is kept.
 NAMES_SHOWN = (
     "My name is shown beside my results to the coordinators of this study and in its figures, which may be published. "
     "Exported data, the report and shared links show a pseudonym in its place; whoever has both can match them."
 )
-
-
-class TextChanged(Exception):
-    """The text that was agreed to is not the text of the study."""
-
-
-class HasRead(Exception):
-    """A case was opened already: this is no declining any more, it is a withdrawal."""
 
 
 def consent_text(study: ReaderStudy) -> str:
@@ -43,11 +35,12 @@ def consent_sha256(study: ReaderStudy) -> str:
 
 @transaction.atomic
 def agree(enrolment: Enrolment, sha256: str, *, at: datetime) -> None:
-    """Store who agreed to what and when. Agreeing twice changes nothing. Raises TextChanged, HasLeft."""
+    """Store who agreed to what and when. Agreeing twice changes nothing. Refused for a text that has changed."""
     study = enrolment.study
     if sha256 != consent_sha256(study):
-        raise TextChanged
-    hold(enrolment)
+        sentence = _("The text has changed since you opened the page. Please read it again.")
+        raise StudyRefused("text_changed", sentence)
+    lock_reader(enrolment)
     if enrolment.consented_at is not None:
         return
     enrolment.consented_at = at
@@ -60,10 +53,10 @@ def agree(enrolment: Enrolment, sha256: str, *, at: datetime) -> None:
 
 @transaction.atomic
 def decline(enrolment: Enrolment, *, at: datetime) -> None:
-    """Leave before the start; the order is free for the next reader. Raises HasRead, HasLeft."""
-    hold(enrolment)
+    """Leave before the start; the order is free for the next reader. Refused once a reader agreed or read."""
+    lock_reader(enrolment)
     if enrolment.consented_at is not None or enrolment.readings.exists():
-        raise HasRead
+        raise StudyRefused("has_agreed", _("You have already agreed. To stop, withdraw from the study."))
     enrolment.withdrawn_at = at
     enrolment.save(update_fields=["withdrawn_at"])
     PresentationOrder.objects.filter(enrolment=enrolment).update(enrolment=None)

@@ -15,13 +15,13 @@ from annotation.models import User
 from readerstudy.enrolment.inviting import IssuedInvitation, invite_reader
 from readerstudy.enums import SessionEnd
 from readerstudy.models import Enrolment, Reading, ReadingSession
-from readerstudy.study.locking import StudyRefused, hold, lock_study
+from readerstudy.study.locking import StudyRefused, lock_reader, lock_study
 
 
 @transaction.atomic
 def withdraw(enrolment: Enrolment, *, actor: User, at: datetime, reason: str = "") -> None:
     """The reader reads no further. Done by the reader, or on their behalf. Twice changes nothing."""
-    hold(enrolment, also_left=True)
+    lock_reader(enrolment, also_left=True)
     if enrolment.withdrawn_at is not None:
         return
     enrolment.withdrawn_at = at
@@ -50,15 +50,19 @@ def replace_reader(
     who has finished, was replaced before or read elsewhere, and as invite_reader; then nothing changes.
     """
     lock_study(enrolment.study)
-    hold(enrolment, also_left=True)
+    lock_reader(enrolment, also_left=True)
     if not reason.strip():
-        raise StudyRefused(_("Say why the reader is replaced: a paper has to report it."))
+        raise StudyRefused("no_reason", _("Say why the reader is replaced: a paper has to report it."))
     if enrolment.reader is None:
-        raise StudyRefused(_("%(reader)s read elsewhere and is not replaced.") % {"reader": enrolment.pseudonym})
+        raise StudyRefused(
+            "read_elsewhere", _("%(reader)s read elsewhere and is not replaced.") % {"reader": enrolment.pseudonym}
+        )
     if enrolment.replaced_at is not None:
-        raise StudyRefused(_("%(reader)s is replaced already.") % {"reader": enrolment.pseudonym})
+        raise StudyRefused("replaced", _("%(reader)s is replaced already.") % {"reader": enrolment.pseudonym})
     if enrolment.finished_at is not None:
-        raise StudyRefused(_("%(reader)s has finished and cannot be replaced.") % {"reader": enrolment.pseudonym})
+        raise StudyRefused(
+            "finished", _("%(reader)s has finished and cannot be replaced.") % {"reader": enrolment.pseudonym}
+        )
     enrolment.replaced_at = at
     enrolment.save(update_fields=["replaced_at"])
     end_sitting(enrolment, at=at)

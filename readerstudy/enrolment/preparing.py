@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.statistics.kernels.estimate import Estimate
@@ -13,43 +15,21 @@ from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enrolment.kernels.display import Corner, Screen, corners_of, is_large_enough
 from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
 from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.study.locking import hold
+from readerstudy.study.locking import StudyRefused, lock_reader
 from readerstudy.study.tallies import accuracy_of
 from readerstudy.unblinding.looks import is_over, unblind
 
 TRIES = 2  # of the display check, before a reader may go on without a patch
 
 
-class NotFinished(Exception):
-    """Cases of the main block have no answer yet."""
-
-
-class StepsNotSeen(Exception):
-    """A grey step was not found where it stands."""
-
-
-class WindowTooSmall(Exception):
-    """The window is smaller than the study asks for."""
-
-    def __init__(self, least: tuple[int, int], screen: Screen) -> None:
-        super().__init__(f"{screen.width} x {screen.height}")
-        self.least, self.screen = least, screen
-
-
 def rules_of(study: ReaderStudy) -> Rules:
     return read_rules(study.rules)
 
 
-def least_window(rules: Rules) -> tuple[int, int] | None:
-    if rules.least_width is None or rules.least_height is None:
-        return None
-    return rules.least_width, rules.least_height
-
-
 @transaction.atomic
 def store_facts(enrolment: Enrolment, facts: ReaderFacts, *, at: datetime) -> None:
-    """Store them; they can be corrected until the main block is finished. Raises HasLeft."""
-    hold(enrolment)
+    """Store them; they can be corrected until the main block is finished."""
+    lock_reader(enrolment)
     if enrolment.finished_at is not None or enrolment.facts == facts.as_json():
         return
     was_there = bool(enrolment.facts)
@@ -61,8 +41,8 @@ def store_facts(enrolment: Enrolment, facts: ReaderFacts, *, at: datetime) -> No
 
 @transaction.atomic
 def instruct(enrolment: Enrolment, *, at: datetime) -> None:
-    """The reader says that the instructions are read. Twice changes nothing. Raises HasLeft."""
-    hold(enrolment)
+    """The reader says that the instructions are read. Twice changes nothing."""
+    lock_reader(enrolment)
     if enrolment.instructed_at is None:
         enrolment.instructed_at = at
         enrolment.save(update_fields=["instructed_at"])
@@ -84,20 +64,34 @@ def check_display(
 ) -> None:
     """Store the screen, and which of the two steps were found.
 
-    Raises StepsNotSeen (the try is counted and the patches move), WindowTooSmall, HasLeft. The check may be done
-    anew on another screen: the newest one is stored, the others stay in the audit log. ``goes_on``: after two tries
-    a reader may go on without having found a patch; coordinators see that, and exports say it.
+    Refused in a window that is too small, and where a step was not found: the try is counted and the patches move. The
+    check may be done anew on another screen: the newest one is stored, the others stay in the audit log. ``goes_on``:
+    after two tries a reader may go on without having found a patch; coordinators see that, and exports say it.
     """
-    least = least_window(rules_of(enrolment.study))
+    least = rules_of(enrolment.study).least_window
     if least is not None and not is_large_enough(screen, least):
-        raise WindowTooSmall(least, screen)
+        sizes: dict[str, Any] = {
+            "width": screen.width,
+            "height": screen.height,
+            "least_width": least[0],
+            "least_height": least[1],
+        }
+        sentence = _(
+            "Your window shows %(width)s × %(height)s pixels; this study needs at least %(least_width)s × "
+            "%(least_height)s. Make the window larger or zoom out, then check again."
+        )
+        raise StudyRefused("window_too_small", sentence % sizes, **sizes)
     if not _store_check(enrolment, screen, said, at, goes_on=goes_on):
-        raise StepsNotSeen
+        sentence = _(
+            "At least one answer is not right. Darken the room, set the display to full brightness, and look again: "
+            "the patches have moved."
+        )
+        raise StudyRefused("steps_not_seen", sentence)
 
 
 @transaction.atomic
 def _store_check(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], at: datetime, *, goes_on: bool) -> bool:
-    hold(enrolment)
+    lock_reader(enrolment)
     passes = goes_on and may_go_on_unseen(enrolment)
     seen = tuple(said) == corners_now(enrolment)
     n_failed = int(enrolment.display.get("n_failed", 0)) + (not seen)
@@ -117,10 +111,10 @@ def _store_check(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], a
 
 @transaction.atomic
 def declare(enrolment: Enrolment, *, at: datetime) -> None:
-    """ "No other source was used." Twice changes nothing. Raises NotFinished, HasLeft."""
-    hold(enrolment)
+    """ "No other source was used." Twice changes nothing. Refused before the last case."""
+    lock_reader(enrolment)
     if enrolment.finished_at is None:
-        raise NotFinished
+        raise StudyRefused("not_finished", _("Cases of the main block have no answer yet."))
     if enrolment.declared_at is None:
         enrolment.declared_at = at
         enrolment.save(update_fields=["declared_at"])

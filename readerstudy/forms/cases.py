@@ -11,18 +11,17 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
+from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.case_names import ListRefused, Name, listed_names
+from readerstudy.design.case_names import Name, listed_names
 from readerstudy.design.case_rows import resolve
 from readerstudy.design.choosing import stored_choice
-from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota
-from readerstudy.design.kernels.drawn import read_request
-from readerstudy.design.kernels.protocol import sha256_of
+from readerstudy.design.kernels.documents import sha256_of
+from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota, read_request
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Block
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
 
 DRAW, LIST = "draw", "list"
 MOST_CASES, MOST_PRACTICE, MOST_SETS = 5_000, 100, 20
@@ -151,7 +150,7 @@ class CasesForm(DraftForm):
         try:
             names = listed_names(self.study.bank, self.cleaned_data[name].splitlines())
             resolve(self.study.bank, names)  # here, so that the refusal stands beside its field
-        except (ListRefused, StudyRefused) as refusal:
+        except Refused as refusal:
             raise forms.ValidationError(str(refusal)) from None
         return names
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext as _
 
-from readerstudy.design.kernels.protocol import sha256_of
+from readerstudy.design.kernels.documents import sha256_of
 
 
 class DraftForm(forms.Form):

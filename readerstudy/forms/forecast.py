@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
+from msgspec.structs import replace
 
-from readerstudy.design.kernels.assumptions import FIGURES, RANGES, Assumptions, AssumptionsRefused, read_assumptions
-from readerstudy.design.kernels.protocol import canonical, sha256_of
-from readerstudy.design.kernels.rules import read_analysis
+from readerstudy.design.kernels.analysis_plan import read_analysis
+from readerstudy.design.kernels.assumptions import FIGURES, RANGES, Assumptions, read_assumptions
+from readerstudy.design.kernels.documents import DesignRefused, canonical, sha256_of
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
 
@@ -78,12 +78,12 @@ class ForecastForm(DraftForm):
         if not self.errors:
             try:
                 self.assumptions()
-            except AssumptionsRefused as refusal:
-                self.add_error(refusal.field, str(refusal))
+            except DesignRefused as refusal:
+                self.add_error(refusal.field or None, str(refusal))
         return asked
 
     def assumptions(self) -> Assumptions:
-        """Raises AssumptionsRefused where they contradict each other."""
+        """Refused where they contradict each other."""
         assumed = read_assumptions({name: self.cleaned_data[name] for name in RANGES})
         given = [one for one in (self.taken, self.stored) if one is not None and _figures(one) == _figures(assumed)]
         return replace(assumed, taken_from=given[0].taken_from if given else "")

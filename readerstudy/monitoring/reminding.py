@@ -38,9 +38,9 @@ def remind_reader(enrolment: Enrolment, *, actor: User, at: datetime) -> int:
 
 def _remind_all(study: ReaderStudy, readers: QuerySet[Enrolment], *, actor: User, at: datetime) -> int:
     if study.state != StudyState.OPEN:
-        raise StudyRefused(_("Only readers of an open study are reminded."))
+        raise StudyRefused("not_open", _("Only readers of an open study are reminded."))
     if not can_send():
-        raise StudyRefused(_("No e-mail was sent: no mail server is configured."))
+        raise StudyRefused("no_mail_server", _("No e-mail was sent: no mail server is configured."))
     return sum(_remind(one, actor=actor, at=at) for one in readers.select_related("study", "reader"))
 
 

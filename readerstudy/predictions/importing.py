@@ -23,11 +23,11 @@ from annotation.questionbank.known import keys_of_questions
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
-from readerstudy.predictions.entries import ModelRefused, enter_model, lock_entry
+from readerstudy.predictions.entries import enter_model, lock_entry
 from readerstudy.predictions.kernels.extraction import RULE
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.reading import opened, read_predictions
-from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsUnreadable, Record
+from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsRefused, Record
 from readerstudy.predictions.targets import Target, questions_of
 from readerstudy.study.locking import lock_study
 
@@ -137,7 +137,7 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     try:
         _check(result.entry, target)
         read = read_predictions(file.content, file.form)
-    except (PredictionsUnreadable, ModelRefused) as refusal:
+    except PredictionsRefused as refusal:
         result.problems = [PredictionProblem(0, "", str(refusal))]
         return result
     result.form, result.n_read = read.form, read.n_read
@@ -155,23 +155,26 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     elif not result.problems:
         try:
             _store(result, read.records, actor=actor, at=at)
-        except ModelRefused as refusal:
+        except PredictionsRefused as refusal:
             result.problems = [PredictionProblem(0, "", str(refusal))]
     return result
 
 
 def _check(entry: ModelEntry, target: Target) -> None:
-    """Raises ModelRefused where this model or this study takes no predictions."""
+    """Refused where this model or this study takes no predictions."""
     if entry.state != EntryState.LISTED:
-        raise ModelRefused(
+        raise PredictionsRefused(
+            "not_listed",
             _("“%(name)s” is %(state)s: it takes no predictions any more.")
-            % {"name": entry, "state": entry.get_state_display()}
+            % {"name": entry, "state": entry.get_state_display()},
         )
     study = target.study
     if study is not None and study.state == StudyState.DRAFT:
-        raise ModelRefused(_("The study is a draft. Freeze it first: its cases must stand before predictions come in."))
+        raise PredictionsRefused(
+            "draft", _("The study is a draft. Freeze it first: its cases must stand before predictions come in.")
+        )
     if target.bank.archived_at is not None or (study is not None and study.archived_at is not None):
-        raise ModelRefused(_("“%(name)s” is archived: bring it back first.") % {"name": target.name})
+        raise PredictionsRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": target.name})
 
 
 @transaction.atomic

@@ -11,8 +11,9 @@ from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.enums import EntryState
 from readerstudy.models import PredictionRun
-from readerstudy.predictions.entries import ModelRefused, lock_entry
+from readerstudy.predictions.entries import lock_entry
 from readerstudy.predictions.importing import is_before_unblinding
+from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.study.locking import lock_study
 
 NAMED, TAKEN_BACK = "predictions.named", "predictions.withdrawn"
@@ -22,11 +23,11 @@ NAMED, TAKEN_BACK = "predictions.named", "predictions.withdrawn"
 def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
     """The figures show this run instead of the one named before. Naming it again changes nothing.
 
-    Once results of the study were seen, the choice is stored as made afterwards. Raises ModelRefused.
+    Once results of the study were seen, the choice is stored as made afterwards.
     """
     _hold(run)
     if run.withdrawn_at is not None:
-        raise ModelRefused(_("This run is withdrawn and cannot be named for the figures."))
+        raise PredictionsRefused("run_withdrawn", _("This run is withdrawn and cannot be named for the figures."))
     if run.is_named:
         return
     others = PredictionRun.objects.filter(entry=run.entry_id, study=run.study_id, bank=run.bank_id, is_named=True)
@@ -41,13 +42,13 @@ def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
 
 @transaction.atomic
 def withdraw_run(run: PredictionRun, reason: str, *, actor: User | None, at: datetime) -> None:
-    """Take a run out of the figures; its predictions stay stored. Raises ModelRefused."""
+    """Take a run out of the figures; its predictions stay stored."""
     _hold(run)
     reason = reason.strip()
     if not reason:
-        raise ModelRefused(_("Say why the run is withdrawn."))
+        raise PredictionsRefused("no_reason", _("Say why the run is withdrawn."))
     if run.withdrawn_at is not None:
-        raise ModelRefused(_("This run is withdrawn already."))
+        raise PredictionsRefused("run_withdrawn", _("This run is withdrawn already."))
     was_named = run.is_named
     run.is_named, run.withdrawn_at, run.withdrawn_because = False, at, reason
     run.save(update_fields=["is_named", "withdrawn_at", "withdrawn_because"])
@@ -85,7 +86,7 @@ def left_because(run: PredictionRun, *, is_chosen: bool = False) -> str:
 def _hold(run: PredictionRun) -> None:
     """Lock the entry of the run, and its study, and bring the run up to date.
 
-    Raises ModelRefused once the entry is not listed.
+    Refused once the entry is not listed.
     """
     lock_entry(run.entry)
     if run.study is not None:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from readerstudy.design.kernels.planned_pairs import folded
-from readerstudy.design.kernels.planned_runs import PlannedRun, run_number
-from readerstudy.design.kernels.rules import RulesRefused, read_analysis
+from readerstudy.design.kernels.analysis_plan import readable_analysis
+from readerstudy.design.kernels.planned_raters import PlannedRun, folded, run_number
 from readerstudy.models import PredictionRun, ReaderStudy
 from readerstudy.predictions.history import names_at
 from readerstudy.predictions.runs import is_post_hoc, is_renamed, left_because
@@ -109,7 +108,8 @@ def _said(
     """
     found: dict[int, str] = {}
     nobody: list[PlannedRun] = []
-    lines = _lines(study)
+    plan = readable_analysis(study.analysis)
+    lines = plan.runs if plan else ()
     called = {entry: _called(runs[0]) for entry, runs in of_entry.items()} if lines else {}
     for name, said in lines:
         meant = [entry for entry, names in called.items() if folded(name) in names]
@@ -119,13 +119,6 @@ def _said(
         else:
             nobody.append((name, said))
     return found, nobody
-
-
-def _lines(study: ReaderStudy) -> tuple[PlannedRun, ...]:
-    try:
-        return read_analysis(study.analysis).runs
-    except RulesRefused:
-        return ()
 
 
 def _called(run: PredictionRun) -> set[str]:

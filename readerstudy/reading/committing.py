@@ -6,15 +6,17 @@ costs the time, never the answer.
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.case.kernels.parsing import NO_TRACE, Trace
-from annotation.case.kernels.traces import check_all_seen, time_columns
+from annotation.case.kernels.traces import NoSuchImage, NotSeen, check_all_seen, time_columns
 from annotation.models import User
 from annotation.site.kept_queries import KeptInsert, KeptQuery
 from readerstudy.design.kernels.rules import Rules
@@ -26,7 +28,7 @@ from readerstudy.reading.expiring import close_run_out
 from readerstudy.reading.kernels.limits import judge, taken_ms
 from readerstudy.reading.practice import settle_block
 from readerstudy.reading.prefetched import named_place, place_of, reading_of
-from readerstudy.reading.selecting import NoSuchOption, check_option
+from readerstudy.reading.selecting import check_option
 from readerstudy.reading.timing_events import add_trace, set_painted, time_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,
@@ -35,6 +37,7 @@ from readerstudy.reading.write_checks import (
     check_still_open,
     check_write_lease,
     lock_enrolment,
+    malformed,
     rules_of,
 )
 
@@ -43,14 +46,6 @@ _IMAGES: KeptQuery[tuple[str, dict[str, Any]]] = KeptQuery(
     lambda case: ShownImage.objects.filter(case=case).values_list("image__state", "frozen"), int
 )
 _CONFIRMED = KeptQuery(lambda reading: Response.objects.filter(reading=reading, is_confirmed=True), int)
-
-
-class OtherAnswer(ReadingRefused):
-    """The final answer of this reading is stored, and it says something else."""
-
-    def __init__(self, stored: Response) -> None:
-        super().__init__(Refusal.OTHER_ANSWER)
-        self.stored = stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +63,18 @@ def commit_answer(
 ) -> Response:
     """The stored answer: the same key, or the same option under another key, gets what is stored already.
 
-    A case that the program closed when its time ended still takes the reader's own answer, which stands beside. Raises
-    OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, NotSeen, NoSuchImage, NotPrefetched, NotYet,
-    GuessMissing, ConfidenceMissing, NotTheReader.
+    A case that the program closed when its time ended still takes the reader's own answer, which stands beside. An
+    answer that is refused for one of readerstudy.enums.Refusal is kept; ``other_answer`` tells the one that is stored.
     """
     check_key(answer.key)
     with transaction.atomic():
         try:
             return _commit(enrolment, public_id, answer, session=session, actor=actor, at=at)
         except ReadingRefused as refusal:
-            _keep_refused(enrolment, public_id, answer, refusal, session=session, actor=actor, at=at)
+            if refusal.code not in Refusal.values():
+                raise
+            reason = Refusal(refusal.code)
+            _keep_refused(enrolment, public_id, answer, reason, session=session, actor=actor, at=at)
             refused = refusal
     raise refused
 
@@ -90,7 +87,8 @@ def _commit(
     reading = reading_of(place)
     if reading is not None and reading.closed_at is not None and (stored := _CONFIRMED.first(reading.pk)) is not None:
         if stored.key != answer.key and stored.option != answer.option:
-            raise OtherAnswer(stored)
+            sentence = _("The answer to this case is already stored and final.")
+            raise ReadingRefused(Refusal.OTHER_ANSWER.value, sentence, stored=stored)
         stored.reading = reading
         return stored
     check_may_read(held, at)
@@ -121,10 +119,10 @@ def _response(
     *,
     at: datetime,
 ) -> Response:
-    """The row to store. Raises NotSeen, NoSuchImage."""
+    """The row to store. Refused: ``not_seen``, with the images that were not on screen."""
     told = add_trace(reading, answer.trace, session=lease, at=at)
     images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(place.case_id)}
-    check_all_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)
+    _check_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)
     set_painted(held, reading, answer.trace, at=at)
     measured = time_of(reading, told, at=at)
     judged = judge(
@@ -150,20 +148,28 @@ def _response(
     )
 
 
+def _check_seen(images: Mapping[str, bool], painted: Collection[str], unreadable: Collection[str]) -> None:
+    try:
+        check_all_seen(images, painted, unreadable)
+    except NotSeen as unseen:
+        sentence = _("Not every image of this case has been on screen yet.")
+        raise ReadingRefused("not_seen", sentence, images=list(unseen.images)) from None
+    except NoSuchImage:
+        raise malformed() from None
+
+
 def _check_answer(place: PresentedCase, answer: CommittedAnswer, rules: Rules) -> None:
-    """Raises NoSuchOption."""
-    if answer.declined:
-        if answer.option or not rules.cannot_tell:
-            raise NoSuchOption(f"place {place.public_id} cannot be declined")
-        return
-    check_option(place, answer.option)
+    if not answer.declined:
+        check_option(place, answer.option)
+    elif answer.option or not rules.cannot_tell:
+        raise malformed()
 
 
 def _keep_refused(
     enrolment: Enrolment,
     public_id: str,
     answer: CommittedAnswer,
-    refusal: ReadingRefused,
+    reason: Refusal,
     *,
     session: str,
     actor: User,
@@ -174,13 +180,13 @@ def _keep_refused(
     if place is not None:
         kept = RefusedAnswer(
             presented=place,
-            reason=refusal.reason,
+            reason=reason,
             option=answer.option if answer.option in set("ABCD") else "",
             key=answer.key,
             session=session if session.isprintable() and len(session) <= 16 else "",
             at=at,
         )
         RefusedAnswer.objects.bulk_create([kept], ignore_conflicts=True)
-    facts = {"place": public_id, "reason": refusal.reason.value, "key": answer.key}
+    facts = {"place": public_id, "reason": reason.value, "key": answer.key}
     subject = (reading_of(place) if place is not None else None) or enrolment
     record("reading.answer_refused", actor=actor, at=at, subject=subject, facts=facts)

@@ -88,7 +88,7 @@ def let_pass(enrolment: Enrolment, reason: str, *, actor: User, at: datetime) ->
     held = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment.pk)
     n, done = counts_of(held).get(Block.PRACTICE, (0, 0))
     if done < n:
-        raise StudyRefused(_("%(reader)s has practice cases left.") % {"reader": held.pseudonym})
+        raise StudyRefused("practice_left", _("%(reader)s has practice cases left.") % {"reader": held.pseudonym})
     if held.practised_at is not None:
         return
     held.practised_at = at

@@ -18,7 +18,7 @@ from readerstudy.design.kernels.rules import MOST_READY, Rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading, ShownImage
 from readerstudy.reading.kernels.limits import is_over
-from readerstudy.reading.write_checks import NotPrefetched
+from readerstudy.reading.write_checks import not_prefetched
 
 # What the page of a reader shows of a place, in one row. Nothing of a key, an explanation, a task or a category.
 _COLUMNS = (
@@ -131,10 +131,10 @@ def place_of(enrolment: Enrolment, public_id: str) -> PresentedCase | None:
 
 
 def named_place(enrolment: Enrolment, public_id: str) -> PresentedCase:
-    """The same. Raises NotPrefetched where there is none."""
+    """The same; refused where there is none."""
     place = place_of(enrolment, public_id)
     if place is None:
-        raise NotPrefetched(f"no place {public_id}")
+        raise not_prefetched()
     return place
 
 

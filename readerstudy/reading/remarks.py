@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -14,19 +15,19 @@ from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.enums import RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
 from readerstudy.reading.prefetched import last_answered_place, last_place, named_place
-from readerstudy.reading.selecting import NoSuchOption, check_option
+from readerstudy.reading.selecting import check_option
 from readerstudy.reading.timing_events import opened_reading
-from readerstudy.reading.write_checks import check_key, check_may_read, check_write_lease, lock_enrolment, rules_of
+from readerstudy.reading.write_checks import (
+    ReadingRefused,
+    check_key,
+    check_may_read,
+    check_write_lease,
+    lock_enrolment,
+    malformed,
+    rules_of,
+)
 
 MOST_TEXT = 2_000
-
-
-class RemarkRefused(Exception):
-    """The remark says nothing that this study asks for."""
-
-
-class RemarkTooLate(Exception):
-    """The reader has gone on: only the case that was answered last can be spoken of."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +47,8 @@ def make_remark(
     """Store a remark; the same key again returns what is stored.
 
     A guess and confidence are taken for the case that was answered last until the next one opens, a slip until the
-    next answer, also when the time of a case has ended since; a fault for every case that was opened. Raises
-    RemarkRefused, RemarkTooLate, NoSuchOption, KeyMissing, NotPrefetched, NotOpened, ReadingRefused, NotTheReader.
+    next answer, also when the time of a case has ended since; a fault for every case that was opened. Refused:
+    ``malformed`` where the study does not ask for this, ``too_late`` where the reader has gone on.
     """
     check_key(said.key)
     held = lock_enrolment(enrolment, actor=actor)
@@ -67,39 +68,44 @@ def make_remark(
 
 def _check(held: Enrolment, place: PresentedCase, reading: Reading, said: SentRemark, rules: Rules) -> None:
     if len(said.text) > MOST_TEXT or "\x00" in said.text:
-        raise RemarkRefused("the text is too long")
+        raise malformed()
     if said.kind == RemarkKind.FAULT:
         if not said.text.strip() or said.value:
-            raise RemarkRefused("a fault is told in words")
+            raise malformed()  # a fault is described in words
         return
     if said.text:
-        raise RemarkRefused("only a fault has a text")
+        raise malformed()
     if said.kind == RemarkKind.CONFIDENCE and rules.confidence:
         if said.value not in {str(chance) for chance in CHANCES}:
-            raise RemarkRefused("not one of the chances")
+            raise malformed()
     elif (said.kind == RemarkKind.GUESS and rules.cannot_tell) or (said.kind == RemarkKind.SLIP and rules.slips):
         check_option(place, said.value)
     else:
-        raise RemarkRefused("the study does not ask for this")
+        raise malformed()  # the study does not ask for this
     _check_last(held, place, reading, said)
 
 
 def _check_last(held: Enrolment, place: PresentedCase, reading: Reading, said: SentRemark) -> None:
     last = last_answered_place(held) if said.kind == RemarkKind.SLIP else last_place(held)
     if last != place:
-        raise RemarkTooLate(f"place {place.public_id} is not the last one")
+        raise _too_late()
     response = Response.objects.filter(reading=reading, is_confirmed=True).first()
     if response is None:
-        raise RemarkRefused("no answer was committed")
+        raise malformed()
     if said.kind == RemarkKind.GUESS and response.option:
-        raise RemarkRefused("an option was committed: there is nothing to guess")
+        raise malformed()  # there is nothing to guess
     if said.kind != RemarkKind.GUESS and not (response.option or _has_guess(reading, said)):
-        raise RemarkRefused("no option was committed")
+        raise malformed()
     if said.kind == RemarkKind.SLIP:
         if said.value == response.option:
-            raise NoSuchOption("a slip means another option")
+            raise malformed()  # a slip means another option
     elif Reading.objects.filter(enrolment=held, closed_at__isnull=True).exists():
-        raise RemarkTooLate("the next case is open")
+        raise _too_late()
+
+
+def _too_late() -> ReadingRefused:
+    """Only the case that was answered last can be spoken of."""
+    return ReadingRefused("too_late", _("You have already moved on to the next case."))
 
 
 def _has_guess(reading: Reading, said: SentRemark) -> bool:

@@ -14,27 +14,20 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.models import User
 from readerstudy.design.case_names import find_cases
-from readerstudy.design.kernels.parsing import FileRefused, parse_voidings
-from readerstudy.design.voiding import CheckedVoidings, VoidingsRefused, check_declared, declare_voidings
+from readerstudy.design.kernels.case_files import parse_voidings
+from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.voiding import CheckedVoidings, check_declared, declare_voidings
 from readerstudy.enrolment.joining import as_spoken
 from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
-from readerstudy.reading.kernels.response_file import (
-    ResponseProblem,
-    ResponseRow,
-    ResponsesUnreadable,
-    read_response_file,
-)
+from readerstudy.reading.kernels.response_file import ResponseProblem, ResponseRow, read_response_file
+from readerstudy.reading.write_checks import ReadingRefused
 from readerstudy.study.locking import StudyRefused
 
 TIME_RULE = "elsewhere"
 BY_PROGRAM = frozenset({ResponseState.UNCONFIRMED, ResponseState.TIMED_OUT, ResponseState.MISSING})
 MOST_TOLD = 10_000  # problems; more are counted, not listed
 _AT_ONCE = 500
-
-
-class TakesNoReadings(Exception):
-    """The study cannot take readings from a file; the sentence says why."""
 
 
 @dataclass
@@ -117,11 +110,13 @@ def import_responses(
     result = ResponsesImported(held.slug, name, sha256, hash_of(content, declared), dry_run)
     try:
         arm = _arm_of(held)
-        read = read_response_file(content)
-    except (ResponsesUnreadable, TakesNoReadings) as refusal:
-        result.problems = [ResponseProblem(0, "", str(refusal))]
+    except ReadingRefused as refusal:
+        result.problems = [ResponseProblem(0, "", refusal.sentence)]
         return result
-    result.read = read.n_rows
+    read = read_response_file(content)
+    result.read, result.problems = read.n_rows, list(read.problems)
+    if not read.n_rows:
+        return result
     placed = _Placed(held, read.answers)
     new = placed.compared()
     result.problems = sorted([*read.problems, *placed.problems])
@@ -145,11 +140,8 @@ def _voidings(study: ReaderStudy, declared: DeclaredFile, result: ResponsesImpor
     try:
         rows, unreadable = parse_voidings(declared.content)
         checked = check_declared(study, rows, unreadable)
-    except VoidingsRefused as refusal:
-        result.voiding_problems = list(refusal.rows)
-        return None
-    except (FileRefused, StudyRefused) as refusal:
-        result.voiding_problems = [(0, str(refusal))]
+    except (DesignRefused, StudyRefused) as refusal:
+        result.voiding_problems = refusal.facts.get("rows") or [(0, str(refusal))]
         return None
     result.voided = len(checked.fresh)
     return checked
@@ -157,10 +149,11 @@ def _voidings(study: ReaderStudy, declared: DeclaredFile, result: ResponsesImpor
 
 def _arm_of(study: ReaderStudy) -> Arm:
     if study.state == StudyState.DRAFT:
-        raise TakesNoReadings("The study is a draft. Freeze it first: its cases must stand before readings come in.")
+        sentence = "The study is a draft. Freeze it first: its cases must stand before readings come in."
+        raise ReadingRefused("draft", sentence)
     arms = list(study.arms.all()[:2])
     if len(arms) != 1:
-        raise TakesNoReadings("The study has several arms; a file of readings does not say which.")
+        raise ReadingRefused("several_arms", "The study has several arms; a file of readings does not say which.")
     return arms[0]
 
 

@@ -21,12 +21,9 @@ from readerstudy.reading.write_checks import (
     check_still_open,
     check_write_lease,
     lock_enrolment,
+    malformed,
     rules_of,
 )
-
-
-class NoSuchOption(Exception):
-    """The case has no option of that name."""
 
 
 @transaction.atomic
@@ -45,8 +42,7 @@ def save_choice(
 
     An older choice than the stored one changes nothing, nor does one after the answer. One that arrives after the end
     of the case is judged by the clock of its page, as an answer is: made in time, the case ends with it, also where the
-    program has closed it meanwhile; what it tells is kept in any case. Raises NotPrefetched, NotOpened, NoSuchOption,
-    ReadingRefused, NotTheReader.
+    program has closed it meanwhile; what it tells is kept in any case.
     """
     held = lock_enrolment(enrolment, actor=actor)
     place = named_place(held, public_id)
@@ -83,6 +79,6 @@ def _is_made_in_time(held: Enrolment, reading: Reading, trace: Trace, lease: Rea
 
 
 def check_option(place: PresentedCase, option: str) -> None:
-    """Raises NoSuchOption."""
+    """Refused where the case has no option of that name."""
     if len(option) != 1 or option not in place.options[: len(place.case.revision.options)]:
-        raise NoSuchOption(f"place {place.public_id} has no option {option[:5]!r}")
+        raise malformed()

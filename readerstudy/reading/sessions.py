@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -21,6 +22,7 @@ from readerstudy.reading.write_checks import (
     check_write_lease,
     live_session,
     lock_enrolment,
+    not_taken,
     rules_of,
 )
 
@@ -48,8 +50,7 @@ def take_write_lease(
 ) -> Lease:
     """A new session for this page, or its own again; with ``take_over`` also from a page that is alive.
 
-    A session that was not heard of for LEASE ends by itself. None begins for who could look the answers up. Raises
-    ReadingRefused, NotPrefetched, NotTheReader.
+    A session that was not heard of for LEASE ends by itself. None begins for who could look the answers up.
     """
     held = lock_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
@@ -62,7 +63,7 @@ def take_write_lease(
         if live is not None:
             _end(live, taken_over=at - live.seen_at <= LEASE, actor=actor, at=at)
         if has_keys_at_hand(actor, held.study):
-            raise ReadingRefused(Refusal.KEYS_AT_HAND)
+            raise not_taken(Refusal.KEYS_AT_HAND)
         live = ReadingSession.objects.create(enrolment=held, started_at=at, seen_at=at, device=device or {})
         record("reading.session_started", actor=actor, at=at, subject=live)
     close_run_out(held, actor=actor, at=at)
@@ -84,19 +85,15 @@ def _skip_empty_practice(held: Enrolment, *, at: datetime) -> None:
         held.save(update_fields=["practised_at"])
 
 
-class NoPauseHere(Exception):
-    """The study is read without breaks of the reader's own."""
-
-
 @transaction.atomic
 def pause(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
-    """Twice changes nothing. Raises NoPauseHere, ReadingRefused, NotPrefetched, NotTheReader."""
+    """Twice changes nothing. Refused in a study that is read without breaks."""
     held = lock_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
     check_write_lease(held, session, at=at)
     rules = rules_of(held)
     if not rules.may_pause and rules.break_every is None:
-        raise NoPauseHere("this study has no breaks")
+        raise ReadingRefused("no_pause", _("This study has no breaks."))
     if held.paused_at is None:
         held.paused_at = at
         held.save(update_fields=["paused_at"])
@@ -105,7 +102,7 @@ def pause(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> N
 
 @transaction.atomic
 def resume(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
-    """Twice changes nothing. Raises ReadingRefused, NotPrefetched, NotTheReader."""
+    """Twice changes nothing."""
     held = lock_enrolment(enrolment, actor=actor)
     check_may_read(held, at)
     check_write_lease(held, session, at=at)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.case.kernels.durations import ClockEvent, Durations, durations
 from annotation.case.kernels.parsing import SentEvent, Trace
@@ -18,16 +19,18 @@ from annotation.site.kept_queries import KeptQuery
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.kernels.limits import Heard, deadline_after, most_elapsed_ms, since_opening_ms
 from readerstudy.reading.prefetched import named_place, reading_of
-from readerstudy.reading.write_checks import NotOpened, check_may_read, check_write_lease, lock_enrolment, rules_of
+from readerstudy.reading.write_checks import (
+    ReadingRefused,
+    check_may_read,
+    check_write_lease,
+    lock_enrolment,
+    rules_of,
+)
 
 _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
     lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")),
     int,
 )
-
-
-class TooManyEvents(Exception):
-    """The log of this reading is full; nothing of the request was stored."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +45,7 @@ class CaseTrace:
 def record_events(
     enrolment: Enrolment, public_id: str, trace: Trace, *, session: str, actor: User, at: datetime
 ) -> None:
-    """Store events that come on their own; after the final answer nothing more is stored.
-
-    Raises NotPrefetched, NotOpened, TooManyEvents, ReadingRefused, NotTheReader.
-    """
+    """Store events that come on their own; after the final answer nothing more is. Refused once the log is full."""
     held = lock_enrolment(enrolment, actor=actor)
     place = named_place(held, public_id)
     reading = opened_reading(place)
@@ -54,17 +54,18 @@ def record_events(
     if reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists():
         return
     if not is_room_for(TimingEvent.objects.filter(reading=reading).count(), trace.events):
-        raise TooManyEvents(f"the log of reading {reading.public_id} is full")
+        sentence = _("Too many timing events were sent for this case; further ones are not stored.")
+        raise ReadingRefused("too_many_events", sentence, status=422)
     insert_events(reading, trace.page, trace.events, session=lease, at=at)
     if set_painted(held, reading, trace, at=at):
         reading.save(update_fields=["painted_at", "deadline_at"])
 
 
 def opened_reading(place: PresentedCase) -> Reading:
-    """Raises NotOpened."""
+    """Refused where nobody has opened it."""
     reading = reading_of(place)
     if reading is None:
-        raise NotOpened(f"place {place.public_id} was not opened")
+        raise ReadingRefused("not_opened", _("This case was not opened."))
     return reading
 
 

@@ -79,10 +79,11 @@ def view_interim_results(study: ReaderStudy, reason: str, *, actor: User, at: da
     lock_study(study)
     reason = " ".join(reason.split())
     if study.state != StudyState.OPEN:
-        raise StudyRefused(_("Only an open study has interim results."))
+        raise StudyRefused("not_open", _("Only an open study has interim results."))
     if len(reason) < SHORTEST_REASON:
         raise StudyRefused(
-            _("Give a reason of at least %(n)s characters: it is kept and reported.") % {"n": SHORTEST_REASON}
+            "reason_too_short",
+            _("Give a reason of at least %(n)s characters: it is kept and reported.") % {"n": SHORTEST_REASON},
         )
     unblind(study, actor=actor, at=at, because="glass broken")
     record(GLASS_BROKEN, actor=actor, at=at, subject=study, facts={"reason": reason})

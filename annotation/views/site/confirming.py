@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from django import forms
 from django.contrib import messages
@@ -13,6 +13,8 @@ from django.shortcuts import render
 
 from annotation.refusals import Refused
 from annotation.views.site.decorators import AuthenticatedRequest
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,10 +55,24 @@ def is_valid_or_flash(request: AuthenticatedRequest, form: forms.Form, otherwise
     return False
 
 
+def run_on_form(form: forms.Form, act: Callable[[], Result], *, field: str | None = None) -> Result | None:
+    """What an act gives; None where it is refused, which is then read on the form, at its field if it names one."""
+    try:
+        return act()
+    except Refused as refusal:
+        form.add_error(refusal.field if refusal.field in form.fields else field, str(refusal))
+        return None
+
+
 def run_and_flash(request: AuthenticatedRequest, act: Callable[[], str]) -> bool:
     """Run an act and show the sentence that it returns, or that of its refusal. False for a refusal."""
+    return is_possible_or_flash(request, lambda: messages.success(request, act()))
+
+
+def is_possible_or_flash(request: AuthenticatedRequest, check: Callable[[], object]) -> bool:
+    """Whether a check lets an act through, before somebody is asked about it; if not, its refusal is shown."""
     try:
-        messages.success(request, act())
+        check()
     except Refused as refusal:
         messages.error(request, str(refusal))
         return False

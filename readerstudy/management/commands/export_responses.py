@@ -6,18 +6,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.files import whole_file
 from annotation.exports.tables import Format, FormatOff, write_codebook
+from annotation.management.base import ActCommand
 from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ReaderStudy
 from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = "Nothing was written."
     help = "Write a table of a reader study, or all tables into a folder, and a codebook beside each."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -71,6 +73,4 @@ class Command(BaseCommand):
             ) from None
         except FormatOff as off:
             raise CommandError(f"{off}. Nothing was written.", returncode=2) from None
-        except OSError as failure:
-            raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
         self.stdout.write(f"{written.n_rows} rows in {path}, what the columns mean in {codebook.name}")

@@ -6,26 +6,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
-from readerstudy.design.kernels.parsing import storable_name
+from readerstudy.design.kernels.case_files import storable_name
 from readerstudy.enums import PredictionForm
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
-from readerstudy.predictions.entries import ModelRefused, find_entry
+from readerstudy.predictions.entries import find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.kernels.matching import FIRST, LAST
 from readerstudy.predictions.kernels.reading import MOST_BYTES
+from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.targets import Target
 
 SHOWN = 20
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Import a file of predictions as a new run of a model. One refused row stores nothing."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -78,8 +80,8 @@ class Command(BaseCommand):
                 raise CommandError(f"{option}: give {least} to {most} characters.", returncode=2)
         try:
             return find_entry(name, version) or ModelEntry(name=name, version=version or "")
-        except ModelRefused as refusal:
-            raise CommandError(f"{refusal} Give one with --version. Nothing was stored.", returncode=2) from None
+        except PredictionsRefused as refusal:
+            raise CommandError(f"{refusal} Give one with --version. {self.unchanged}", returncode=2) from None
 
     def _refuse(self, result: PredictionsImported) -> None:
         for problem in result.problems[:SHOWN]:
@@ -122,11 +124,8 @@ class Command(BaseCommand):
 
 def readable(path: Path) -> Path:
     """The path of a file that can be read and is not too large."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise CommandError(f"{path}: the file is too large. Split it. Nothing was stored.", returncode=2)
-        with path.open("rb") as file:
-            file.read(1)
-    except OSError as failure:
-        raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure
+    if path.stat().st_size > MOST_BYTES:
+        raise CommandError(f"{path}: the file is too large. Split it. Nothing was stored.", returncode=2)
+    with path.open("rb") as file:
+        file.read(1)
     return path

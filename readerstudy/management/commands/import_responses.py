@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from readerstudy.design.kernels.parsing import storable_name
+from annotation.management.base import ActCommand
+from readerstudy.design.kernels.case_files import storable_name
 from readerstudy.management.arguments import find_study
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
 
@@ -18,7 +19,7 @@ SHOWN = 20
 STATEMENT = "--decided-in-original-study"
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Import readings that were made elsewhere: CSV, one row per reader and case. One refused row stores nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -49,7 +50,7 @@ class Command(BaseCommand):
         result = import_responses(
             study,
             name=storable_name(path),
-            content=_read(path),
+            content=path.read_bytes(),
             actor=None,
             at=timezone.now(),
             dry_run=options["dry_run"],
@@ -99,11 +100,4 @@ def _declared(path: Path | None, *, is_said: bool) -> DeclaredFile | None:
             "import them with import_voidings."
         ) % {"statement": STATEMENT}
         raise CommandError(f"{path}: {said} " + _("Nothing was stored."), returncode=2)
-    return DeclaredFile(storable_name(path), _read(path))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as failure:
-        raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure
+    return DeclaredFile(storable_name(path), path.read_bytes())

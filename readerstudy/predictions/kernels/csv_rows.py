@@ -8,13 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
-from readerstudy.predictions.kernels.records import PredictionProblem, PredictionsUnreadable
+from readerstudy.predictions.kernels.records import PredictionProblem, unreadable
 
 Row = tuple[int, dict[str, str]]  # as a spreadsheet counts, the header is row 1
 
 
 def rows_of_text(text: TextIO, problems: list[PredictionProblem]) -> Iterator[Row]:
-    """Rows of comma, semicolon or tab separated text, as its first line is. Raises FileUnreadable."""
+    """Rows of comma, semicolon or tab separated text, as its first line is."""
     first = text.readline()
     reader = csv.reader(itertools.chain([first], text), delimiter=_separator(first), strict=True)
     yield from named_rows(_lines(reader), problems)
@@ -29,14 +29,14 @@ def _lines(reader: Iterator[list[str]]) -> Iterator[tuple[int, list[str]]]:
         except StopIteration:
             return
         except csv.Error as error:
-            raise PredictionsUnreadable(f"Row {number}: this is not a table: {error}.") from None
+            raise unreadable(f"Row {number}: this is not a table: {error}.") from None
         yield number, cells
 
 
 def named_rows(lines: Iterable[tuple[int, list[str]]], problems: list[PredictionProblem]) -> Iterator[Row]:
     """Each row under the header; empty rows are passed over, one with too many cells is a problem.
 
-    Raises FileUnreadable for a header that names a column twice.
+    Refused for a header that names a column twice.
     """
     header: list[str] = []
     for number, cells in lines:
@@ -55,7 +55,7 @@ def _header(cells: Sequence[str]) -> list[str]:
     names = [cell.strip().lower() for cell in cells]
     twice = next((name for name, n in Counter(names).items() if name and n > 1), "")
     if twice:
-        raise PredictionsUnreadable(f"Row 1: the column {twice!r} is there twice.")
+        raise unreadable(f"Row 1: the column {twice!r} is there twice.")
     return names
 
 

@@ -15,9 +15,9 @@ from readerstudy.enums import PredictionForm
 from readerstudy.predictions.kernels.records import (
     LONGEST_ID,
     PredictionProblem,
-    PredictionsUnreadable,
     Record,
     text_problem,
+    unreadable,
 )
 
 Entry = tuple[int, str, Any]  # row, key ("" where the form has none), value
@@ -54,7 +54,7 @@ COUNTED = "index"  # may count from 0, while questions count from 1
 
 
 def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
-    """By the fields of the records. Raises FileUnreadable where none has an answer in a known field."""
+    """By the fields of the records. Refused where none has an answer in a known field."""
     asked = [PredictionForm.TABLE] if is_table else [form for form in FORMS if form != PredictionForm.TABLE]
     has_failed: bool | None = None
     for _row, _key, value in entries:
@@ -67,7 +67,7 @@ def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
     if has_failed:
         return PredictionForm.RESULTS  # a run that failed as a whole
     known = ", ".join(dict.fromkeys(name for form in asked for name in FORMS[form].answer))
-    raise PredictionsUnreadable(f"No record has its answer in a field that is known: {known}.")
+    raise unreadable(f"No record has its answer in a field that is known: {known}.")
 
 
 def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | PredictionProblem:

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from annotation.refusals import Refused
+
 LONGEST_ID = 255
 HIDDEN = ("Cc", "Cf", "Zl", "Zp")  # categories of Unicode: control, formatting such as U+202E, and ends of lines
 IN_MEMORY = 8 * 1024 * 1024  # bytes of the records of one file
@@ -40,8 +42,13 @@ class PredictionProblem(NamedTuple):
     message: str
 
 
-class PredictionsUnreadable(ValueError):
+class PredictionsRefused(Refused):
+    """Something cannot be done with a model or its predictions, or a file of them cannot be read."""
+
+
+def unreadable(sentence: str) -> PredictionsRefused:
     """The file as a whole cannot be read; the sentence says where and why."""
+    return PredictionsRefused("unreadable", sentence, status=422)
 
 
 class KeptRecords:

@@ -15,10 +15,10 @@ from django.views.decorators.http import require_POST
 
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import Confirmation, is_confirmed, run_and_flash
+from annotation.views.site.confirming import Confirmation, is_confirmed, run_and_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.archiving import archive, bring_back
-from readerstudy.conducting.opening import StudyNotComplete, close_study, open_study
+from readerstudy.conducting.opening import close_study, open_study
 from readerstudy.design.copying import copy_study
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
@@ -67,9 +67,9 @@ def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     confirmed = int(agreed) if agreed.isascii() and agreed.isdigit() and len(agreed) < 10 else 0
     try:
         close_study(study, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
-    except StudyNotComplete as incomplete:
-        return confirm_in_study(request, study, _about_closing(study, incomplete.n_open))
     except StudyRefused as refusal:
+        if refusal.code == "not_complete":
+            return confirm_in_study(request, study, _about_closing(study, refusal.facts["n_open"]))
         messages.error(request, str(refusal))
     else:
         messages.success(request, _("The study is closed."))
@@ -104,11 +104,11 @@ def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     form = CopyForm(request.POST) if is_confirmed(request) else CopyForm.of(study)
     if form.is_valid():
-        try:
-            copied = copy_study(study, name=form.cleaned_data["name"], actor=request.user, at=timezone.now())
-        except StudyRefused as refusal:
-            form.add_error("name", str(refusal))
-        else:
+        name = form.cleaned_data["name"]
+        copied = run_on_form(
+            form, lambda: copy_study(study, name=name, actor=request.user, at=timezone.now()), field="name"
+        )
+        if copied is not None:
             messages.success(request, _("This is the copy: a draft that can be changed."))
             return redirect("study", copied.slug)
     status = 422 if form.errors else 409

@@ -14,7 +14,7 @@ from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.conducting.rehearsing import SESSION, DryRun, NoSuchPlace, dry_feedback, dry_run_of, dry_state
+from readerstudy.conducting.rehearsing import SESSION, DryRun, dry_feedback, dry_run_of, dry_state
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.enums import ResponseState
@@ -30,14 +30,11 @@ class DryView(Protocol):
 
 
 def of_dry_run(view: DryView) -> Any:
-    """For coordinators of the study; a case that the dry run does not have is 404."""
+    """For coordinators of the study."""
 
     @wraps(view)
     def walking(request: AuthenticatedRequest, slug: str, **kwargs: str) -> HttpResponse:
-        try:
-            return view(request, dry_run_of(coordinated_study(request.user, slug)), **kwargs)
-        except NoSuchPlace:
-            raise Http404 from None
+        return view(request, dry_run_of(coordinated_study(request.user, slug)), **kwargs)
 
     return walking
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import Http404, HttpResponse
@@ -10,12 +10,13 @@ from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
+from msgspec.structs import replace
 
 from annotation.models import User
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of, update_assumptions
+from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.kernels.rules import read_analysis
 from readerstudy.design.overview import studies_known_to
 from readerstudy.enums import StudyState
 from readerstudy.forms.forecast import ForecastForm

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,8 +11,9 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
+from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.checking import Place, notes_of, planned_pairs_of, planned_runs_of, problems_by_place
+from readerstudy.design.checking import Place, notes_of, problems_by_place
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
 from readerstudy.design.freezing import design_sha256, freeze_study
 from readerstudy.design.indications import (
@@ -22,13 +22,11 @@ from readerstudy.design.indications import (
     sha256_of_information,
     shows_indications,
 )
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made, parts_read, readable_analysis, with_choices
 from readerstudy.design.kernels.ordering import orders_needed
-from readerstudy.design.kernels.plan_choices import parts_read
-from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
 from readerstudy.design.overview import lines_of
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.design.drafts import step_context, study_of_step
 from readerstudy.views.design.steps import STEPS
@@ -43,20 +41,8 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A checklist with the way to mend each point, and the button once there is none."""
     study = study_of_step(request, slug)
     if request.method == "POST":
-        try:
-            freeze_study(
-                study,
-                actor=request.user,
-                at=timezone.now(),
-                seen=request.POST.get("design", ""),
-                indications_read=_read(request),
-                read_elsewhere=bool(request.POST.get("read_elsewhere")),
-            )
-        except StudyRefused as refusal:
-            messages.error(request, str(refusal))
-            return redirect("study-freeze", slug)
-        messages.success(request, _("The design is frozen. Invite readers, then open the study."))
-        return redirect("study", slug)
+        is_frozen = run_and_flash(request, lambda: _freeze(request, study))
+        return redirect("study" if is_frozen else "study-freeze", slug)
     is_draft = study.state == StudyState.DRAFT
     coordinates = may_coordinate_study(request.user, study)
     [line] = lines_of([study])
@@ -77,8 +63,8 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         coordinates=coordinates,
         design=design_sha256(study) if may_freeze and coordinates else "",
         to_read=_to_read(study) if is_draft and coordinates else None,
-        pairs=planned_pairs_of(study),
-        runs=planned_runs_of(study),
+        pairs=plan.pairs if plan else (),
+        runs=plan.runs if plan else (),
         plan=plan,
         parts=parts_read(plan) if plan else {},
         is_planned=plan is not None and is_made(plan.as_json()),
@@ -87,23 +73,27 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/design/freeze.html", context)
 
 
+def _freeze(request: AuthenticatedRequest, study: ReaderStudy) -> str:
+    freeze_study(
+        study,
+        actor=request.user,
+        at=timezone.now(),
+        seen=request.POST.get("design", ""),
+        indications_read=request.POST.get("indications", "") if request.POST.get("indications_read") else "",
+        read_elsewhere=bool(request.POST.get("read_elsewhere")),
+    )
+    return _("The design is frozen. Invite readers, then open the study.")
+
+
 def _plan(study: ReaderStudy) -> AnalysisPlan | None:
     """As it is frozen, or would be; None where it cannot be read: the problems name it."""
-    try:
-        plan = read_analysis(study.analysis)
-    except RulesRefused:
-        return None
-    return with_choices(plan) if study.state == StudyState.DRAFT else plan
+    plan = readable_analysis(study.analysis)
+    return with_choices(plan) if plan and study.state == StudyState.DRAFT else plan
 
 
 def _notes(study: ReaderStudy, *, is_told: bool) -> list[str]:
     """``is_told``: also what comes of keys and reports."""
     return [*notes_of(study, at=timezone.now()), *(indication_notes(study) if is_told else [])]
-
-
-def _read(request: AuthenticatedRequest) -> str:
-    """The hash of the indications that the page listed, where the box below them is ticked."""
-    return request.POST.get("indications", "") if request.POST.get("indications_read") else ""
 
 
 def _to_read(study: ReaderStudy) -> dict[str, Any] | None:

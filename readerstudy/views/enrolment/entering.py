@@ -11,20 +11,12 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.enrolment.consenting import (
-    HasRead,
-    TextChanged,
-    agree,
-    consent_copy,
-    consent_sha256,
-    consent_text,
-    decline,
-)
+from readerstudy.enrolment.consenting import agree, consent_copy, consent_sha256, consent_text, decline
 from readerstudy.enrolment.kernels.steps import Step
 from readerstudy.enrolment.leaving import withdraw
 from readerstudy.enrolment.mailing import send_consent_copy
 from readerstudy.enrolment.reader_status import studies_of
-from readerstudy.study.locking import HasLeft
+from readerstudy.study.locking import HAS_LEFT, StudyRefused
 from readerstudy.views.reading.access import PAGES, own_standing, reader_page
 
 
@@ -66,12 +58,10 @@ def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
                 send_consent_copy(enrolment)
                 return redirect("reading", slug)
             problem = _("Tick the box to agree, or decline.")
-        except TextChanged:
-            problem = _("The text has changed since you opened the page. Please read it again.")
-        except HasRead:
-            problem = _("You have already agreed. To stop, withdraw from the study.")
-        except HasLeft:
-            return redirect("reading", slug)
+        except StudyRefused as refusal:
+            if refusal.code == HAS_LEFT:
+                return redirect("reading", slug)
+            problem = refusal.sentence
     return reader_page(
         request,
         "readerstudy/enrolment/consent.html",

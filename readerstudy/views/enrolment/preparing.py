@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from django.http import HttpResponse
 from django.shortcuts import redirect
@@ -18,8 +19,18 @@ from readerstudy.enrolment.preparing import may_see_results, see_own_results
 from readerstudy.enrolment.reader_status import ReaderStatus
 from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
 from readerstudy.forms.enrolment import DisplayForm, FactsForm
-from readerstudy.study.locking import HasLeft
+from readerstudy.study.locking import HAS_LEFT, StudyRefused
 from readerstudy.views.reading.access import own_standing, reader_page
+
+
+@contextmanager
+def unless_left() -> Iterator[None]:
+    """Who has left the study meanwhile is shown so by the page that comes next."""
+    try:
+        yield
+    except StudyRefused as refusal:
+        if refusal.code != HAS_LEFT:
+            raise
 
 
 def _is_before(standing: ReaderStatus, step: Step) -> bool:
@@ -39,7 +50,7 @@ def reading_facts(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return redirect("reading", slug)
     form = FactsForm(request.POST) if request.method == "POST" else FactsForm.of(standing.enrolment.facts)
     if request.method == "POST" and form.is_valid():
-        with suppress(HasLeft):
+        with unless_left():
             preparing.store_facts(standing.enrolment, form.facts(), at=timezone.now())
         return redirect("reading", slug)
     status = 422 if form.errors else 200
@@ -55,7 +66,7 @@ def reading_instructions(request: AuthenticatedRequest, slug: str) -> HttpRespon
     if _is_before(standing, Step.INSTRUCTIONS):
         return redirect("reading", slug)
     if request.method == "POST":
-        with suppress(HasLeft):
+        with unless_left():
             preparing.instruct(standing.enrolment, at=timezone.now())
         return redirect("reading", slug)
     study = standing.enrolment.study
@@ -105,23 +116,10 @@ def _checked(standing: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str
             return _("Choose the position of both patches.")
         return _("The size of the window could not be measured. Allow JavaScript on this page and reload it.")
     try:
-        with suppress(HasLeft):
+        with unless_left():
             preparing.check_display(standing.enrolment, form.screen(), form.said(), at=timezone.now(), goes_on=goes_on)
-    except preparing.WindowTooSmall as small:
-        return _(
-            "Your window shows %(width)s × %(height)s pixels; this study needs at least %(least_width)s × "
-            "%(least_height)s. Make the window larger or zoom out, then check again."
-        ) % {
-            "width": small.screen.width,
-            "height": small.screen.height,
-            "least_width": small.least[0],
-            "least_height": small.least[1],
-        }
-    except preparing.StepsNotSeen:
-        return _(
-            "At least one answer is not right. Darken the room, set the display to full brightness, and look "
-            "again: the patches have moved."
-        )
+    except StudyRefused as refusal:
+        return refusal.sentence
     return ""
 
 
@@ -136,7 +134,7 @@ def reading_done(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     problem = ""
     if request.method == "POST":
         if request.POST.get("declared") == "yes":
-            with suppress(HasLeft):
+            with unless_left():
                 preparing.declare(standing.enrolment, at=timezone.now())
             return redirect("reading-done", slug)
         problem = _("Tick the box to declare this. If you used another source, write to the contact below instead.")

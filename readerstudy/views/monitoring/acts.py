@@ -11,15 +11,15 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from annotation.refusals import Refused
 from annotation.site.zones import time_text
-from annotation.views.site.confirming import is_confirmed, is_valid_or_flash, run_and_flash
+from annotation.views.site.confirming import is_confirmed, is_possible_or_flash, is_valid_or_flash, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.enrolment.leaving import replace_reader, withdraw
 from readerstudy.forms.monitoring import DeadlineForm, ReasonForm, ReplaceForm
-from readerstudy.monitoring.extending import extend_reader, extend_study, refusal_for_all, refusal_for_reader
+from readerstudy.monitoring.extending import check_extends, check_extends_reader, extend_reader, extend_study
 from readerstudy.monitoring.reminding import remind_reader, remind_unfinished
 from readerstudy.reading.practice import let_pass
-from readerstudy.study.locking import StudyRefused
 from readerstudy.views.enrolment.inviting import show_once
 from readerstudy.views.monitoring.more_time import about_all, about_reader
 from readerstudy.views.monitoring.readers import reader_of
@@ -40,10 +40,10 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     if is_valid_or_flash(request, form):
         deadline = form.cleaned_data["deadline"]
-        why = refusal_for_all(study, deadline, timezone.now())
-        if not why and not is_confirmed(request):
+        if is_confirmed(request):
+            run_and_flash(request, extend)
+        elif is_possible_or_flash(request, lambda: check_extends(study, deadline, timezone.now())):
             return confirm_in_study(request, study, about_all(study, deadline, str(form["deadline"].value())))
-        run_and_flash(request, extend)
     return redirect("study-watch", slug)
 
 
@@ -76,10 +76,10 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
 
     if is_valid_or_flash(request, form):
         deadline = form.cleaned_data["deadline"]
-        why = refusal_for_reader(enrolment, deadline, timezone.now())
-        if not why and not is_confirmed(request):
+        if is_confirmed(request):
+            run_and_flash(request, extend)
+        elif is_possible_or_flash(request, lambda: check_extends_reader(enrolment, deadline, timezone.now())):
             return confirm_in_study(request, study, about_reader(enrolment, deadline, str(form["deadline"].value())))
-        run_and_flash(request, extend)
     return redirect("study-reader", slug, public_id)
 
 
@@ -134,7 +134,7 @@ def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> 
         return redirect("study-reader", slug, public_id)
     try:
         issued = replace_reader(enrolment, **form.cleaned_data, actor=request.user, at=timezone.now())
-    except StudyRefused as refusal:
+    except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-reader", slug, public_id)
     return show_once(request, issued)

@@ -18,6 +18,7 @@ from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting
+from annotation.views.site.confirming import run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
 from readerstudy.comparison.repeating import targets_of
 from readerstudy.enums import EntryState
@@ -26,14 +27,7 @@ from readerstudy.forms.monitoring import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
 from readerstudy.predictions import listing
 from readerstudy.predictions.eligibility import knows_scores
-from readerstudy.predictions.entries import (
-    ModelRefused,
-    edit_model,
-    enter_model,
-    has_named_runs,
-    replace_model,
-    withdraw_model,
-)
+from readerstudy.predictions.entries import edit_model, enter_model, has_named_runs, replace_model, withdraw_model
 from readerstudy.predictions.history import history_of
 from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
 from readerstudy.study.permissions import may_change_model, may_enter_models
@@ -102,11 +96,7 @@ def model_edit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
 
-    def edit() -> ModelEntry:
-        edit_model(entry, form.cleaned_data, actor=request.user, at=timezone.now())
-        return entry
-
-    if _kept(form, edit) is not None:
+    if _kept(form, lambda: edit_model(entry, form.cleaned_data, actor=request.user, at=timezone.now())) is not None:
         messages.success(request, _("Saved. The earlier version is in the history."))
         return redirect("model", public_id)
     context = {"form": form, "entry": known_entry(request.user, public_id)}
@@ -134,11 +124,8 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
     entry = changeable_entry(request.user, public_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
-            withdraw_model(entry, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-        except ModelRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
+        reason = form.cleaned_data["reason"]
+        if run_on_form(form, lambda: withdraw_model(entry, reason, actor=request.user, at=timezone.now())):
             messages.success(request, _("The model is withdrawn. Nothing of it was deleted."))
             return redirect("model", public_id)
     context = {"form": form, "entry": entry, "leaves_figures": has_named_runs(entry)}
@@ -196,8 +183,4 @@ def _kept(form: ModelForm, act: Callable[[], ModelEntry]) -> ModelEntry | None:
     """What the act gives for a good form; None for a form that was not sent or says what is wrong."""
     if not form.is_bound or not form.is_valid():
         return None
-    try:
-        return act()
-    except ModelRefused as refusal:
-        form.add_error(None, str(refusal))
-        return None
+    return run_on_form(form, act)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from annotation.models import User
 from readerstudy.enrolment.kernels.steps import SHOWN, Step, done_steps
-from readerstudy.enrolment.preparing import least_window, rules_of
+from readerstudy.enrolment.preparing import rules_of
 from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, standing_of
 
 # Where each step is done; the others have no page of their own.
@@ -42,7 +42,7 @@ def reader_page(
         "standing": standing,
         "enrolment": standing.enrolment,
         "study": standing.enrolment.study,
-        "least_window": least_window(rules_of(standing.enrolment.study)),
+        "least_window": rules_of(standing.enrolment.study).least_window,
         "way": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
         **more,
     }

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import JsonResponse
 from django.urls import reverse
 
 from readerstudy.enums import RemarkKind
@@ -83,11 +82,6 @@ def feedback_json(feedback: Feedback | None) -> Json | None:
 
 def remark_json(remark: Remark) -> Json:
     return {"stored": {"key": remark.key, "kind": remark.kind, "value": remark.value}}
-
-
-def refusal(reason: str, message: str, *, status: int = 409, **more: object) -> JsonResponse:
-    """Why something was not taken: a word for the script, a sentence for the reader."""
-    return JsonResponse({"reason": reason, "message": message, **more}, status=status)
 
 
 def _place(slug: str, place: ShownPlace) -> Json:

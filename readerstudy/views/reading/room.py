@@ -16,8 +16,7 @@ from readerstudy.enrolment.reader_eligibility import has_keys_at_hand
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import still_asked
 from readerstudy.reading.prefetched import last_place, reading_of, standing_of
-from readerstudy.reading.write_checks import may_read, rules_of
-from readerstudy.views.reading.api import own_enrolment_or_404
+from readerstudy.reading.write_checks import may_read, own_enrolment, rules_of
 
 
 @person_required
@@ -26,7 +25,7 @@ from readerstudy.views.reading.api import own_enrolment_or_404
 @ensure_csrf_cookie
 def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Practice and main block on one page; elsewhere when a step before is missing or nothing is left to do."""
-    enrolment = own_enrolment_or_404(request, slug)
+    enrolment = own_enrolment(request.user, slug)
     at = timezone.now()
     rules = rules_of(enrolment)
     standing = standing_of(enrolment, rules, at=at)

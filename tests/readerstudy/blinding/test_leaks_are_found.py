@@ -90,6 +90,10 @@ def _with_status(response: HttpResponse, status: int) -> HttpResponse:
     return response
 
 
+def refused_by_key(answer: HttpResponse) -> HttpResponse:
+    return _with_status(answer, 409 + ord(key_of()) % 2) if answer.status_code == 409 else answer
+
+
 LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "html": (lambda p: after(p, reading_room, "render", with_more(lambda: f"<!--{key_of()}-->".encode())), "body"),
     "json": (lambda p: after(p, reading_json, "_place", lambda place: {**place, "level": key_of()}), "body"),
@@ -114,7 +118,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         "",
     ),
     "status": (
-        lambda p: after(p, reading_api, "refusal", lambda answer: _with_status(answer, 409 + ord(key_of()) % 2)),
+        lambda p: after(p, reading_api, "JsonResponse", refused_by_key),
         "status",
     ),
     "progress of others": (

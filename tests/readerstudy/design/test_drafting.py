@@ -21,8 +21,9 @@ from readerstudy.design.drafting import (
     update_texts,
 )
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.drawing import DrawRequest, Quota
-from readerstudy.design.kernels.rules import AnalysisPlan, Rules, read_rules
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Block, Information
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused

@@ -15,8 +15,8 @@ from readerstudy.design.copying import copy_study
 from readerstudy.design.creating import create_study, plan_of
 from readerstudy.design.drafting import update_readers
 from readerstudy.design.freezing import commitment_holds, freeze_study, opening_of
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.design.kernels.plan import plan_document, read_plan
-from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import PresentedCase, ReaderStudy

@@ -37,7 +37,7 @@ def answer():
     try:
         desk.commit(desk.places[0], "B", seconds=5)
     except committing.ReadingRefused as refused:
-        said.append(refused.reason.value)
+        said.append(refused.code)
     connection.close()
 def close():
     close_study(ReaderStudy.objects.get(), actor=None, at=later(5), confirmed_open=1)

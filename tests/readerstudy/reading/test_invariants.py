@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -22,10 +22,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotation.audit.recording import first_broken_link
-from annotation.case.kernels.traces import NotSeen
 from annotation.models import User
 from readerstudy.design.kernels.rules import GRACE_MS, Rules
-from readerstudy.enums import Block
+from readerstudy.enums import Block, Refusal
 from readerstudy.models import (
     Enrolment,
     PresentedCase,
@@ -37,14 +36,11 @@ from readerstudy.models import (
     Response,
     Voiding,
 )
-from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.kernels.limits import is_over
 from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, PlaceState
 from readerstudy.reading.practice import feedback_of
-from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate
-from readerstudy.reading.selecting import NoSuchOption
-from readerstudy.reading.write_checks import NotOpened, NotPrefetched, NotYet, ReadingRefused
+from readerstudy.reading.write_checks import ReadingRefused
 from readerstudy.views.reading.page_json import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
@@ -55,19 +51,11 @@ pytestmark = pytest.mark.django_db
 N_STEPS = 50
 N_RUNS = int(os.environ.get("PROOF_RUNS", "10"))
 LIMIT_S = 30
-REFUSALS = (
-    ReadingRefused,
-    NotPrefetched,
-    NotYet,
-    NotOpened,
-    ReadingPaused,
-    GuessMissing,
-    ConfidenceMissing,
-    NotSeen,
-    RemarkRefused,
-    RemarkTooLate,
-    NoSuchOption,
-)
+REFUSALS = {
+    *Refusal.values(),
+    *("not_prefetched", "not_yet", "not_opened", "paused", "guess_missing", "confidence_missing", "not_seen"),
+    *("malformed", "too_late"),
+}
 DEVICES = st.sampled_from([False, False, False, True])  # whether it is the one without the write lease
 WHICH = st.sampled_from([*["current"] * 6, "next", "after", "before", "far"])
 OPTIONS = st.sampled_from("ABCD")
@@ -78,6 +66,15 @@ Move = tuple[PresentedCase, PlaceAct]
 
 class Killed(Exception):
     """The process ended before its transaction did."""
+
+
+@contextmanager
+def may_be_refused() -> Iterator[None]:
+    try:
+        yield
+    except ReadingRefused as refusal:
+        if refusal.code not in REFUSALS:
+            raise
 
 
 class Reader(RuleBasedStateMachine):
@@ -158,7 +155,7 @@ class Reader(RuleBasedStateMachine):
         if before is None or before.painted_at is None:
             return
         is_in_time = before.painted_at + timedelta(milliseconds=GRACE_MS, seconds=LIMIT_S) >= later(ms / 1000)
-        with suppress(*REFUSALS):
+        with may_be_refused():
             taken = desk.choose(place, option, before.choice_sequence + 1, self.now, ms=ms)
             final = self.state(place) == PlaceState.ANSWERED
             assert taken == (is_in_time and not final)
@@ -404,10 +401,10 @@ class Reader(RuleBasedStateMachine):
             commit = (place, PlaceAct.COMMIT)
             self.done(lambda: answer.append(desk.commit(place, option, **said)), killed, moves=commit)
         except ReadingRefused as refusal:
-            if not killed:  # a process that died has refused nothing
-                self.refused.append((place.pk, key, refusal.reason.value))
-        except REFUSALS:
-            pass
+            if refusal.code not in REFUSALS:
+                raise
+            if not killed and refusal.code in Refusal.values():  # a process that died has refused nothing
+                self.refused.append((place.pk, key, refusal.code))
         else:
             if not killed:
                 self.acknowledged.setdefault(place.pk, answer[0])
@@ -415,7 +412,7 @@ class Reader(RuleBasedStateMachine):
 
     def tried(self, act: Callable[[], object], *, killed: bool = False, moves: Move | None = None) -> None:
         """What is refused changes nothing; the checks find out when it did."""
-        with suppress(*REFUSALS):
+        with may_be_refused():
             self.done(act, killed, moves=moves)
 
     def done(self, act: Callable[[], object], killed: bool, *, moves: Move | None = None) -> None:
