@@ -22,20 +22,20 @@ class ReaderstudyConfig(AppConfig):
         from annotation.review import diagram
         from annotation.site import conflicts, showings
         from readerstudy.comparison import comparison_job
-        from readerstudy.conducting.analysing import KIND
         from readerstudy.conducting.archiving import use_of_bank
         from readerstudy.conducting.diagrams import place_states, study_states
-        from readerstudy.demonstration.accounts import ACCOUNTS
+        from readerstudy.conducting.opening import KIND
+        from readerstudy.demonstration.building import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
-        from readerstudy.design.overview import studies_under_way
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.predictions.uploads import CHECK, STORE
-        from readerstudy.reading.images import open_studies_with, shows_images, shows_to_coordinators
+        from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
         from readerstudy.report.report_job import KIND as REPORT
+        from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import parts_in_studies
 
         diagram.register("study", study_states)
@@ -61,7 +61,7 @@ class ReaderstudyConfig(AppConfig):
         showings.uses.register("studies", open_studies_with)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
-        register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")
+        register_handler(KIND, "readerstudy.conducting.opening.run_analysis")
         register_handler(comparison_job.KIND, "readerstudy.comparison.comparison_job.run_comparison")
         register_handler(comparison_job.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
         register_handler(REPORT, "readerstudy.report.report_job.run_report")

@@ -83,7 +83,7 @@ class EntryState(Word):
 
 
 class PredictionForm(Word):
-    """The forms in which files of predictions come; readerstudy/predictions/kernels/forms.py reads them."""
+    """The forms in which files of predictions come; readerstudy/predictions/kernels/records.py reads them."""
 
     SUBMISSION = "submission", _("leaderboard submission")
     RESULTS = "results", _("results of the leaderboard script")

@@ -19,9 +19,8 @@ from readerstudy.design.kernels.drawing import cells_of
 from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
-from readerstudy.predictions.history import names_at
-from readerstudy.predictions.runs import is_renamed
-from readerstudy.predictions.study_runs import Standings, StudyRun, standings_of
+from readerstudy.predictions.entries import names_at
+from readerstudy.predictions.runs import Standings, StudyRun, is_renamed, standings_of
 from readerstudy.study.locking import StudyRefused
 
 

@@ -9,17 +9,18 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from annotation.demonstration.accounts import Account
 from annotation.demonstration.exposing import Stage
 from annotation.demonstration.simulated_exams import DemonstrationExam
+from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from readerstudy.conducting.opening import open_study
-from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.finished import add_finished_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.design.pool import pool_of
+from readerstudy.design.questions import pool_of
 from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.models import ReaderStudy
 
@@ -68,3 +69,9 @@ def _open(bank: QuestionBank, n_cases: int, n_practice: int, *, coordinator: Use
     for account in ACCOUNTS:
         reader = User.objects.get(email=account.email)
         enrol_reader(study, reader, study.sets.get(), actor=coordinator, at=at)
+
+
+ACCOUNTS = (
+    Account("Rosa Adeyemi", "rosa@demo.example", "demo-rosa-2026", Role.READER),
+    Account("Robin Haas", "robin@demo.example", "demo-robin-2026", Role.READER),
+)

@@ -11,7 +11,7 @@ import csv
 import io
 import json
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from itertools import cycle
 from pathlib import Path
@@ -26,13 +26,13 @@ from annotation.ingest.crediting import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text
-from annotation.models import Image, QuestionBank, Rendition, User
+from annotation.models import AnswerKey, Image, QuestionBank, Rendition, Revision, User
 from annotation.questionbank.importing import import_questions, locate
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.analysis.storing import analyse_study
+from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.conducting.opening import close_study
-from readerstudy.demonstration.answering import Read, simulate
-from readerstudy.demonstration.predicting import asked_of, predict_bank, send_predictions
+from readerstudy.demonstration.answering import Predicted, Read, SimulatedCase, asked_again, simulate
 from readerstudy.demonstration.small_exams import VIEW, SmallExam, records_of_one_view, small_exams, small_picture
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
@@ -41,8 +41,9 @@ from readerstudy.design.kernels.plan import N_READERS, Plan
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.design.voiding import void_case
 from readerstudy.enums import Block
-from readerstudy.models import ReaderStudy, StudyCase
-from readerstudy.predictions.targets import Target
+from readerstudy.models import ModelEntry, ReaderStudy, StudyCase
+from readerstudy.predictions.importing import SentFile, import_predictions
+from readerstudy.predictions.listing import Target
 from readerstudy.reading.response_import import import_responses
 from readerstudy.study.locking import StudyRefused
 
@@ -185,3 +186,47 @@ def _analysed(study: ReaderStudy, *, coordinator: User, at: datetime) -> None:
         see_analysis(analyse_study(study, actor=coordinator, at=at), actor=coordinator, at=at)
         void_case(cases[len(cases) // 2], AFTERWARDS, actor=coordinator, at=at + timedelta(hours=1))
     analyse_study(study, actor=coordinator, at=at + timedelta(hours=1))
+
+
+# --- what the models answer to a study and to the whole bank behind it, as files that were sent ---
+ASKED_TWICE = "Simulated model C"
+
+
+def asked_of(revisions: Iterable[Revision]) -> list[SimulatedCase]:
+    """The questions of ``revisions``, in their order; each needs a key."""
+    found = list(revisions)
+    keys = AnswerKey.objects.in_bulk([one.pk for one in found])
+    return [SimulatedCase(one.question.number, keys[one.pk].key, one.difficulty) for one in found]
+
+
+def send_predictions(
+    name: str, answers: Sequence[Predicted], target: Target, *, about: str, actor: User, at: datetime
+) -> None:
+    """One file of the model ``name``."""
+    file = SentFile(f"{name.lower().replace(' ', '_')}{about}.jsonl", _as_jsonl(name, answers).encode())
+    entry = ModelEntry.objects.filter(name=name).first() or ModelEntry(name=name)
+    taken = import_predictions(entry, target, file, actor=actor, at=at)
+    if taken.is_refused:
+        raise StudyRefused("demonstration", f"The simulated predictions were refused: {taken.problems[:1]}")
+
+
+def predict_bank(study: ReaderStudy, in_study: dict[str, list[Predicted]], *, coordinator: User, at: datetime) -> None:
+    """The whole bank of ``study``, its own questions as they were answered there; one model twice; compared."""
+    numbers = {one.asked.question for answers in in_study.values() for one in answers}
+    current = Revision.objects.in_bank(study.bank).current().select_related("question").order_by("question__number")
+    _readers, others = simulate(asked_of(one for one in current if one.question.number not in numbers))
+    target = Target(study.bank)
+    for name, answers in in_study.items():
+        whole = [*answers, *others[name]]
+        send_predictions(name, whole, target, about="_whole_bank", actor=coordinator, at=at)
+        if name == ASKED_TWICE:
+            send_predictions(name, asked_again(whole), target, about="_asked_again", actor=coordinator, at=at)
+    compare_models(study.bank, actor=coordinator, at=at)
+
+
+def _as_jsonl(name: str, answers: Sequence[Predicted]) -> str:
+    lines = [
+        {"id": str(one.asked.question), "pred_answer": one.raw, "explanation": f"Simulated explanation of {name}."}
+        for one in answers
+    ]
+    return "".join(json.dumps(line) + "\n" for line in lines)

@@ -30,7 +30,7 @@ from readerstudy.design.kernels.analysis_plan import (
 from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.planned_raters import GROUPS, folded
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
+from readerstudy.design.questions import is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState
 from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, ShownImage, StudyCase

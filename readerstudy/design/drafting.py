@@ -12,7 +12,6 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.creating import check_contact, check_name
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_inference
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Aid, Information
@@ -106,3 +105,24 @@ def describe_study(
     update_rules(study, rules, actor=actor, at=at)
     update_analysis(study, analysis, actor=actor, at=at)
     update_texts(study, texts, actor=actor, at=at)
+
+
+def check_name(name: str) -> str:
+    """The name as it is stored. Raises StudyRefused."""
+    name = name.strip()
+    if not name:
+        raise StudyRefused("no_name", _("Give the study a name."))
+    if len(name) > 200:
+        raise StudyRefused("too_long", _("The name is longer than 200 characters."))
+    if ReaderStudy.objects.filter(name=name).exists():
+        raise StudyRefused(
+            "name_taken", _("A study named “%(name)s” exists already: give this one another name.") % {"name": name}
+        )
+    return name
+
+
+def check_contact(contact: str) -> str:
+    """Raises StudyRefused for one that does not fit."""
+    if len(contact) > 200:
+        raise StudyRefused("too_long", _("The contact is longer than 200 characters."))
+    return contact

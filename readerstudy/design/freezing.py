@@ -16,6 +16,7 @@ from annotation.models import AnswerKey, QuestionBank, User
 from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
 from readerstudy.design.checking import problems_of
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.creating import plan_of
 from readerstudy.design.forecasting import forecast_document
 from readerstudy.design.indications import FROZEN, READ, check_indications_read
@@ -252,3 +253,19 @@ def opening_of(study: ReaderStudy) -> Mapping[str, Any] | None:
     if study.state not in (StudyState.CLOSED, StudyState.ANALYSED):
         return None
     return {"salt": study.keys_salt, "sealed": sealed_of(study), "holds": commitment_holds(study)}
+
+
+@transaction.atomic
+def export_protocol(study: ReaderStudy, *, actor: User | None, at: datetime) -> dict[str, Any]:
+    """The plan; for a frozen study also the protocol and its hash; for a closed one what opens the commitment."""
+    document: dict[str, Any] = {**plan_document(plan_of(study)), "state": study.state, "exported_at": at.isoformat()}
+    if study.protocol:
+        document["protocol"] = json.loads(study.protocol)
+        document["protocol_sha256"] = study.protocol_sha256
+    opening = opening_of(study)
+    if opening is not None:
+        document["opening"] = dict(opening)
+        note_study_keys(study, actor=actor, at=at)
+    facts = {"protocol_sha256": study.protocol_sha256, "opened": opening is not None}
+    record("study.protocol_exported", actor=actor, at=at, subject=study, facts=facts)
+    return document

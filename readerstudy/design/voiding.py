@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.case_names import find_cases
 from readerstudy.design.kernels.case_files import VoidingRow
+from readerstudy.design.questions import find_cases
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Response, StudyCase, Voiding
 from readerstudy.study.locking import StudyRefused, lock_study

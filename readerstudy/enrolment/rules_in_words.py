@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from annotation.enums import Word
 from readerstudy.design.kernels.rules import CHANCES, Rules
-from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import Information
 
 

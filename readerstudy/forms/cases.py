@@ -13,12 +13,11 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import Difficulty, Task
 from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.case_names import Name, listed_names
-from readerstudy.design.case_rows import resolve
-from readerstudy.design.choosing import stored_choice
+from readerstudy.design.case_selection import resolve, stored_choice
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota, read_request
 from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.questions import Name, listed_names
 from readerstudy.enums import Block
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy

@@ -1,4 +1,4 @@
-"""What the forms of a design share: they fill from a study, and say what stands once it is frozen."""
+"""What the forms of a design share: they fill from a study, and show it once it is frozen. The short forms."""
 
 from __future__ import annotations
 
@@ -11,9 +11,12 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.utils import timezone
 from django.utils.formats import date_format
-from django.utils.translation import gettext as _
+from django.utils.translation import gettext
+from django.utils.translation import gettext_lazy as _
 
 from readerstudy.design.kernels.documents import sha256_of
+from readerstudy.enums import Aid, Information
+from readerstudy.models import Arm, ReaderStudy
 
 
 class DraftForm(forms.Form):
@@ -45,7 +48,7 @@ class DraftForm(forms.Form):
         names = ", ".join(str(self[name].label) for name in self.fields if self.differs(name))
         if not names:
             return False
-        sentence = _(
+        sentence = gettext(
             "Somebody else saved this page since you opened it. Your changes are not saved yet; they differ in: "
             "%(names)s. Open the page in another tab to compare. Saving again overwrites the stored version."
         )
@@ -69,14 +72,16 @@ def _plain(value: Any) -> Any:
 def _said(bound: forms.BoundField) -> str:
     value = bound.value()
     if isinstance(bound.field, forms.BooleanField):
-        return _("yes") if value else _("no")
+        return gettext("yes") if value else gettext("no")
     if isinstance(bound.field, forms.MultipleChoiceField):
-        return ", ".join(label for key, label in _labels(bound.field).items() if key in (value or [])) or _("none")
+        return ", ".join(label for key, label in _labels(bound.field).items() if key in (value or [])) or gettext(
+            "none"
+        )
     if isinstance(bound.field, forms.ChoiceField):
         return _labels(bound.field).get(value, str(value))
     if isinstance(value, datetime):
         return date_format(value, "DATETIME_FORMAT")
-    return str(value) if value not in (None, "") else _("none")
+    return str(value) if value not in (None, "") else gettext("none")
 
 
 def _labels(field: forms.ChoiceField) -> dict[str, str]:
@@ -113,6 +118,82 @@ def moment_in(zone: str, plain: datetime) -> datetime:
     """The moment that a time on the wall means in a zone. Raises ValidationError where the clocks skip that time."""
     meant = plain.replace(tzinfo=ZoneInfo(zone))
     if meant.astimezone(UTC).astimezone(meant.tzinfo).replace(tzinfo=None) != plain:
-        sentence = _("This time does not exist in %(zone)s: the clocks skip it on that day. Choose another.")
+        sentence = gettext("This time does not exist in %(zone)s: the clocks skip it on that day. Choose another.")
         raise forms.ValidationError(sentence % {"zone": zone})
     return meant
+
+
+# --- the reading condition of a study of one arm --------------------------------------------------
+class AidChoice(forms.RadioSelect):
+    """All aids are named; those that a study cannot have yet cannot be chosen."""
+
+    def create_option(self, name: str, value: Any, *args: Any, **kwargs: Any) -> dict[str, Any]:
+        option = super().create_option(name, value, *args, **kwargs)
+        if value != Aid.NONE:
+            option["attrs"]["disabled"] = True
+        return option
+
+
+class ArmForm(DraftForm):
+    """What a reader sees beside the images and the question."""
+
+    information = forms.ChoiceField(
+        label=_("Information shown"),
+        widget=forms.RadioSelect,
+        help_text=_(
+            "An indication can give an answer away: show it only where somebody has read all of them for that."
+        ),
+    )
+    aid = forms.ChoiceField(
+        label=_("Aid"),
+        widget=AidChoice,
+        help_text=_("Not available yet: AI-aided reading needs a second arm."),
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for name, words in (("information", Information), ("aid", Aid)):
+            field = self.fields[name]
+            assert isinstance(field, forms.ChoiceField)
+            field.choices = [(word.value, gettext(word.label)) for word in words]
+
+    @classmethod
+    def of(cls, arm: Arm, data: Any = None) -> ArmForm:
+        return cls(data, initial={"information": arm.information, "aid": arm.aid})
+
+    def clean_information(self) -> Information:
+        return Information(self.cleaned_data["information"])
+
+    def clean_aid(self) -> Aid:
+        aid = Aid(self.cleaned_data["aid"])
+        if aid != Aid.NONE:
+            raise forms.ValidationError(gettext("A study of one arm is read without a model's answer."))
+        return aid
+
+
+# --- how many people read, and how many orders are drawn for them ---------------------------------
+MOST_READERS, MOST_ORDERS = 500, 2000
+
+
+class ReadersForm(DraftForm):
+    n_readers = forms.IntegerField(
+        label=_("Readers"),
+        min_value=1,
+        max_value=MOST_READERS,
+        help_text=_("Of all sets together. They are invited once the design is frozen."),
+    )
+    n_orders = forms.IntegerField(
+        label=_("Reading orders per set"),
+        min_value=1,
+        max_value=MOST_ORDERS,
+        required=False,
+        help_text=_("Default: twice the readers; fewer are never drawn."),
+    )
+
+    @classmethod
+    def of(cls, study: ReaderStudy, data: Any = None) -> ReadersForm:
+        return cls(data, initial={"n_readers": study.n_readers, "n_orders": study.n_orders or None})
+
+    def numbers(self) -> dict[str, int]:
+        """What was asked for, after is_valid()."""
+        return {"n_readers": self.cleaned_data["n_readers"], "n_orders": self.cleaned_data["n_orders"] or 0}

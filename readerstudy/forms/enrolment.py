@@ -11,13 +11,14 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import Word
 from annotation.forms.account import EmailField, NewPasswordMixin, TimeZoneField
 from annotation.models import User
-from readerstudy.enrolment.kernels.display import Corner, Screen
-from readerstudy.enrolment.kernels.reader_facts import (
+from readerstudy.enrolment.kernels.steps import (
     MOST_FILMS,
     MOST_YEARS,
+    Corner,
     DisplayUsed,
     Exposure,
     ReaderFacts,
+    Screen,
     Training,
 )
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation

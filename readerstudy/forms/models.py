@@ -16,7 +16,7 @@ from readerstudy.predictions.entries import FIELDS
 from readerstudy.predictions.kernels.matching import FIRST, LAST
 from readerstudy.predictions.kernels.reading import MOST_BYTES
 from readerstudy.predictions.kernels.records import without_hidden
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.listing import Target
 
 MOST_FILES = 30  # at once
 

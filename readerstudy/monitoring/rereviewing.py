@@ -26,8 +26,7 @@ from annotation.sampling.samples import Draw, SampleRefused, Stratum, store_samp
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused, lock_study
-from readerstudy.study.tallies import scored_readings
-from readerstudy.unblinding.looks import may_see_results, unblind
+from readerstudy.unblinding.looks import may_see_results, scored_readings, unblind
 
 RULE = "rereview-1"
 MADE = "study.rereview_made"

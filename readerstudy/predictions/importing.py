@@ -23,15 +23,14 @@ from annotation.questionbank.known import keys_of_questions
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
-from readerstudy.predictions.entries import enter_model, lock_entry
+from readerstudy.predictions.entries import IMPORTED, enter_model, lock_entry
 from readerstudy.predictions.kernels.extraction import RULE
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.reading import opened, read_predictions
 from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsRefused, Record
-from readerstudy.predictions.targets import Target, questions_of
+from readerstudy.predictions.listing import Target, questions_of
 from readerstudy.study.locking import lock_study
 
-IMPORTED = "predictions.imported"
 AT_ONCE = 1_000  # rows in one statement
 MOST_KEPT = 1_000  # ids of each kind in the report of a run
 _COLUMNS = ("run_id", "revision_id", "state", "option", "raw", "explanation", "row", "confidence")

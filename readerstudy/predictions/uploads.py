@@ -26,7 +26,7 @@ from readerstudy.predictions.entries import find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.kernels.reading import LONGEST_MODEL, model_named_in
 from readerstudy.predictions.kernels.records import PredictionsRefused, without_hidden
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.listing import Target
 
 CHECK, STORE = "check_predictions", "store_predictions"
 MOST_TOLD = 10_000  # of each list in the report

@@ -14,8 +14,8 @@ from annotation.models import User
 from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.enums import RemarkKind
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
+from readerstudy.reading.committing import check_option
 from readerstudy.reading.prefetched import last_answered_place, last_place, named_place
-from readerstudy.reading.selecting import check_option
 from readerstudy.reading.timing_events import opened_reading
 from readerstudy.reading.write_checks import (
     ReadingRefused,

@@ -13,9 +13,9 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.case_names import find_cases
 from readerstudy.design.kernels.case_files import parse_voidings
 from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.questions import find_cases
 from readerstudy.design.voiding import CheckedVoidings, check_declared, declare_voidings
 from readerstudy.enrolment.joining import as_spoken
 from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState

@@ -7,19 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from annotation.models import Image
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.design.kernels.options import in_order
 from readerstudy.design.kernels.rules import MOST_READY, Rules
 from readerstudy.design.shown import Views, views_of
-from readerstudy.enums import Block, RemarkKind
-from readerstudy.models import Enrolment, PresentedCase, Response, ShownImage
+from readerstudy.enums import Block, RemarkKind, StudyState
+from readerstudy.models import Enrolment, PresentedCase, ReaderStudy, Response, ShownImage, StudyCase
 from readerstudy.reading.case_opening import still_asked
 from readerstudy.reading.kernels.limits import seconds_left
 from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_parts
-from readerstudy.reading.prefetched import ReaderPosition, last_place, reading_of, standing_of
-from readerstudy.reading.write_checks import live_session, may_read, rules_of
+from readerstudy.reading.prefetched import (
+    ReaderPosition,
+    is_last_image,
+    is_prefetched_image,
+    last_place,
+    reading_of,
+    standing_of,
+)
+from readerstudy.reading.write_checks import ENROLMENTS, live_session, may_read, rules_of
 
 # Images of the prefetched cases as they were frozen, and whether each may be seen now.
 _CASES = (int,) * (1 + MOST_READY)
@@ -205,3 +213,52 @@ def _information(place: PresentedCase, parts: frozenset[Part]) -> dict[str, Any]
     told = place.case.information or {}
     indication = told.get("indication", "") if Part.INDICATION in parts else ""
     return {"age": told.get("age"), "sex": told.get("sex", ""), "indication": indication}
+
+
+# --- which images of a study a person may fetch: its readers and its coordinators -----------------
+_MINE: KeptQuery[Enrolment] = KeptQuery(
+    lambda person, image: ENROLMENTS.filter(
+        reader=person,
+        study__state=StudyState.OPEN,
+        orders__places__case__shown_images__image=image,
+    ).distinct(),
+    *(int, int),
+)
+
+
+def shows_images(person_id: int, image: Image, at: datetime) -> bool:
+    """A rule of annotation.site.showings: whether some place that shows its images to this person shows this one."""
+    return any(_shows(enrolment, image.pk, at) for enrolment in _MINE(person_id, image.pk))
+
+
+def _shows(enrolment: Enrolment, image: int, at: datetime) -> bool:
+    """The practice block is prefetched until it is done, the main block from then on."""
+    reads = may_read(enrolment, at)
+    block = Block.MAIN if enrolment.practised_at is not None else Block.PRACTICE
+    if _is_part(CaseProgress(may_read=reads, block=block, is_prefetched=True)) and is_prefetched_image(
+        image, enrolment, block, rules_of(enrolment)
+    ):
+        return True
+    last = CaseProgress(may_read=reads, block=block, is_prefetched=False, is_last=True)
+    return _is_part(last) and is_last_image(image, enrolment)
+
+
+def _is_part(standing: CaseProgress) -> bool:
+    return Part.IMAGES in visible_parts(standing)
+
+
+def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
+    """A rule of annotation.site.showings: a coordinator of a study, who does not read in it, sees the exams of its
+    cases with their priors, and what is frozen with them.
+    """
+    exam = image.exam_id
+    of_exam = Q(revision__question__exam=exam) | Q(revision__question__exam__prior=exam)
+    its = of_exam | Q(shown_images__image=image)
+    mine = StudyCase.objects.filter(its, study__coordinators__user=person_id, study__deleted_at=None)
+    return mine.exclude(study__enrolments__reader=person_id).exists()
+
+
+def open_studies_with(image_id: int) -> list[str]:
+    """A rule of annotation.site.showings: the studies in which this image is being read."""
+    studies = ReaderStudy.objects.filter(state=StudyState.OPEN, cases__shown_images__image=image_id)
+    return list(studies.order_by("name").values_list("name", flat=True).distinct())

@@ -29,7 +29,7 @@ def storable_name(path: Path) -> str:
 
 
 def parse_cases(data: bytes) -> list[str]:
-    """The lines of a list of cases that are not empty; readerstudy.design.case_names.listed_names reads them."""
+    """The lines of a list of cases that are not empty; readerstudy.design.questions.listed_names reads them."""
     lines = [line.strip() for line in _text(data).splitlines()]
     found = [line for line in lines if line]
     if not found:

@@ -12,13 +12,12 @@ from msgspec.structs import replace
 
 from annotation.management.base import ActCommand
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.case_list import plan_of_list
-from readerstudy.design.case_names import Name, listed_names
 from readerstudy.design.checking import notes_of, problems_of
-from readerstudy.design.creating import create_study, find_bank
+from readerstudy.design.creating import create_study, find_bank, plan_of_list
 from readerstudy.design.indications import indication_notes
 from readerstudy.design.kernels.case_files import parse_cases
 from readerstudy.design.kernels.plan import Plan, read_plan
+from readerstudy.design.questions import Name, listed_names
 from readerstudy.enums import Block
 from readerstudy.management.arguments import read_file, read_json
 from readerstudy.models import ReaderStudy

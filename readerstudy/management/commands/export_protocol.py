@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from annotation.exports.files import whole_file
 from annotation.management.base import ActCommand
-from readerstudy.design.copying import export_protocol
+from readerstudy.design.freezing import export_protocol
 from readerstudy.management.arguments import check_output_file, find_study
 
 

@@ -22,7 +22,7 @@ from readerstudy.predictions.importing import PredictionsImported, SentFile, imp
 from readerstudy.predictions.kernels.matching import FIRST, LAST
 from readerstudy.predictions.kernels.reading import MOST_BYTES
 from readerstudy.predictions.kernels.records import PredictionsRefused
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.listing import Target
 
 SHOWN = 20
 

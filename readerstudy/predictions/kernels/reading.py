@@ -13,19 +13,31 @@ from typing import Any, BinaryIO, TextIO
 from annotation.questionbank.kernels import strictjson
 from annotation.questionbank.kernels.sheets import SheetUnreadable, lines_of_sheet
 from readerstudy.enums import PredictionForm
-from readerstudy.predictions.kernels.csv_rows import Row, named_rows, rows_of_text
-from readerstudy.predictions.kernels.forms import COUNTED, FORMS, Entry, find_form, read_record, share_problem
 from readerstudy.predictions.kernels.records import (
+    COUNTED,
+    FORMS,
+    Entry,
     KeptRecords,
     PredictionProblem,
     PredictionsRefused,
     ReadPredictions,
     _,
+    find_form,
+    read_record,
+    share_problem,
     text_problem,
     unreadable,
     without_hidden,
 )
-from readerstudy.predictions.kernels.strict import SPACE, Spoiled, StrictReader, values_of_list
+from readerstudy.predictions.kernels.strict import (
+    SPACE,
+    Row,
+    Spoiled,
+    StrictReader,
+    named_rows,
+    rows_of_text,
+    values_of_list,
+)
 
 MOST_BYTES = 256 * 1024 * 1024
 PART = 1 << 18

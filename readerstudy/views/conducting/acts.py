@@ -19,7 +19,7 @@ from annotation.views.site.confirming import Confirmation, is_confirmed, run_and
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.opening import close_study, open_study
-from readerstudy.design.copying import copy_study
+from readerstudy.design.creating import copy_study
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import unfinished

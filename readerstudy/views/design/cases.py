@@ -19,12 +19,12 @@ from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
-from readerstudy.design.choosing import Choice, Wanted, preview_choice, store_choice
+from readerstudy.design.case_selection import Choice, Wanted, preview_choice, store_choice
 from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.drawing import cells_of, effect_by_task
 from readerstudy.design.kernels.forecast import RANDOM_CASES, forecast, rare_in_random
-from readerstudy.design.pool import PoolCell, pool_cells
+from readerstudy.design.questions import PoolCell, pool_cells
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy

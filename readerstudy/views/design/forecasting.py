@@ -17,12 +17,12 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of, update_assumptions
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.overview import studies_known_to
 from readerstudy.enums import StudyState
 from readerstudy.forms.forecast import ForecastForm
 from readerstudy.models import ReaderStudy
 from readerstudy.results.kernels.planning_figures import PlanningFigures, planning_figures
 from readerstudy.results.looking import is_seen, newest_analysis, stored_result
+from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.design.drafts import form_of_step, step_context, study_of_step
 from readerstudy.views.study.access import coordinated_study

@@ -1,9 +1,10 @@
-"""The step that ends a design: what is still in the way, then freezing; afterwards the protocol as a file."""
+"""The step that ends a design: what is in the way, indications to be read, freezing; the protocol as a file."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,6 +15,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from annotation.views.site.confirming import run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.checking import Place, notes_of, problems_by_place
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
 from readerstudy.design.freezing import design_sha256, freeze_study
 from readerstudy.design.indications import (
@@ -24,12 +26,11 @@ from readerstudy.design.indications import (
 )
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made, parts_read, readable_analysis, with_choices
 from readerstudy.design.kernels.ordering import orders_needed
-from readerstudy.design.overview import lines_of
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
+from readerstudy.study.overview import lines_of
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.design.drafts import step_context, study_of_step
-from readerstudy.views.design.steps import STEPS
+from readerstudy.views.design.drafts import STEPS, step_context, study_of_step
 from readerstudy.views.study.access import coordinated_study
 
 STEP_OF = {Place.CASES: "study-cases", Place.ARMS: "study-arms", Place.RULES: "study-rules"}
@@ -131,3 +132,34 @@ def study_protocol(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     answer = HttpResponse(study.protocol, content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{study.slug}-protocol.json"'
     return answer
+
+
+# --- the indications that readers will see, to be read before somebody states that none gives an answer away
+PER_PAGE = 50
+
+
+@person_required
+@require_GET
+def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """All of them, or those in which the rule marks words. Keys stand beside them: for coordinators alone."""
+    study = coordinated_study(request.user, slug)
+    told = cases_with_information(study) if shows_indications(study) else []
+    if told:
+        note_study_keys(study, actor=request.user, at=timezone.now())
+    with_text = [one for one in told if one.indication]
+    marked = [one for one in with_text if one.hint]
+    only_marked = "marked" in request.GET
+    page = Paginator(marked if only_marked else with_text, PER_PAGE).get_page(request.GET.get("page"))
+    context = step_context(
+        request,
+        study,
+        "study-freeze",
+        title=_("Indications"),
+        page=page,
+        only_marked=only_marked,
+        n=len(with_text),
+        n_marked=len(marked),
+        without=[one.case for one in told if not one.indication],
+        are_shown=bool(told) or shows_indications(study),
+    )
+    return render(request, "readerstudy/design/indications.html", context)

@@ -27,7 +27,7 @@ from annotation.views.site.confirming import (
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.design.voiding import check_may_void, void_case
 from readerstudy.enums import Block
-from readerstudy.forms.monitoring import GlassForm, RereviewForm, VoidForm
+from readerstudy.forms.studies import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.monitoring.rereviewing import send_to_rereview
 from readerstudy.unblinding.looks import looks_before_closing, view_interim_results

@@ -15,11 +15,11 @@ from annotation.models import User
 from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enrolment.inviting import open_invitations, takes_readers
-from readerstudy.enrolment.preparing import rules_of
+from readerstudy.enrolment.participation import rules_of
 from readerstudy.enrolment.reader_eligibility import readers_with_keys_at_hand
 from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
-from readerstudy.forms.monitoring import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
+from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.monitoring.progress import (
     TOO_FAST_MS,

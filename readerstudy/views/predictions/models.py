@@ -1,8 +1,9 @@
-"""Model entries: the list, one entry with its runs and its history, and what is changed of it."""
+"""Model entries: the list, one with its runs, history and repeatability, and what is changed of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -12,23 +13,31 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
-from readerstudy.comparison.repeating import targets_of
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
+from readerstudy.comparison.repeating import repeatability_for, repeated_targets, targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
-from readerstudy.forms.monitoring import ReasonForm
+from readerstudy.forms.studies import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
 from readerstudy.predictions import listing
 from readerstudy.predictions.eligibility import knows_scores
-from readerstudy.predictions.entries import edit_model, enter_model, has_named_runs, replace_model, withdraw_model
-from readerstudy.predictions.history import history_of
+from readerstudy.predictions.entries import (
+    edit_model,
+    enter_model,
+    has_named_runs,
+    history_of,
+    replace_model,
+    withdraw_model,
+)
 from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
 from readerstudy.study.permissions import may_change_model, may_enter_models
 
@@ -184,3 +193,28 @@ def _kept(form: ModelForm, act: Callable[[], ModelEntry]) -> ModelEntry | None:
     if not form.is_bound or not form.is_valid():
         return None
     return run_on_form(form, act)
+
+
+# --- how well a model repeats itself on one bank or study -----------------------------------------
+@person_required
+@never_cache
+@require_safe
+@vary_on_headers("HX-Request")
+def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """On the bank or study that the address names, else on the first one with several live runs.
+
+    Computed as a job when it is first asked for; the page looks again until it is there.
+    """
+    entry = known_entry(request.user, public_id)
+    targets = repeated_targets(entry, request.user)
+    asked = request.GET.get("on", "")
+    target = next((one for one in targets if one.name == asked or not asked), None)
+    if target is None and asked:
+        raise Http404
+    context: dict[str, Any] = {"entry": entry, "targets": targets, "target": target}
+    if target is not None and not target.is_hidden:
+        found = repeatability_for(request.user, target, at=timezone.now())
+        context |= {"result": found.result, "error": found.error, "computing": not found.result and not found.error}
+    is_fragment = asks_for_part(request)
+    template = "readerstudy/models/_repeatability.html" if is_fragment else "readerstudy/models/repeatability.html"
+    return render(request, template, context)

@@ -24,7 +24,7 @@ from annotation.views.site.confirming import is_possible_or_flash, is_valid_or_f
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
-from readerstudy.forms.monitoring import ReasonForm
+from readerstudy.forms.studies import ReasonForm
 from readerstudy.models import ModelEntry, PredictionRun
 from readerstudy.predictions import uploads
 from readerstudy.predictions.eligibility import UPLOADS

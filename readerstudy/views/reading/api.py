@@ -22,11 +22,10 @@ from annotation.views.site.errors import problem
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import open_place
-from readerstudy.reading.committing import CommittedAnswer, commit_answer
+from readerstudy.reading.committing import CommittedAnswer, commit_answer, save_choice
 from readerstudy.reading.kernels.limits import seconds_left
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.remarks import SentRemark, make_remark
-from readerstudy.reading.selecting import save_choice
 from readerstudy.reading.sessions import MOST_DEVICE, pause, resume, take_write_lease
 from readerstudy.reading.showing import show_state
 from readerstudy.reading.timing_events import record_events

@@ -22,14 +22,14 @@ from readerstudy.design.creating import create_study
 from readerstudy.design.indications import statement_on
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.overview import lines_of, studies_known_to
 from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.study.deadlines import study_deadline_text
+from readerstudy.study.overview import lines_of, studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing
-from readerstudy.views.design.steps import next_of, steps_of
+from readerstudy.views.design.drafts import next_of, steps_of
 from readerstudy.views.results.overview import first_results
 from readerstudy.views.study.access import overseen_study
 

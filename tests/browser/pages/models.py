@@ -12,8 +12,8 @@ from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
+from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.predictions.targets import Target
 from readerstudy.predictions.uploads import UploadRequest, told
 from tests.browser.pages.place import Place
 

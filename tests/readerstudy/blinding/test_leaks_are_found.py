@@ -19,7 +19,7 @@ from annotation.models import AnswerKey, Report
 from annotation.views.ingest import renditions
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
-from readerstudy.views.enrolment import entering
+from readerstudy.views.enrolment import steps
 from readerstudy.views.reading import api as reading_api
 from readerstudy.views.reading import page_json as reading_json
 from readerstudy.views.reading import room as reading_room
@@ -105,7 +105,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         "headers",
     ),
     "file name": (
-        lambda p: p.setattr(entering, "HttpResponse", _Named),
+        lambda p: p.setattr(steps, "HttpResponse", _Named),
         "headers",
     ),
     "etag": (lambda p: after(p, renditions, "_response", with_header("ETag", lambda: f'"{key_of()}"')), "headers"),

@@ -13,9 +13,8 @@ from annotation.questionbank.keeping import BankInUse, check_unused
 from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.diagrams import study_states
 from readerstudy.conducting.opening import close_study, open_study
-from readerstudy.design.case_rows import list_cases
-from readerstudy.design.copying import copy_study, next_free_name
-from readerstudy.design.creating import create_study
+from readerstudy.design.case_selection import list_cases
+from readerstudy.design.creating import copy_study, create_study, next_free_name
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import cases_with_information, sha256_of_information
 from readerstudy.design.kernels.plan import PlannedArm

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import AuditEvent, QuestionBank, User
-from readerstudy.design.choosing import Wanted, preview_choice, store_choice
+from readerstudy.design.case_selection import Wanted, preview_choice, store_choice
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import update_rules
 from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import Rules, read_rules
-from readerstudy.design.pool import pool_cells
+from readerstudy.design.questions import pool_cells
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import assignments_of, make_revision, make_round

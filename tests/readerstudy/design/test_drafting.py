@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.case_rows import draw_cases, list_cases
+from readerstudy.design.case_selection import draw_cases, list_cases
 from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import (

@@ -11,8 +11,7 @@ from annotation.models import AnswerKey, User
 from readerstudy.conducting.opening import close_study
 from readerstudy.design import freezing
 from readerstudy.design.checking import problems_of
-from readerstudy.design.copying import copy_study
-from readerstudy.design.creating import create_study, plan_of
+from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.drafting import update_readers
 from readerstudy.design.freezing import commitment_holds, freeze_study, opening_of
 from readerstudy.design.kernels.documents import canonical, sha256_of

@@ -11,7 +11,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from annotation.models import AnswerKey, Report, User
-from readerstudy.design.copying import copy_study
+from readerstudy.design.creating import copy_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import cases_with_information, indication_notes, sha256_of_information, statement_on
 from readerstudy.enums import StudyState

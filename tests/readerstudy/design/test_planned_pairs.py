@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readerstudy.design.checking import notes_of
-from readerstudy.design.copying import copy_study
-from readerstudy.design.creating import create_study, plan_of
+from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan, read_analysis
 from readerstudy.design.kernels.documents import DesignRefused, canonical

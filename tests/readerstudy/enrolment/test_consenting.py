@@ -8,8 +8,7 @@ from django.test import Client
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.enrolment.consenting import NAMES_SHOWN, agree, consent_copy, consent_sha256, decline
-from readerstudy.enrolment.leaving import withdraw
+from readerstudy.enrolment.participation import NAMES_SHOWN, agree, consent_copy, consent_sha256, decline, withdraw
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, ReadingSession
 from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.studies import enrol, make_study

@@ -7,9 +7,15 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.enrolment.kernels.display import CORNERS, Corner, Screen
-from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
-from readerstudy.enrolment.preparing import check_display, corners_now, declare, instruct, may_go_on_unseen, store_facts
+from readerstudy.enrolment.kernels.steps import CORNERS, Corner, ReaderFacts, Screen
+from readerstudy.enrolment.participation import (
+    check_display,
+    corners_now,
+    declare,
+    instruct,
+    may_go_on_unseen,
+    store_facts,
+)
 from readerstudy.models import Enrolment
 from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.studies import enrol, make_study

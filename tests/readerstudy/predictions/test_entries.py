@@ -9,11 +9,17 @@ import pytest
 from annotation.models import User
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
-from readerstudy.predictions.entries import edit_model, enter_model, find_entry, replace_model, withdraw_model
-from readerstudy.predictions.history import history_of
+from readerstudy.predictions.entries import (
+    edit_model,
+    enter_model,
+    find_entry,
+    history_of,
+    replace_model,
+    withdraw_model,
+)
 from readerstudy.predictions.kernels.records import PredictionsRefused
+from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import is_post_hoc, name_run, withdraw_run
-from readerstudy.predictions.targets import Target
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.predictions.made import answers, entry_named, import_file
 from tests.readerstudy.studies import make_study

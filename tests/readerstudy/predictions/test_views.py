@@ -21,11 +21,10 @@ from annotation.models import Job, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyRole
 from readerstudy.predictions.entries import enter_model
-from readerstudy.predictions.kernels import csv_rows as tables
 from readerstudy.predictions.kernels import reading, strict
+from readerstudy.predictions.kernels import strict as tables
 from readerstudy.predictions.kernels.records import PredictionsRefused
-from readerstudy.predictions.listing import close_submissions, open_submissions
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.listing import Target, close_submissions, open_submissions
 from readerstudy.predictions.uploads import entry_of_file
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person

@@ -11,9 +11,8 @@ from annotation.enums import EventKind
 from annotation.models import Image, User
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
 from readerstudy.reading.case_opening import open_place
-from readerstudy.reading.committing import CommittedAnswer, commit_answer
+from readerstudy.reading.committing import CommittedAnswer, commit_answer, save_choice
 from readerstudy.reading.remarks import SentRemark, make_remark
-from readerstudy.reading.selecting import save_choice
 from readerstudy.reading.sessions import Lease, pause, resume, take_write_lease
 from readerstudy.reading.showing import ShownState, show_state
 from readerstudy.reading.timing_events import record_events

@@ -1,30 +1,48 @@
-"""Which cases a draft holds: a list or a draw becomes rows. Everything here replaces what the draft had."""
+"""Which cases a draft holds: a list or a draw, looked at first, then stored as rows in place of what the draft had."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from msgspec.structs import replace
+from msgspec import structs
 
 from annotation.audit.recording import record
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import listed
-from readerstudy.design.case_names import Name, find_revisions
-from readerstudy.design.kernels.documents import DesignRefused
-from readerstudy.design.kernels.drawing import Candidate, Drawing, DrawRequest, draw, drawn_document
+from readerstudy.design.drafting import update_rules, update_seed
+from readerstudy.design.kernels.documents import DesignRefused, canonical, sha256_of
+from readerstudy.design.kernels.drawing import (
+    Candidate,
+    CellCount,
+    Drawing,
+    DrawRequest,
+    cell_counts,
+    draw,
+    drawn_document,
+)
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.pool import candidates_of, is_accepted, pool_of, verdicts_on
+from readerstudy.design.questions import (
+    Name,
+    candidates_among,
+    candidates_of,
+    find_revisions,
+    in_parts,
+    is_accepted,
+    mates_of_patient,
+    pool_cells,
+    pool_of,
+    verdicts_on,
+)
 from readerstudy.enums import Block
 from readerstudy.models import CaseSet, ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused, check_draft, lock_study
 
 ALL_CASES = "All cases"
-AT_ONCE = 500  # ids in one query
 
 
 @dataclass(frozen=True)
@@ -67,7 +85,7 @@ def draw_cases(
     lock_study(study)
     check_draft(study)
     study.seed = study.seed if seed is None else seed
-    request = replace(request, several_per_patient=read_rules(study.rules).several_per_patient)
+    request = structs.replace(request, several_per_patient=read_rules(study.rules).several_per_patient)
     drawing = preview_draw(study.bank, request, seed=study.seed, accepted_because=accepted_because)
     study.draw = drawn_document(request, drawing, accepted_because)
     study.save(update_fields=["seed", "draw"])
@@ -152,9 +170,8 @@ def resolve(bank: QuestionBank, names: Sequence[Name]) -> dict[Name, int]:
 
 def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
     """Of these revisions those whose exam lost images that somebody removed: how many."""
-    chunks = (revisions[start : start + AT_ONCE] for start in range(0, len(revisions), AT_ONCE))
-    rows = [Revision.objects.filter(pk__in=chunk).values_list("pk", "question__exam_id") for chunk in chunks]
-    exam_of = {pk: exam for chunk in rows for pk, exam in chunk}
+    rows = [Revision.objects.filter(pk__in=part).values_list("pk", "question__exam_id") for part in in_parts(revisions)]
+    exam_of = {pk: exam for part in rows for pk, exam in part}
     images = images_of_exams(list(exam_of.values()))
     return {pk: len(images[exam].removed) for pk, exam in exam_of.items() if images[exam].removed}
 
@@ -193,3 +210,113 @@ def _store_sets(study: ReaderStudy, sets: Sequence[tuple[str, Sequence[int]]]) -
         case_set, _made = CaseSet.objects.update_or_create(study=study, number=number, defaults={"name": name})
         rows = [through(caseset_id=case_set.pk, studycase_id=pk) for pk in cases]
         through.objects.bulk_create(rows, batch_size=1000)
+
+
+# --- looked at, then stored as it was seen --------------------------------------------------------
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """What to take: questions by own id or number, or, without any, what the request draws."""
+
+    seed: int
+    request: DrawRequest
+    names: tuple[Name, ...] = ()
+    practice: tuple[Name, ...] = ()
+    accepted_because: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The cases as they would be stored. ``sets`` hold numbers of main cases, from 1."""
+
+    main: list[Candidate]
+    practice: list[Candidate]
+    sets: list[list[int]]
+    cells: list[CellCount]
+    sha256: str
+    unaccepted: list[int]  # numbers of questions that reviews do not accept
+    same_patient: list[list[int]]  # numbers of questions that share a patient or exam
+
+    def cells_of_set(self, place: int) -> list[CellCount]:
+        """How many cases of each cell the readers of one set get."""
+        counts = cell_counts([self.main[number - 1] for number in self.sets[place]])
+        return [replace(cell, n_drawn=counts.get((cell.task, cell.difficulty), 0)) for cell in self.cells]
+
+
+def preview_choice(study: ReaderStudy, wanted: Wanted) -> Choice:
+    """Preview of the cases. Raises StudyRefused."""
+    if wanted.names:
+        return _listed(study, wanted)
+    drawing = preview_draw(study.bank, wanted.request, seed=wanted.seed, accepted_because=wanted.accepted_because)
+    sets = [[place + 1 for place in places] for places in drawing.sets]
+    return _choice(study, drawing.main, drawing.practice, sets, drawing.cells, bool(wanted.accepted_because))
+
+
+def _listed(study: ReaderStudy, wanted: Wanted) -> Choice:
+    found = resolve(study.bank, [*wanted.names, *wanted.practice])
+    listed = candidates_among(study.bank, Revision.objects.all(), list(found.values()))
+    by_revision = {one.revision_id: one for one in listed}
+    main = [by_revision[found[name]] for name in wanted.names]
+    practice = [by_revision[found[name]] for name in wanted.practice]
+    counts = cell_counts(main)
+    pool = pool_cells(study.bank)
+    cells = [CellCount(*cell, pool[cell].n, n) for cell, n in counts.items()]
+    return _choice(study, main, practice, [list(range(1, len(main) + 1))], cells, True)
+
+
+def _choice(
+    study: ReaderStudy,
+    main: list[Candidate],
+    practice: list[Candidate],
+    sets: list[list[int]],
+    cells: list[CellCount],
+    may_be_unaccepted: bool,
+) -> Choice:
+    everything = [*main, *practice]
+    verdicts = verdicts_on(study.bank) if may_be_unaccepted else {}
+    unaccepted = [one.number for one in everything if not is_accepted(verdicts.get(one.revision_id))]
+    return Choice(
+        main=main,
+        practice=practice,
+        sets=sets,
+        cells=cells,
+        sha256=_fingerprint([one.revision_id for one in main], [one.revision_id for one in practice], sets),
+        unaccepted=sorted(unaccepted) if may_be_unaccepted else [],
+        same_patient=sorted(mates_of_patient(study.bank, [one.revision_id for one in everything]).values()),
+    )
+
+
+def _fingerprint(main: Sequence[int], practice: Sequence[int], sets: Sequence[Sequence[int]]) -> str:
+    return sha256_of(canonical([list(main), list(practice), [sorted(one) for one in sets]]))
+
+
+@transaction.atomic
+def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User | None, at: datetime) -> None:
+    """Store the cases that a person looked at: ``seen`` is the sha256 of that Choice.
+
+    Raises StudyRefused, and stores nothing, when other cases would come out now, and as drawing and listing do.
+    """
+    lock_study(study)
+    rules = structs.replace(read_rules(study.rules), several_per_patient=wanted.request.several_per_patient)
+    update_rules(study, rules, actor=actor, at=at)
+    because = wanted.accepted_because
+    if wanted.names:
+        update_seed(study, wanted.seed, actor=actor, at=at)
+        names = {"names": list(wanted.names), "practice": list(wanted.practice)}
+        list_cases(study, **names, actor=actor, at=at, accepted_because=because)
+    else:
+        draw_cases(study, wanted.request, actor=actor, at=at, seed=wanted.seed, accepted_because=because)
+    if stored_choice(study) != seen:
+        raise StudyRefused(
+            "changed_meanwhile", _("The draw now gives other cases than the preview: check the new ones, then save.")
+        )
+
+
+def stored_choice(study: ReaderStudy) -> str:
+    """The sha256 of the Choice that stands."""
+    rows = list(StudyCase.objects.filter(study=study).order_by("number").values_list("block", "revision_id"))
+    of_block = {block: [revision for of, revision in rows if of == block] for block in Block}
+    through = StudyCase.sets.through.objects.filter(caseset__study=study).order_by("caseset__number")
+    sets: dict[int, list[int]] = {}
+    for number, case in through.values_list("caseset__number", "studycase__number"):
+        sets.setdefault(number, []).append(case)
+    return _fingerprint(of_block[Block.MAIN], of_block[Block.PRACTICE], list(sets.values()))

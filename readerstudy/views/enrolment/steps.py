@@ -1,0 +1,284 @@
+"""A reader's own pages: their studies, the entry of one, and the steps before the first case and after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.models import User
+from annotation.people.mailing import can_send
+from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from readerstudy.enrolment import participation
+from readerstudy.enrolment.kernels.steps import SHOWN, Step, done_steps
+from readerstudy.enrolment.mailing import send_consent_copy
+from readerstudy.enrolment.participation import (
+    agree,
+    consent_copy,
+    consent_sha256,
+    consent_text,
+    decline,
+    may_see_results,
+    rules_of,
+    see_own_results,
+    withdraw,
+)
+from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, standing_of, studies_of
+from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
+from readerstudy.forms.enrolment import DisplayForm, FactsForm
+from readerstudy.study.locking import HAS_LEFT, StudyRefused
+
+# Where each step is done; the others have no page of their own.
+PAGES = {
+    Step.CONSENT: "reading-consent",
+    Step.FACTS: "reading-facts",
+    Step.INSTRUCTIONS: "reading-instructions",
+    Step.DISPLAY: "reading-display",
+    Step.DECLARATION: "reading-done",
+    Step.DONE: "reading-done",
+}
+
+
+def own_standing(person: User, slug: str) -> ReaderStatus:
+    """Raises Http404 for whoever does not read in this study."""
+    enrolment = own_enrolment(person, slug)
+    if enrolment is None:
+        raise Http404
+    return standing_of(enrolment, timezone.now())
+
+
+def reader_page(
+    request: HttpRequest, template: str, standing: ReaderStatus, *, here: Step, status: int = 200, **more: Any
+) -> HttpResponse:
+    """A page of a reader, with what every one of them shows: the way, the contact, the deadline, the protocol."""
+    done = done_steps(standing.facts)
+    shown = [one for one in SHOWN if one is not Step.PRACTICE or standing.facts.has_practice]
+    context = {
+        "standing": standing,
+        "enrolment": standing.enrolment,
+        "study": standing.enrolment.study,
+        "least_window": rules_of(standing.enrolment.study).least_window,
+        "way": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
+        **more,
+    }
+    return render(request, template, context, status=status)
+
+
+# --- the studies of a reader, consent, leaving ----------------------------------------------------
+@person_required
+@require_safe
+def readings(request: AuthenticatedRequest) -> HttpResponse:
+    """The studies of a reader."""
+    found = studies_of(request.user, timezone.now())
+    return render(request, "readerstudy/enrolment/readings.html", {"studies": found})
+
+
+@person_required
+@never_cache
+@require_safe
+def reading(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Where a reader comes in: a step with a page of its own is gone to, the others show here."""
+    standing = own_standing(request.user, slug)
+    if standing.step in PAGES:
+        return redirect(PAGES[standing.step], slug)
+    return reader_page(request, "readerstudy/enrolment/entry.html", standing, here=standing.step)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Read the text, then agree or decline. What was agreed to can be read here again."""
+    standing = own_standing(request.user, slug)
+    enrolment, problem = standing.enrolment, ""
+    if standing.step is Step.LEFT:
+        return redirect("reading", slug)
+    if request.method == "POST":
+        try:
+            if request.POST.get("answer") == "decline":
+                decline(enrolment, at=timezone.now())
+                return redirect("reading", slug)
+            if request.POST.get("agreed") == "yes":
+                agree(enrolment, request.POST.get("sha256", ""), at=timezone.now())
+                send_consent_copy(enrolment)
+                return redirect("reading", slug)
+            problem = _("Tick the box to agree, or decline.")
+        except StudyRefused as refusal:
+            if refusal.code == HAS_LEFT:
+                return redirect("reading", slug)
+            problem = refusal.sentence
+    return reader_page(
+        request,
+        "readerstudy/enrolment/consent.html",
+        standing,
+        here=Step.CONSENT,
+        status=422 if problem else 200,
+        problem=problem,
+        text=consent_text(enrolment.study),
+        sha256=consent_sha256(enrolment.study),
+        can_send=can_send(),
+    )
+
+
+@person_required
+@require_safe
+def reading_consent_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The copy that a reader keeps."""
+    enrolment = own_standing(request.user, slug).enrolment
+    response = HttpResponse(consent_copy(enrolment), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{enrolment.study.slug}-consent.txt"'
+    return response
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def reading_withdraw(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Leave the study, after a page that says what that means."""
+    standing = own_standing(request.user, slug)
+    if standing.step is Step.LEFT or standing.facts.finished:
+        return redirect("reading", slug)
+    if request.method == "POST":
+        withdraw(standing.enrolment, actor=request.user, at=timezone.now())
+        return redirect("reading", slug)
+    return reader_page(request, "readerstudy/enrolment/withdraw.html", standing, here=standing.step)
+
+
+# --- facts, instructions, display, declaration ----------------------------------------------------
+@contextmanager
+def unless_left() -> Iterator[None]:
+    """Who has left the study meanwhile is shown so by the page that comes next."""
+    try:
+        yield
+    except StudyRefused as refusal:
+        if refusal.code != HAS_LEFT:
+            raise
+
+
+def _is_before(standing: ReaderStatus, step: Step) -> bool:
+    """Whether the reader has not come to a step yet, or is out: then the entry page says what to do."""
+    if standing.step is Step.LEFT or not standing.facts.consented:
+        return True
+    return step is Step.DISPLAY and not standing.facts.instructed
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def reading_facts(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What a paper must report of the reader; it can be corrected until the last case."""
+    standing = own_standing(request.user, slug)
+    if _is_before(standing, Step.FACTS) or standing.facts.finished:
+        return redirect("reading", slug)
+    form = FactsForm(request.POST) if request.method == "POST" else FactsForm.of(standing.enrolment.facts)
+    if request.method == "POST" and form.is_valid():
+        with unless_left():
+            participation.store_facts(standing.enrolment, form.facts(), at=timezone.now())
+        return redirect("reading", slug)
+    status = 422 if form.errors else 200
+    return reader_page(request, "readerstudy/enrolment/facts.html", standing, here=Step.FACTS, status=status, form=form)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def reading_instructions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The instructions, the rules of this study in words, and the keys. They can be read again at any time."""
+    standing = own_standing(request.user, slug)
+    if _is_before(standing, Step.INSTRUCTIONS):
+        return redirect("reading", slug)
+    if request.method == "POST":
+        with unless_left():
+            participation.instruct(standing.enrolment, at=timezone.now())
+        return redirect("reading", slug)
+    study = standing.enrolment.study
+    rules, shown = participation.rules_of(study), study.arms.get(number=1).information
+    return reader_page(
+        request,
+        "readerstudy/enrolment/instructions.html",
+        standing,
+        here=Step.INSTRUCTIONS,
+        rules=rules_in_words(rules, n_practice=standing.n_practice, n=standing.n, information=shown),
+        keys=keys_of(rules),
+    )
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def reading_display(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Two grey steps to be found, and the size of the window. It may be done anew on another screen."""
+    standing = own_standing(request.user, slug)
+    if _is_before(standing, Step.DISPLAY) or standing.facts.finished:
+        return redirect("reading", slug)
+    form, problem = DisplayForm(request.POST if request.method == "POST" else None), ""
+    if request.method == "POST":
+        problem = _checked(standing, form, goes_on=request.POST.get("goes_on") == "yes")
+        if not problem:
+            return redirect("reading", slug)
+    dark, light = participation.corners_now(standing.enrolment)
+    return reader_page(
+        request,
+        "readerstudy/enrolment/display.html",
+        standing,
+        here=Step.DISPLAY,
+        status=422 if problem else 200,
+        form=DisplayForm(),
+        problem=problem,
+        may_go_on=participation.may_go_on_unseen(standing.enrolment),
+        dark=dark.value,
+        light=light.value,
+    )
+
+
+def _checked(standing: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str:
+    """Store the check; what is wrong with it as a sentence, empty when it is passed."""
+    if not form.is_valid():
+        if form.is_measured():
+            return _("Choose the position of both patches.")
+        return _("The size of the window could not be measured. Allow JavaScript on this page and reload it.")
+    try:
+        with unless_left():
+            participation.check_display(
+                standing.enrolment, form.screen(), form.said(), at=timezone.now(), goes_on=goes_on
+            )
+    except StudyRefused as refusal:
+        return refusal.sentence
+    return ""
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def reading_done(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The declaration, then thanks, and own results where the study shows them."""
+    standing = own_standing(request.user, slug)
+    if standing.step not in {Step.DECLARATION, Step.DONE}:
+        return redirect("reading", slug)
+    problem = ""
+    if request.method == "POST":
+        if request.POST.get("declared") == "yes":
+            with unless_left():
+                participation.declare(standing.enrolment, at=timezone.now())
+            return redirect("reading-done", slug)
+        problem = _("Tick the box to declare this. If you used another source, write to the contact below instead.")
+    results = None
+    if standing.step is Step.DONE and may_see_results(standing.enrolment):
+        results = see_own_results(standing.enrolment, at=timezone.now())
+    return reader_page(
+        request,
+        "readerstudy/enrolment/done.html",
+        standing,
+        here=standing.step,
+        status=422 if problem else 200,
+        problem=problem,
+        results=results,
+        rules=participation.rules_of(standing.enrolment.study),
+    )
