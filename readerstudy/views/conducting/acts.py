@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
@@ -16,7 +15,7 @@ from django.views.decorators.http import require_POST
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.confirming import Confirmation, is_confirmed, run_and_flash, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.opening import close_study, open_study
 from readerstudy.design.creating import copy_study
@@ -49,10 +48,7 @@ def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         ]
         return confirm_in_study(request, study, _about(study, _("Open the study"), sentences))
     return _done(
-        request,
-        study,
-        lambda: open_study(study, actor=request.user, at=timezone.now()),
-        _("The study is open: its readers can read now."),
+        request, study, lambda: open_study(study, **by(request)), _("The study is open: its readers can read now.")
     )
 
 
@@ -66,7 +62,7 @@ def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     agreed = request.POST.get("confirmed_open", "0")
     confirmed = int(agreed) if agreed.isascii() and agreed.isdigit() and len(agreed) < 10 else 0
     try:
-        close_study(study, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
+        close_study(study, **by(request), confirmed_open=confirmed)
     except StudyRefused as refusal:
         if refusal.code == "not_complete":
             return confirm_in_study(request, study, _about_closing(study, refusal.facts["n_open"]))
@@ -105,9 +101,7 @@ def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = CopyForm(request.POST) if is_confirmed(request) else CopyForm.of(study)
     if form.is_valid():
         name = form.cleaned_data["name"]
-        copied = run_on_form(
-            form, lambda: copy_study(study, name=name, actor=request.user, at=timezone.now()), field="name"
-        )
+        copied = run_on_form(form, lambda: copy_study(study, name=name, **by(request)), field="name")
         if copied is not None:
             messages.success(request, _("This is the copy: a draft that can be changed."))
             return redirect("study", copied.slug)
@@ -122,24 +116,14 @@ def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if not is_confirmed(request):
         sentences = [_("It is removed from the lists; all data are kept, and it can be restored.")]
         return confirm_in_study(request, study, _about(study, _("Archive the study"), sentences))
-    return _done(
-        request,
-        study,
-        lambda: archive(study, actor=request.user, at=timezone.now()),
-        _("The study is archived."),
-    )
+    return _done(request, study, lambda: archive(study, **by(request)), _("The study is archived."))
 
 
 @person_required
 @require_POST
 def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
-    return _done(
-        request,
-        study,
-        lambda: bring_back(study, actor=request.user, at=timezone.now()),
-        _("The study is back."),
-    )
+    return _done(request, study, lambda: bring_back(study, **by(request)), _("The study is back."))
 
 
 @person_required

@@ -11,12 +11,11 @@ from typing import Any, Protocol
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
 from django.views.decorators.http import require_GET, require_POST
 
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.conducting.rehearsing import MOST_MAIN, SESSION, DryRun, dry_feedback, dry_run_of, dry_state
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.indications import indication_notes
@@ -167,7 +166,7 @@ def _committed(request: AuthenticatedRequest, run: DryRun, name: str, number: in
     }
     shown = dry_feedback(run, number, option)
     if shown is not None:
-        note_study_keys(run.study, actor=request.user, at=timezone.now(), revision=run.cases[number].revision_id)
+        note_study_keys(run.study, **by(request), revision=run.cases[number].revision_id)
     feedback = feedback_json(shown)
     return _remember(JsonResponse({"stored": stored, "feedback": feedback, "state": _state(run, place)}), run, place)
 

@@ -8,7 +8,6 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
@@ -18,7 +17,7 @@ from annotation.models import Revision
 from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.design.case_selection import Choice, Wanted, preview_choice, store_choice
 from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.kernels.analysis_plan import read_analysis
@@ -54,7 +53,7 @@ def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return CasesForm(study, sent)
 
     def store(form: CasesForm) -> None:
-        store_choice(study, _wanted(form), seen=form.cleaned_data["seen"], actor=request.user, at=timezone.now())
+        store_choice(study, _wanted(form), seen=form.cleaned_data["seen"], **by(request))
 
     if request.POST.get("do") == STORE:
         form, is_stored = form_of_step(request, study, form_of, store, _("The cases are stored."))

@@ -11,12 +11,11 @@ from django.db.models import Count, Q
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.drafting import describe_study, update_arm, update_readers
 from readerstudy.design.kernels.ordering import orders_needed
 from readerstudy.enums import Block, StudyState
@@ -172,7 +171,7 @@ def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     def store(form: ArmForm) -> None:
         shown = {name: form.cleaned_data[name] for name in ("information", "aid")}
-        update_arm(study, **shown, actor=request.user, at=timezone.now())
+        update_arm(study, **shown, **by(request))
 
     form, is_stored = form_of_step(request, study, form_of, store)
     if is_stored:
@@ -188,14 +187,7 @@ def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = study_of_step(request, slug)
 
     def store(form: RulesForm) -> None:
-        describe_study(
-            study,
-            rules=form.rules(),
-            analysis=form.analysis(),
-            texts=form.texts(),
-            actor=request.user,
-            at=timezone.now(),
-        )
+        describe_study(study, rules=form.rules(), analysis=form.analysis(), texts=form.texts(), **by(request))
 
     form, is_stored = form_of_step(request, study, lambda sent: RulesForm(study, sent), store)
     if is_stored:
@@ -212,7 +204,7 @@ def study_readers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     def store(form: ReadersForm) -> None:
         before = study.analysis.get("inference")
-        update_readers(study, **form.numbers(), actor=request.user, at=timezone.now())
+        update_readers(study, **form.numbers(), **by(request))
         after = study.analysis.get("inference")
         if after != before:
             said = _("The analysis plan follows the number of readers: its inference is now “%(inference)s”.")

@@ -7,13 +7,12 @@ from datetime import datetime
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from msgspec.structs import replace
 
 from annotation.models import User
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of, update_assumptions
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
@@ -59,7 +58,7 @@ def study_forecast(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         taken = source.assumptions(int(request.GET["model"]), before)
 
     def store(form: ForecastForm) -> None:
-        update_assumptions(study, form.assumptions(), actor=request.user, at=timezone.now())
+        update_assumptions(study, form.assumptions(), **by(request))
 
     said = _("Stored. The forecast follows.")
     form, is_stored = form_of_step(request, study, lambda sent: ForecastForm(study, sent, taken), store, said)

@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.views.site.confirming import run_and_flash
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.checking import Place, notes_of, problems_by_place
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
@@ -77,8 +77,7 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def _freeze(request: AuthenticatedRequest, study: ReaderStudy) -> str:
     freeze_study(
         study,
-        actor=request.user,
-        at=timezone.now(),
+        **by(request),
         seen=request.POST.get("design", ""),
         indications_read=request.POST.get("indications", "") if request.POST.get("indications_read") else "",
         read_elsewhere=bool(request.POST.get("read_elsewhere")),
@@ -145,7 +144,7 @@ def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     told = cases_with_information(study) if shows_indications(study) else []
     if told:
-        note_study_keys(study, actor=request.user, at=timezone.now())
+        note_study_keys(study, **by(request))
     with_text = [one for one in told if one.indication]
     marked = [one for one in with_text if one.hint]
     only_marked = "marked" in request.GET

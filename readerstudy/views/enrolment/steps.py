@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.models import User
 from annotation.people.mailing import can_send
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.enrolment import participation
 from readerstudy.enrolment.kernels.steps import SHOWN, Step, done_steps
 from readerstudy.enrolment.mailing import send_consent_copy
@@ -146,7 +146,7 @@ def reading_withdraw(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     if standing.step is Step.LEFT or standing.facts.finished:
         return redirect("reading", slug)
     if request.method == "POST":
-        withdraw(standing.enrolment, actor=request.user, at=timezone.now())
+        withdraw(standing.enrolment, **by(request))
         return redirect("reading", slug)
     return reader_page(request, "readerstudy/enrolment/withdraw.html", standing, here=standing.step)
 

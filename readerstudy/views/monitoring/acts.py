@@ -23,7 +23,7 @@ from annotation.views.site.confirming import (
     is_valid_or_flash,
     run_and_flash,
 )
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.enrolment.participation import replace_reader, withdraw
 from readerstudy.forms.studies import DeadlineForm, ReasonForm, ReplaceForm
 from readerstudy.models import Enrolment, ReaderStudy
@@ -45,7 +45,7 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     def extend() -> str:
         deadline = form.cleaned_data["deadline"]
-        extend_study(study, deadline, actor=request.user, at=timezone.now())
+        extend_study(study, deadline, **by(request))
         return _("The deadline is %(when)s now.") % {"when": time_text(deadline, study.time_zone)}
 
     if is_valid_or_flash(request, form):
@@ -62,7 +62,7 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def study_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A letter to everybody who has not finished."""
     study = coordinated_study(request.user, slug)
-    run_and_flash(request, lambda: _sent(remind_unfinished(study, actor=request.user, at=timezone.now())))
+    run_and_flash(request, lambda: _sent(remind_unfinished(study, **by(request))))
     return redirect("study-watch", slug)
 
 
@@ -80,7 +80,7 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
 
     def extend() -> str:
         deadline = form.cleaned_data["deadline"]
-        extend_reader(enrolment, deadline, actor=request.user, at=timezone.now())
+        extend_reader(enrolment, deadline, **by(request))
         facts = {"reader": enrolment.pseudonym, "when": time_text(deadline, study.time_zone)}
         return _("%(reader)s has time until %(when)s now.") % facts
 
@@ -97,7 +97,7 @@ def reader_extend(request: AuthenticatedRequest, slug: str, public_id: str) -> H
 @require_POST
 def reader_remind(request: AuthenticatedRequest, slug: str, public_id: str) -> HttpResponse:
     enrolment = reader_of(coordinated_study(request.user, slug), public_id)
-    run_and_flash(request, lambda: _sent(remind_reader(enrolment, actor=request.user, at=timezone.now())))
+    run_and_flash(request, lambda: _sent(remind_reader(enrolment, **by(request))))
     return redirect("study-reader", slug, public_id)
 
 
@@ -109,7 +109,7 @@ def reader_withdraw(request: AuthenticatedRequest, slug: str, public_id: str) ->
     form = ReasonForm(request.POST, prefix="withdraw")
 
     def leave() -> str:
-        withdraw(enrolment, actor=request.user, at=timezone.now(), reason=form.cleaned_data["reason"])
+        withdraw(enrolment, **by(request), reason=form.cleaned_data["reason"])
         return _("%(reader)s has left the study.") % {"reader": enrolment.pseudonym}
 
     if is_valid_or_flash(request, form, _("Say why the reader leaves: a paper has to report it.")):
@@ -125,7 +125,7 @@ def reader_pass(request: AuthenticatedRequest, slug: str, public_id: str) -> Htt
     form = ReasonForm(request.POST, prefix="pass")
 
     def go_on() -> str:
-        let_pass(enrolment, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+        let_pass(enrolment, form.cleaned_data["reason"], **by(request))
         return _("%(reader)s can go on to the main block.") % {"reader": enrolment.pseudonym}
 
     if is_valid_or_flash(request, form, _("Say why the reader may go on: a paper has to report it.")):
@@ -143,7 +143,7 @@ def reader_replace(request: AuthenticatedRequest, slug: str, public_id: str) -> 
     if not is_valid_or_flash(request, form):
         return redirect("study-reader", slug, public_id)
     try:
-        issued = replace_reader(enrolment, **form.cleaned_data, actor=request.user, at=timezone.now())
+        issued = replace_reader(enrolment, **form.cleaned_data, **by(request))
     except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-reader", slug, public_id)

@@ -24,7 +24,7 @@ from annotation.views.site.confirming import (
     run_and_flash,
     run_on_form,
 )
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.voiding import check_may_void, void_case
 from readerstudy.enums import Block
 from readerstudy.forms.studies import GlassForm, RereviewForm, VoidForm
@@ -108,9 +108,7 @@ def study_rereview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = RereviewForm(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
         threshold, name = form.cleaned_data["threshold"], form.cleaned_data["name"]
-        made = run_on_form(
-            form, lambda: send_to_rereview(study, threshold, name=name, actor=request.user, at=timezone.now())
-        )
+        made = run_on_form(form, lambda: send_to_rereview(study, threshold, name=name, **by(request)))
         if made is not None:
             messages.success(request, _("The round is a draft. Choose its reviewers, then open it."))
             return redirect("round", made.slug) if is_coordinator(request.user) else redirect("study-watch", slug)

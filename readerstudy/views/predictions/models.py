@@ -22,7 +22,7 @@ from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting
 from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
 from readerstudy.comparison.repeating import repeatability_for, repeated_targets, targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
@@ -75,7 +75,7 @@ def model_new(request: AuthenticatedRequest) -> HttpResponse:
     if not may_enter_models(request.user):
         raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
     form = ModelForm(request.POST if request.method == "POST" else None)
-    entry = _kept(form, lambda: enter_model(form.cleaned_data, actor=request.user, at=timezone.now()))
+    entry = _kept(form, lambda: enter_model(form.cleaned_data, **by(request)))
     if entry is not None:
         messages.success(request, _("The model is entered. Send its predictions next."))
         return redirect("model", entry.public_id)
@@ -105,7 +105,7 @@ def model_edit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
 
-    if _kept(form, lambda: edit_model(entry, form.cleaned_data, actor=request.user, at=timezone.now())) is not None:
+    if _kept(form, lambda: edit_model(entry, form.cleaned_data, **by(request))) is not None:
         messages.success(request, _("Saved. The earlier version is in the history."))
         return redirect("model", public_id)
     context = {"form": form, "entry": known_entry(request.user, public_id)}
@@ -118,7 +118,7 @@ def model_replace(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     """Another entry in the place of this one; it begins without predictions."""
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
-    made = _kept(form, lambda: replace_model(entry, form.cleaned_data, actor=request.user, at=timezone.now()))
+    made = _kept(form, lambda: replace_model(entry, form.cleaned_data, **by(request)))
     if made is not None:
         messages.success(request, _("This entry replaces the old one. Send its predictions next."))
         return redirect("model", made.public_id)
@@ -134,7 +134,7 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
         reason = form.cleaned_data["reason"]
-        if run_on_form(form, lambda: withdraw_model(entry, reason, actor=request.user, at=timezone.now())):
+        if run_on_form(form, lambda: withdraw_model(entry, reason, **by(request))):
             messages.success(request, _("The model is withdrawn. Nothing of it was deleted."))
             return redirect("model", public_id)
     context = {"form": form, "entry": entry, "leaves_figures": has_named_runs(entry)}
@@ -144,7 +144,7 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
 @role_required(Role.COORDINATOR)
 @require_POST
 def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    listing.open_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    listing.open_submissions(get_object_or_404(QuestionBank, slug=slug), **by(request))
     messages.success(request, _("Model submitters can send predictions for this bank now."))
     return redirect("models")
 
@@ -152,7 +152,7 @@ def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @role_required(Role.COORDINATOR)
 @require_POST
 def submissions_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    listing.close_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    listing.close_submissions(get_object_or_404(QuestionBank, slug=slug), **by(request))
     messages.success(request, _("Model submitters cannot send predictions for this bank any more."))
     return redirect("models")
 

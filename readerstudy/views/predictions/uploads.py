@@ -21,7 +21,7 @@ from annotation.jobs.handlers import Params
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import is_possible_or_flash, is_valid_or_flash, run_and_flash, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
 from readerstudy.forms.studies import ReasonForm
@@ -139,7 +139,7 @@ def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
         upload, job = _import_of(request.user, one)
         if job.kind == uploads.CHECK and (job.result or {}).get("acceptable"):
             try:
-                uploads.store_checked(upload, actor=request.user, at=timezone.now())
+                uploads.store_checked(upload, **by(request))
             except PredictionsRefused as refusal:
                 messages.error(request, f"{job.params['name']}: {refusal}")
     return redirect(f"{reverse('predictions-import')}?{urlencode([('file', one) for one in sent])}")
@@ -175,7 +175,7 @@ def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResp
 @require_POST
 def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     upload, _job = _import_of(request.user, public_id)
-    is_possible_or_flash(request, lambda: uploads.store_checked(upload, actor=request.user, at=timezone.now()))
+    is_possible_or_flash(request, lambda: uploads.store_checked(upload, **by(request)))
     return redirect("prediction-import", public_id)
 
 
@@ -215,7 +215,7 @@ def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpRe
     run = _changeable_run(request.user, public_id)
 
     def name() -> str:
-        name_run(run, actor=request.user, at=timezone.now())
+        name_run(run, **by(request))
         return _("Figures and tables show this run.")
 
     run_and_flash(request, name)
@@ -229,7 +229,7 @@ def prediction_run_withdraw(request: AuthenticatedRequest, public_id: str) -> Ht
     form = ReasonForm(request.POST)
 
     def withdraw() -> str:
-        withdraw_run(run, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
+        withdraw_run(run, form.cleaned_data["reason"], **by(request))
         return _("The run is withdrawn. Its predictions stay stored.")
 
     if is_valid_or_flash(request, form, _("Say why the run is withdrawn.")):

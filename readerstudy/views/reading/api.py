@@ -17,7 +17,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from annotation.case.kernels.parsing import Trace, TraceRefused, parse_events, parse_object, readable_trace
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from annotation.views.site.errors import problem
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment
@@ -78,8 +78,7 @@ def reading_session(request: AuthenticatedRequest, enrolment: Enrolment) -> Json
         token=request.POST.get("session", ""),
         take_over=request.POST.get("take") == "yes",
         device=_device(request),
-        actor=request.user,
-        at=timezone.now(),
+        **by(request),
     )
     return lease_json(lease, _state(request, enrolment, token=lease.session or ""))
 
@@ -110,7 +109,7 @@ def reading_choice(request: AuthenticatedRequest, enrolment: Enrolment, place: s
 @of_reader("POST")
 def reading_events(request: AuthenticatedRequest, enrolment: Enrolment, place: str) -> None:
     """Store what the clock of the page tells. 204; the same events again change nothing."""
-    record_events(enrolment, place, _trace(request), session=_session(request), actor=request.user, at=timezone.now())
+    record_events(enrolment, place, _trace(request), session=_session(request), **by(request))
 
 
 @of_reader("POST")
@@ -142,14 +141,14 @@ def reading_remark(request: AuthenticatedRequest, enrolment: Enrolment, place: s
 @of_reader("POST")
 def reading_pause(request: AuthenticatedRequest, enrolment: Enrolment) -> Json:
     """Begin a break; the case that is open can still be answered."""
-    pause(enrolment, session=_session(request), actor=request.user, at=timezone.now())
+    pause(enrolment, session=_session(request), **by(request))
     return _state(request, enrolment, token=_session(request))
 
 
 @of_reader("POST")
 def reading_resume(request: AuthenticatedRequest, enrolment: Enrolment) -> Json:
     """End a break."""
-    resume(enrolment, session=_session(request), actor=request.user, at=timezone.now())
+    resume(enrolment, session=_session(request), **by(request))
     return _state(request, enrolment, token=_session(request))
 
 

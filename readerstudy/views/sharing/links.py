@@ -20,7 +20,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
-from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required
 from readerstudy.forms.studies import ShareForm
 from readerstudy.results.looking import Seen, by_link, stored_result
 from readerstudy.sharing.linking import find_link, is_good, links_of, note_use, restore_link, revoke_link, share_results
@@ -70,7 +70,7 @@ def study_share_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> Htt
         ]
         asked = Confirmation(title=label, sentences=sentences, label=label, back=back, about=study.name)
         return confirm(request, asked)
-    revoke_link(link, actor=request.user, at=timezone.now())
+    revoke_link(link, **by(request))
     messages.success(request, _("The link does not work any more. It can be restored below."))
     return redirect(back)
 
@@ -80,7 +80,7 @@ def study_share_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> Htt
 def study_share_restore(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     """Let a link that was revoked work again."""
     link = get_object_or_404(links_of(coordinated_study(request.user, slug)), pk=pk)
-    if restore_link(link, actor=request.user, at=timezone.now()):
+    if restore_link(link, **by(request)):
         messages.success(request, _("The link works again."))
     else:
         messages.warning(request, _("This link has ended: make a new one."))

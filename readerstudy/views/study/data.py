@@ -9,7 +9,6 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
@@ -18,7 +17,7 @@ from django.views.decorators.vary import vary_on_headers
 
 from annotation.exports.files import scratch_file
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, write_codebook
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
@@ -50,18 +49,13 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
         raise Http404
     file, source_ids = scratch_file(), "source_ids" in request.POST
     try:
-        export_table(
-            study, Table(table), Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids
-        )
+        export_table(study, Table(table), Format(form), file, **by(request), source_ids=source_ids)
     except AnswersHidden:
         raise PermissionDenied(_("Answers are hidden until the study is closed.")) from None
     except SourceIdsTooEarly:
         raise PermissionDenied(_("The ids of the imported file are hidden until the study is closed.")) from None
     return FileResponse(
-        file,
-        as_attachment=True,
-        filename=f"{study.slug}-{table}.{form}",
-        content_type=CONTENT_TYPES[Format(form)],
+        file, as_attachment=True, filename=f"{study.slug}-{table}.{form}", content_type=CONTENT_TYPES[Format(form)]
     )
 
 
@@ -163,11 +157,5 @@ def _taken(request: AuthenticatedRequest, study: ReaderStudy, form: ReadingsForm
     if stores and not was_seen:
         form.add_error(None, _("This file is not the one that was checked: check the preview again, then save it."))
     return import_responses(
-        study,
-        name=file.name,
-        content=content,
-        actor=request.user,
-        at=timezone.now(),
-        dry_run=not (stores and was_seen),
-        declared=declared,
+        study, name=file.name, content=content, **by(request), dry_run=not (stores and was_seen), declared=declared
     )

@@ -8,7 +8,6 @@ from django.db.models import Count
 from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -17,7 +16,7 @@ from annotation.models import QuestionBank
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
 from annotation.views.site.confirming import run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from readerstudy.design.creating import create_study
 from readerstudy.design.indications import statement_on
 from readerstudy.design.kernels.plan import Plan
@@ -72,7 +71,7 @@ def study_new(request: AuthenticatedRequest) -> HttpResponse:
     form = StudyForm(request.POST if request.method == "POST" else None, initial={"bank": request.GET.get("bank")})
     if request.method == "POST" and form.is_valid():
         plan = Plan(name=form.cleaned_data["name"], bank=form.cleaned_data["bank"].slug)
-        made = run_on_form(form, lambda: create_study(plan, actor=request.user, at=timezone.now()), field="name")
+        made = run_on_form(form, lambda: create_study(plan, **by(request)), field="name")
         if made is not None:
             return redirect("study-cases", made.slug)
     context = {"form": form, "has_banks": form.fields["bank"].queryset.exists()}  # type: ignore[attr-defined]
