@@ -58,9 +58,9 @@ def purge_study(study: ReaderStudy, at: datetime) -> bool:
 
 def consequences_of_study(study: ReaderStudy) -> list[str]:
     n = study.cases.count()
-    said = ngettext("The choice of its %(n)s case", "The choice of its %(n)s cases", n) % {"n": n}
+    choice = ngettext("The choice of its %(n)s case", "The choice of its %(n)s cases", n) % {"n": n}
     return [
-        _("%(choice)s, its rules and its plan are hidden. The question bank keeps its questions.") % {"choice": said}
+        _("%(choice)s, its rules and its plan are hidden. The question bank keeps its questions.") % {"choice": choice}
     ]
 
 

@@ -29,7 +29,7 @@ def place_states() -> str:
         if following != state
     }
     arrows = {(_word(state), _word(following), str(act)) for state, following, act in moves}
-    return diagram("A case in the order of a reader", _word(transitions.PlaceState.WAITING), arrows)
+    return diagram("A case in the order of a reader", _word(transitions.CaseState.WAITING), arrows)
 
 
 def _word(state: str) -> str:

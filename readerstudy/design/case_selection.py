@@ -54,7 +54,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Cast:
+class CaseSelection:
     """The cases of a study: ``sets`` are names with numbers of main cases, from 1."""
 
     main: list[Chosen]
@@ -94,7 +94,7 @@ def draw_cases(
     record("study.cases_drawn", actor=actor, at=at, subject=study, facts=facts)
 
 
-def case_rows_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) -> Cast:
+def case_rows_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) -> CaseSelection:
     """The rows of a draw; the reason stands only with questions that reviews do not accept."""
     verdicts = verdicts_on(bank) if accepted_because else {}
 
@@ -102,7 +102,7 @@ def case_rows_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) ->
         needs_reason = bool(accepted_because) and not is_accepted(verdicts.get(one.revision_id))
         return Chosen(one.revision_id, accepted_because if needs_reason else "")
 
-    return Cast(
+    return CaseSelection(
         [chosen(one) for one in drawing.main],
         [chosen(one) for one in drawing.practice],
         [
@@ -143,7 +143,9 @@ def list_cases(
         return Chosen(pk, "" if needs_none else accepted_because)
 
     numbers = range(1, len(names) + 1)
-    store_case_rows(study, Cast([chosen(n) for n in names], [chosen(n) for n in practice], [(ALL_CASES, numbers)]))
+    store_case_rows(
+        study, CaseSelection([chosen(n) for n in names], [chosen(n) for n in practice], [(ALL_CASES, numbers)])
+    )
     study.draw = {}
     study.save(update_fields=["draw"])
     facts = {"n": len(names), "n_practice": len(practice)}
@@ -176,10 +178,10 @@ def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
     return {pk: len(images[exam].removed) for pk, exam in exam_of.items() if images[exam].removed}
 
 
-def store_case_rows(study: ReaderStudy, cast: Cast) -> None:
+def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:
     """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act."""
     study.cases.all().delete()
-    blocks = ((Block.MAIN, cast.main), (Block.PRACTICE, cast.practice))
+    blocks = ((Block.MAIN, selection.main), (Block.PRACTICE, selection.practice))
     rows = [
         StudyCase(
             study=study,
@@ -196,7 +198,7 @@ def store_case_rows(study: ReaderStudy, cast: Cast) -> None:
         row.n_lost = lost.get(row.revision_id, 0)
     StudyCase.objects.bulk_create(rows, batch_size=1000)
     pk_of = {row.number: row.pk for row in rows if row.block == Block.MAIN}
-    _store_sets(study, [(name, [pk_of[number] for number in numbers]) for name, numbers in cast.sets])
+    _store_sets(study, [(name, [pk_of[number] for number in numbers]) for name, numbers in selection.sets])
 
 
 def _store_sets(study: ReaderStudy, sets: Sequence[tuple[str, Sequence[int]]]) -> None:

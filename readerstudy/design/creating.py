@@ -15,7 +15,7 @@ from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import free_slug, listed
 from readerstudy.design.case_selection import (
     ALL_CASES,
-    Cast,
+    CaseSelection,
     Chosen,
     case_rows_of,
     preview_draw,
@@ -67,7 +67,7 @@ def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: Reade
     )
     for number, arm in enumerate(plan.arms, 1):
         Arm.objects.create(study=study, number=number, information=arm.information, aid=arm.aid)
-    store_case_rows(study, _cast(plan, study))
+    store_case_rows(study, _selection(plan, study))
     facts = {"bank": bank.slug, "n_cases": study.cases.count(), "seed": study.seed}
     record("study.created", actor=actor, at=at, subject=study, facts=facts)
     return study
@@ -90,7 +90,7 @@ def find_bank(wanted: str) -> QuestionBank:
     return bank
 
 
-def _cast(plan: Plan, study: ReaderStudy) -> Cast:
+def _selection(plan: Plan, study: ReaderStudy) -> CaseSelection:
     if plan.draw and not plan.cases:
         return _drawn(plan, study)
     found = resolve(study.bank, [case.question for case in (*plan.cases, *plan.practice)])
@@ -105,14 +105,14 @@ def _cast(plan: Plan, study: ReaderStudy) -> Cast:
             raise StudyRefused(
                 "bad_set", _("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]}
             )
-    return Cast(
+    return CaseSelection(
         [Chosen(found[case.question], case.accepted_because) for case in plan.cases],
         [Chosen(found[case.question], case.accepted_because) for case in plan.practice],
         [(one.name, one.cases) for one in plan.sets] or whole,
     )
 
 
-def _drawn(plan: Plan, study: ReaderStudy) -> Cast:
+def _drawn(plan: Plan, study: ReaderStudy) -> CaseSelection:
     if plan.practice or plan.sets:
         raise StudyRefused(
             "drawn_and_listed", _("A plan that draws its cases draws practice block and sets as well: list neither.")

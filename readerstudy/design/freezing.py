@@ -33,7 +33,7 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, ShownImage, StudyCase
 from readerstudy.study.locking import StudyRefused, check_draft, check_not_archived, lock_study
 
-_PLACE = ("public_id", "order_id", "block", "position", "case_id", "options")
+_PRESENTED = ("public_id", "order_id", "block", "position", "case_id", "options")
 
 
 @transaction.atomic
@@ -139,7 +139,7 @@ def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase], rule: str) -> 
             for block, chosen in ((Block.PRACTICE, practice), (Block.MAIN, [by_number[number] for number in main]))
             for position, case in enumerate(chosen, 1)
         ]
-        insert_rows(PresentedCase, _PLACE, places)
+        insert_rows(PresentedCase, _PRESENTED, places)
 
 
 def _options(study: ReaderStudy, rules: Rules, case_set: CaseSet, order: int, case: StudyCase) -> str:

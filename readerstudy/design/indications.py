@@ -37,7 +37,7 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class ToldCase:
+class IndicatedCase:
     """A case with what is to be read of it: its indication, what the rule found in it, and its key."""
 
     case: StudyCase
@@ -70,21 +70,21 @@ def shows_indications(study: ReaderStudy) -> bool:
     return study.arms.filter(information=Information.INDICATION).exists()
 
 
-def cases_with_information(study: ReaderStudy) -> list[ToldCase]:
+def cases_with_information(study: ReaderStudy) -> list[IndicatedCase]:
     """Every case with its indication, empty where the report has none; the practice block last."""
     cases = list(study.cases.select_related("revision__question").order_by("block", "number"))
     rows = AnswerKey.objects.filter(pk__in=[case.revision_id for case in cases])
     found = {pk: (key, indication or "") for pk, key, indication in rows.values_list("pk", "key", "report__indication")}
-    told = []
+    indicated = []
     for case in cases:
         key, indication = found.get(case.revision_id, ("", ""))
-        told.append(ToldCase(case, indication, key, _hint(indication, case.revision.options, key)))
-    return told
+        indicated.append(IndicatedCase(case, indication, key, _hint(indication, case.revision.options, key)))
+    return indicated
 
 
-def sha256_of_information(told: Iterable[ToldCase]) -> str:
+def sha256_of_information(indicated: Iterable[IndicatedCase]) -> str:
     """Of what was read, so that a statement does not outlive a change. Made of keys: never stored, only compared."""
-    rows = [[one.case.block, one.case.number, one.case.revision_id, one.indication, one.key] for one in told]
+    rows = [[one.case.block, one.case.number, one.case.revision_id, one.indication, one.key] for one in indicated]
     return sha256_of(canonical(rows))
 
 
@@ -116,8 +116,8 @@ def hints_in(study: ReaderStudy, revisions: Iterable[Revision]) -> dict[int, Hin
         return {}
     options = {revision.pk: revision.options for revision in revisions}
     rows = AnswerKey.objects.filter(pk__in=options, report__isnull=False).exclude(report__indication="")
-    told = rows.values_list("pk", "key", "report__indication")
-    found = ((pk, _hint(indication, options[pk], key)) for pk, key, indication in told)
+    indicated = rows.values_list("pk", "key", "report__indication")
+    found = ((pk, _hint(indication, options[pk], key)) for pk, key, indication in indicated)
     return {pk: hint for pk, hint in found if hint is not None}
 
 

@@ -139,7 +139,7 @@ def may_go_on_unseen(enrolment: Enrolment) -> bool:
 
 
 def check_display(
-    enrolment: Enrolment, screen: Screen, said: Sequence[Corner], *, at: datetime, goes_on: bool = False
+    enrolment: Enrolment, screen: Screen, corners: Sequence[Corner], *, at: datetime, goes_on: bool = False
 ) -> None:
     """Store the screen, and which of the two steps were found.
 
@@ -160,7 +160,7 @@ def check_display(
             "%(least_height)s. Make the window larger or zoom out, then check again."
         )
         raise StudyRefused("window_too_small", sentence % sizes, **sizes)
-    if not _store_check(enrolment, screen, said, at, goes_on=goes_on):
+    if not _store_check(enrolment, screen, corners, at, goes_on=goes_on):
         sentence = _(
             "At least one answer is not right. Darken the room, set the display to full brightness, and look again: "
             "the patches have moved."
@@ -169,15 +169,17 @@ def check_display(
 
 
 @transaction.atomic
-def _store_check(enrolment: Enrolment, screen: Screen, said: Sequence[Corner], at: datetime, *, goes_on: bool) -> bool:
+def _store_check(
+    enrolment: Enrolment, screen: Screen, corners: Sequence[Corner], at: datetime, *, goes_on: bool
+) -> bool:
     lock_reader(enrolment)
     passes = goes_on and may_go_on_unseen(enrolment)
-    seen = tuple(said) == corners_now(enrolment)
+    seen = tuple(corners) == corners_now(enrolment)
     n_failed = int(enrolment.display.get("n_failed", 0)) + (not seen)
     enrolment.display = {
         **screen.as_json(),
-        "dark_step": said[0] == corners_now(enrolment)[0],
-        "light_step": said[1] == corners_now(enrolment)[1],
+        "dark_step": corners[0] == corners_now(enrolment)[0],
+        "light_step": corners[1] == corners_now(enrolment)[1],
         "n_failed": n_failed,
     }
     if seen or passes:

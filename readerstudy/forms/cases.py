@@ -115,7 +115,7 @@ class CasesForm(DraftForm):
             self.fields[quota_name(task, difficulty)] = field
 
     @property
-    def stands(self) -> str:
+    def stored_mark(self) -> str:
         """A hash of what was asked for and of the cases that came of it: a list is kept by its cases alone."""
         return sha256_of(json.dumps([self.initial, stored_choice(self.study)], sort_keys=True, default=str))
 

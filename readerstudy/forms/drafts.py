@@ -27,24 +27,24 @@ class DraftForm(forms.Form):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
-        self.is_told = False
+        self.was_warned = False
 
     @property
-    def stands(self) -> str:
+    def stored_mark(self) -> str:
         """A hash of what is stored now."""
         return sha256_of(json.dumps(self.initial, sort_keys=True, default=str))
 
     @property
     def mark(self) -> str:
         """What the page sends back: the hash of what its person has seen, until they are told that it changed."""
-        sent = self.data.get(self.mark_name, "") if self.is_bound and not self.is_told else ""
-        return str(sent or self.stands)
+        sent = self.data.get(self.mark_name, "") if self.is_bound and not self.was_warned else ""
+        return str(sent or self.stored_mark)
 
     def is_overtaken(self) -> bool:
         """Whether something else was stored since the page was shown: then nothing is, and the form says so once."""
-        if self.mark == self.stands:
+        if self.mark == self.stored_mark:
             return False
-        self.is_told = True
+        self.was_warned = True
         names = ", ".join(str(self[name].label) for name in self.fields if self.differs(name))
         if not names:
             return False

@@ -118,8 +118,8 @@ class FactsForm(forms.Form):
 
     def facts(self) -> ReaderFacts:
         """What was said, after is_valid()."""
-        said = self.cleaned_data
-        return ReaderFacts(**{**said, "chest_fellowship": said["chest_fellowship"] == "yes"})
+        data = self.cleaned_data
+        return ReaderFacts(**{**data, "chest_fellowship": data["chest_fellowship"] == "yes"})
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> FactsForm:
@@ -152,8 +152,8 @@ class DisplayForm(forms.Form):
         return not {"width", "height", "screen_width", "screen_height", "pixel_ratio"} & set(self.errors)
 
     def screen(self) -> Screen:
-        said = self.cleaned_data
-        return Screen(**{name: said[name] for name in Screen.__dataclass_fields__})
+        data = self.cleaned_data
+        return Screen(**{name: data[name] for name in Screen.__dataclass_fields__})
 
-    def said(self) -> tuple[Corner, Corner]:
+    def corners(self) -> tuple[Corner, Corner]:
         return Corner(self.cleaned_data["dark"]), Corner(self.cleaned_data["light"])

@@ -66,7 +66,7 @@ class ForecastForm(DraftForm):
         super().__init__(data, initial={name: getattr(shown, name) for name in RANGES})
 
     @property
-    def stands(self) -> str:
+    def stored_mark(self) -> str:
         """Of what is stored, whatever was taken into the fields since."""
         return sha256_of(canonical(self.stored.as_json()))
 

@@ -237,8 +237,8 @@ class RulesForm(DraftForm):
         initial |= _chosen(analysis)
         super().__init__(data, initial=initial)
         if study.deadline_at:
-            stands = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
-            self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {stands}"
+            present = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
+            self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {present}"
         self._offer_inferences(study.n_readers)
         tools = self.fields["hidden_tools"]
         assert isinstance(tools, forms.MultipleChoiceField)

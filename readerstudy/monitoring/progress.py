@@ -15,7 +15,7 @@ from annotation.exports.source_ids import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
-from readerstudy.enrolment.reader_status import ReaderStatus, standings_of
+from readerstudy.enrolment.reader_status import ReaderStatus, statuses_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import (
     Enrolment,
@@ -63,7 +63,7 @@ class Habits:
 
 @dataclass(frozen=True)
 class ReaderProgress:
-    standing: ReaderStatus
+    status: ReaderStatus
     pace: Pace
     last_seen: datetime | None
     is_here: bool
@@ -76,12 +76,12 @@ class ReaderProgress:
 
     @property
     def enrolment(self) -> Enrolment:
-        return self.standing.enrolment
+        return self.status.enrolment
 
     @property
     def has_problems(self) -> bool:
-        told = (self.n_refused, self.n_faults, self.n_takeovers, self.standing.is_stuck, self.is_unseen)
-        return any(told) or self.habits != Habits()
+        problems = (self.n_refused, self.n_faults, self.n_takeovers, self.status.is_stuck, self.is_unseen)
+        return any(problems) or self.habits != Habits()
 
     @property
     def is_unseen(self) -> bool:
@@ -107,12 +107,12 @@ def progress_of_readers(enrolments: Sequence[Enrolment], at: datetime) -> list[R
     flagged = Remark.objects.filter(reading__enrolment__in=keys, kind=RemarkKind.FAULT).order_by()
     faults = Counter(pk for pk, _case in flagged.values_list("reading__enrolment", "reading").distinct())
     found = []
-    for standing in standings_of(list(enrolments), at):
-        enrolment = standing.enrolment
+    for status in statuses_of(list(enrolments), at):
+        enrolment = status.enrolment
         seen = sessions.get(enrolment.pk, _Sessions())
         found.append(
             ReaderProgress(
-                standing=standing,
+                status=status,
                 pace=paces.get(enrolment.pk) or _pace([], 0),
                 last_seen=seen.last,
                 is_here=seen.open_at is not None and at - seen.open_at <= HERE,
@@ -229,7 +229,7 @@ class FlaggedCase:
 
     case: StudyCase
     voiding: Voiding | None
-    said: list[FlaggedFault] = field(default_factory=list)
+    faults: list[FlaggedFault] = field(default_factory=list)
 
 
 def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
@@ -244,8 +244,8 @@ def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
     for one in newest.values():
         case = one.reading.case
         flagged = found.setdefault(case.pk, FlaggedCase(case, getattr(case, "voiding", None)))
-        flagged.said.append(FlaggedFault(one.reading.enrolment.pseudonym, one.text, one.at))
-    return sorted(found.values(), key=lambda one: (one.voiding is not None, -len(one.said), one.case.number))
+        flagged.faults.append(FlaggedFault(one.reading.enrolment.pseudonym, one.text, one.at))
+    return sorted(found.values(), key=lambda one: (one.voiding is not None, -len(one.faults), one.case.number))
 
 
 def voidings_of(study: ReaderStudy, *, person: User) -> list[tuple[Voiding, str]]:

@@ -13,7 +13,7 @@ from annotation.audit.recording import record
 from annotation.models import User
 from annotation.people.mailing import can_send
 from readerstudy.enrolment.mailing import send_reminder
-from readerstudy.enrolment.reader_status import standing_of
+from readerstudy.enrolment.reader_status import status_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.study.deadlines import deadline_of, unfinished
@@ -76,4 +76,4 @@ def _remind(enrolment: Enrolment, *, actor: User | None, at: datetime) -> bool:
         if not same.update(reminded_at=at):
             return False
         record("reader.reminded", actor=actor, at=at, subject=enrolment)
-    return send_reminder(enrolment, n_left=standing_of(enrolment, at).n_left)
+    return send_reminder(enrolment, n_left=status_of(enrolment, at).n_left)

@@ -147,8 +147,8 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     result.missing_ids = dict(sorted(left_out.items(), key=lambda pair: pair[1]))
     result.problems = sorted([*read.problems, *result.matching.problems])
     if read.records and not answered:
-        told = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
-        result.problems.insert(0, PredictionProblem(0, "", told))
+        sentence = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
+        result.problems.insert(0, PredictionProblem(0, "", sentence))
     if not result.problems and result.dry_run:
         _is_there(result)
     elif not result.problems:

@@ -27,7 +27,7 @@ def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
 
     Once results of the study were seen, the choice is stored as made afterwards.
     """
-    _hold(run)
+    _lock_run(run)
     if run.withdrawn_at is not None:
         raise PredictionsRefused("run_withdrawn", _("This run is withdrawn and cannot be named for the figures."))
     if run.is_named:
@@ -45,7 +45,7 @@ def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
 @transaction.atomic
 def withdraw_run(run: PredictionRun, reason: str, *, actor: User | None, at: datetime) -> None:
     """Take a run out of the figures; its predictions stay stored."""
-    _hold(run)
+    _lock_run(run)
     reason = reason.strip()
     if not reason:
         raise PredictionsRefused("no_reason", _("Say why the run is withdrawn."))
@@ -85,7 +85,7 @@ def left_because(run: PredictionRun, *, is_chosen: bool = False) -> str:
     return "" if run.is_named or is_chosen else _("another run of the model was named")
 
 
-def _hold(run: PredictionRun) -> None:
+def _lock_run(run: PredictionRun) -> None:
     """Lock the entry of the run, and its study, and bring the run up to date.
 
     Refused once the entry is not listed.
@@ -106,7 +106,7 @@ class StudyRun:
     """One row of an analysis."""
 
     run: PredictionRun
-    said: str = ""  # by the plan: "mean of all runs", "run 2"; empty: nothing
+    planned_as: str = ""  # by the plan: "mean of all runs", "run 2"; empty: nothing
     is_met: bool = True  # the run that the plan names is there
     mean_of: Sequence[PredictionRun] = field(default=())  # where the plan names the mean of runs
 
@@ -119,7 +119,7 @@ class StudyRun:
     def is_post_hoc(self) -> bool:
         if not self.is_met:
             return True
-        if self.said and _is_blind(self.run):
+        if self.planned_as and _is_blind(self.run):
             return is_renamed(self.run)
         return is_post_hoc(self.run)
 
@@ -131,12 +131,14 @@ class StudyRun:
 
     @property
     def left_because(self) -> str:
-        reasons = (left_because(run, is_chosen=bool(self.said) and self.is_met) for run in self.mean_of or [self.run])
+        reasons = (
+            left_because(run, is_chosen=bool(self.planned_as) and self.is_met) for run in self.mean_of or [self.run]
+        )
         return next(filter(None, reasons), "") if self.is_planned else ""
 
 
 @dataclass(frozen=True)
-class Standings:
+class StudyRuns:
     rows: Sequence[StudyRun]
     nobody: Sequence[PlannedRun] = ()  # lines of the plan that mean no model, or several
 
@@ -146,35 +148,35 @@ class Standings:
         return {run.pk for row in self.rows for run in (row.run, *row.mean_of)}
 
 
-def standings_of(study: ReaderStudy, found: Sequence[PredictionRun]) -> Standings:
+def runs_of_study(study: ReaderStudy, found: Sequence[PredictionRun]) -> StudyRuns:
     """``found``: the runs of this study that can count."""
     of_entry: dict[int, list[PredictionRun]] = {}
     for run in found:
         of_entry.setdefault(run.entry_id, []).append(run)
-    said, nobody = _said(study, of_entry)
-    rows = [row for entry, runs in of_entry.items() for row in _rows(runs, said.get(entry, ""))]
-    return Standings(rows, nobody)
+    planned_as, nobody = _planned_as(study, of_entry)
+    rows = [row for entry, runs in of_entry.items() for row in _rows(runs, planned_as.get(entry, ""))]
+    return StudyRuns(rows, nobody)
 
 
 def mark_planned(study: ReaderStudy) -> None:
     """What stands for its model now is planned, whatever becomes of it."""
-    standing = standings_of(study, list(PredictionRun.objects.live_on(study).select_related("study")))
-    PredictionRun.objects.filter(pk__in=standing.runs).update(was_planned=True)
+    found_runs = runs_of_study(study, list(PredictionRun.objects.live_on(study).select_related("study")))
+    PredictionRun.objects.filter(pk__in=found_runs.runs).update(was_planned=True)
 
 
-def _rows(runs: Sequence[PredictionRun], said: str) -> list[StudyRun]:
+def _rows(runs: Sequence[PredictionRun], planned_as: str) -> list[StudyRun]:
     """Of one model. What came in after unblinding does not stand in for what the plan meant."""
     named = [run for run in runs if run.is_named or run.was_planned]
-    if not said:
+    if not planned_as:
         return [StudyRun(run) for run in named]
     early = [run for run in runs if run.was_planned]
-    chosen, number = early or runs, run_number(said)
+    chosen, number = early or runs, run_number(planned_as)
     if number is None:
-        return [StudyRun(max(chosen, key=_named_last), said, mean_of=chosen)]
+        return [StudyRun(max(chosen, key=_named_last), planned_as, mean_of=chosen)]
     wanted = [run for run in chosen if run.number == number]
     if wanted:
-        return [StudyRun(wanted[0], said)]
-    return [StudyRun(run, said, is_met=False) for run in named[:1]]
+        return [StudyRun(wanted[0], planned_as)]
+    return [StudyRun(run, planned_as, is_met=False) for run in named[:1]]
 
 
 def _is_blind(run: PredictionRun) -> bool:
@@ -188,7 +190,7 @@ def _named_last(run: PredictionRun) -> tuple[bool, bool, float, int]:
     return run.named_before_unblinding and run.was_planned, run.is_named, named_at, -run.number
 
 
-def _said(
+def _planned_as(
     study: ReaderStudy, of_entry: Mapping[int, Sequence[PredictionRun]]
 ) -> tuple[dict[int, str], list[PlannedRun]]:
     """What the plan says of each model, by its entry; and the lines that mean none, several, or one named before.
@@ -200,13 +202,13 @@ def _said(
     plan = readable_analysis(study.analysis)
     lines = plan.runs if plan else ()
     called = {entry: _called(runs[0]) for entry, runs in of_entry.items()} if lines else {}
-    for name, said in lines:
+    for name, planned_as in lines:
         meant = [entry for entry, names in called.items() if folded(name) in names]
         early = [entry for entry in meant if any(run.was_planned for run in of_entry[entry])] or meant
         if len(early) == 1 and early[0] not in found:
-            found[early[0]] = said
+            found[early[0]] = planned_as
         else:
-            nobody.append((name, said))
+            nobody.append((name, planned_as))
     return found, nobody
 
 

@@ -139,13 +139,13 @@ def target_of(params: Params) -> Target:
 def check_predictions(progress: Progress, params: Params) -> Result:
     """Dry run: read, match and extract everything, store nothing."""
     found = _run(progress, params, dry_run=True)
-    return {**told(found), "acceptable": not found.is_refused and not found.unchanged}
+    return {**report_of(found), "acceptable": not found.is_refused and not found.unchanged}
 
 
 def store_predictions(progress: Progress, params: Params) -> Result:
     """Store all of it. Run again after it was stopped, it stores once: the same file is known again."""
     found = _run(progress, params, dry_run=False)
-    return {**told(found), "run_id": found.run.public_id if found.run else ""}
+    return {**report_of(found), "run_id": found.run.public_id if found.run else ""}
 
 
 def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImported:
@@ -173,11 +173,11 @@ def _entry_of(params: Params) -> ModelEntry:
     return find_entry(params["model"], "") or ModelEntry(name=params["model"])
 
 
-def told(found: PredictionsImported) -> Result:
+def report_of(found: PredictionsImported) -> Result:
     """The result with lists that a page can hold, and how long they were."""
-    told = found.as_json()
-    counts = {f"n_{name}": len(told[name]) for name in LISTS}
-    return {**told, **{name: told[name][:MOST_TOLD] for name in LISTS}, **counts}
+    report_of = found.as_json()
+    counts = {f"n_{name}": len(report_of[name]) for name in LISTS}
+    return {**report_of, **{name: report_of[name][:MOST_TOLD] for name in LISTS}, **counts}
 
 
 def _path_of(upload: Upload) -> Path:

@@ -29,7 +29,7 @@ from readerstudy.reading.case_opening import open_answered
 from readerstudy.reading.expiring import close_run_out, close_with_newer_choice
 from readerstudy.reading.kernels.limits import is_in_time, is_over, judge, taken_ms
 from readerstudy.reading.practice import settle_block
-from readerstudy.reading.prefetched import named_place, place_of, reading_of
+from readerstudy.reading.prefetched import find_presented, presented_case, reading_of
 from readerstudy.reading.timing_events import add_trace, opened_reading, set_painted, time_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,
@@ -62,23 +62,23 @@ def save_choice(
     of the case is judged by the clock of its page, as an answer is: made in time, the case ends with it, also where the
     program has closed it meanwhile; what it tells is kept in any case.
     """
-    held = lock_enrolment(enrolment, actor=actor)
-    place = named_place(held, public_id)
-    reading = opened_reading(place)
-    check_may_read(held, at)
-    lease = check_write_lease(held, session, at=at)
+    locked = lock_enrolment(enrolment, actor=actor)
+    presented = presented_case(locked, public_id)
+    reading = opened_reading(presented)
+    check_may_read(locked, at)
+    lease = check_write_lease(locked, session, at=at)
     if option:
-        check_option(place, option)
+        check_option(presented, option)
     if sequence <= reading.choice_sequence or _is_answered(reading):
         return False
-    if is_over(reading.deadline_at, at) and not _is_made_in_time(held, reading, trace, lease, at=at):
+    if is_over(reading.deadline_at, at) and not _is_made_in_time(locked, reading, trace, lease, at=at):
         return False
     if reading.closed_at is not None:
-        check_still_open(held)
+        check_still_open(locked)
     before, reading.choice, reading.choice_sequence = reading.choice, option, sequence
     reading.save(update_fields=["choice", "choice_sequence"])
     if reading.closed_at is not None and option != before:
-        close_with_newer_choice(held, reading, actor=actor, at=at)
+        close_with_newer_choice(locked, reading, actor=actor, at=at)
     return True
 
 
@@ -86,19 +86,19 @@ def _is_answered(reading: Reading) -> bool:
     return reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists()
 
 
-def _is_made_in_time(held: Enrolment, reading: Reading, trace: Trace, lease: ReadingSession, *, at: datetime) -> bool:
+def _is_made_in_time(locked: Enrolment, reading: Reading, trace: Trace, lease: ReadingSession, *, at: datetime) -> bool:
     """Judged as if it had been submitted when it was made; a page that tells no time is judged by the server."""
-    told = add_trace(reading, trace, session=lease, at=at).seen.events
+    trace_so_far = add_trace(reading, trace, session=lease, at=at).seen.events
     chosen = {(trace.page, event.sequence) for event in trace.events if event.kind == EventKind.SELECTED}
-    others = [event for event in told if event.kind != EventKind.SUBMITTED]
+    others = [event for event in trace_so_far if event.kind != EventKind.SUBMITTED]
     events = [replace(event, kind=EventKind.SUBMITTED) if event.key in chosen else event for event in others]
     taken = taken_ms(events, durations(events).elapsed_ms, painted_at=reading.painted_at, at=at)
-    return is_in_time(taken, rules_of(held).time_limit_s)
+    return is_in_time(taken, rules_of(locked).time_limit_s)
 
 
-def check_option(place: PresentedCase, option: str) -> None:
+def check_option(presented: PresentedCase, option: str) -> None:
     """Refused where the case has no option of that name."""
-    if len(option) != 1 or option not in place.options[: len(place.case.revision.options)]:
+    if len(option) != 1 or option not in presented.options[: len(presented.case.revision.options)]:
         raise malformed()
 
 
@@ -144,36 +144,36 @@ def commit_answer(
 def _commit(
     enrolment: Enrolment, public_id: str, answer: CommittedAnswer, *, session: str, actor: User, at: datetime
 ) -> Response:
-    held = lock_enrolment(enrolment, actor=actor)
-    place = named_place(held, public_id)
-    reading = reading_of(place)
+    locked = lock_enrolment(enrolment, actor=actor)
+    presented = presented_case(locked, public_id)
+    reading = reading_of(presented)
     if reading is not None and reading.closed_at is not None and (stored := _CONFIRMED.first(reading.pk)) is not None:
         if stored.key != answer.key and stored.option != answer.option:
             sentence = _("The answer to this case is already stored and final.")
             raise ReadingRefused(Refusal.OTHER_ANSWER.value, sentence, stored=stored)
         stored.reading = reading
         return stored
-    check_may_read(held, at)
-    lease = check_write_lease(held, session, at=at)
-    rules = rules_of(held)
-    _check_answer(place, answer, rules)
+    check_may_read(locked, at)
+    lease = check_write_lease(locked, session, at=at)
+    rules = rules_of(locked)
+    _check_answer(presented, answer, rules)
     if reading is None:  # its opening was lost on the way
-        close_run_out(held, actor=actor, at=at)
-        reading = open_answered(held, place, lease, at=at)
-    response = _response(held, place, reading, answer, rules, lease, at=at)
-    check_still_open(held)
+        close_run_out(locked, actor=actor, at=at)
+        reading = open_answered(locked, presented, lease, at=at)
+    response = _response(locked, presented, reading, answer, rules, lease, at=at)
+    check_still_open(locked)
     _insert(response)
     reading.closed_at = reading.closed_at or at
     reading.save(update_fields=["painted_at", "deadline_at", "closed_at"])
-    facts = {"position": reading.position, "block": place.block}
+    facts = {"position": reading.position, "block": presented.block}
     record("reading.answered", actor=actor, at=at, subject=reading, facts=facts)
-    settle_block(held, at=at)
+    settle_block(locked, at=at)
     return response
 
 
 def _response(
-    held: Enrolment,
-    place: PresentedCase,
+    locked: Enrolment,
+    presented: PresentedCase,
     reading: Reading,
     answer: CommittedAnswer,
     rules: Rules,
@@ -182,15 +182,15 @@ def _response(
     at: datetime,
 ) -> Response:
     """The row to store. Refused: ``not_seen``, with the images that were not on screen."""
-    told = add_trace(reading, answer.trace, session=lease, at=at)
-    images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(place.case_id)}
-    _check_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)
-    set_painted(held, reading, answer.trace, at=at)
-    measured = time_of(reading, told, at=at)
+    trace_so_far = add_trace(reading, answer.trace, session=lease, at=at)
+    images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(presented.case_id)}
+    _check_seen(images, images if trace_so_far.seen.is_damaged else trace_so_far.seen.painted, answer.trace.unreadable)
+    set_painted(locked, reading, answer.trace, at=at)
+    measured = time_of(reading, trace_so_far, at=at)
     judged = judge(
         declined=answer.declined,
         time_limit_s=rules.time_limit_s,
-        client_ms=taken_ms(told.seen.events, measured.elapsed_ms, painted_at=reading.painted_at, at=at),
+        client_ms=taken_ms(trace_so_far.seen.events, measured.elapsed_ms, painted_at=reading.painted_at, at=at),
         deadline_at=reading.deadline_at,
         at=at,
     )
@@ -220,9 +220,9 @@ def _check_seen(images: Mapping[str, bool], painted: Collection[str], unreadable
         raise malformed() from None
 
 
-def _check_answer(place: PresentedCase, answer: CommittedAnswer, rules: Rules) -> None:
+def _check_answer(presented: PresentedCase, answer: CommittedAnswer, rules: Rules) -> None:
     if not answer.declined:
-        check_option(place, answer.option)
+        check_option(presented, answer.option)
     elif answer.option or not rules.cannot_tell:
         raise malformed()
 
@@ -238,10 +238,10 @@ def _keep_refused(
     at: datetime,
 ) -> None:
     """Keep what the reader sent to a place of their own, once. The audit log does not say which option."""
-    place = place_of(enrolment, public_id)
-    if place is not None:
+    presented = find_presented(enrolment, public_id)
+    if presented is not None:
         kept = RefusedAnswer(
-            presented=place,
+            presented=presented,
             reason=reason,
             option=answer.option if answer.option in set("ABCD") else "",
             key=answer.key,
@@ -250,5 +250,5 @@ def _keep_refused(
         )
         RefusedAnswer.objects.bulk_create([kept], ignore_conflicts=True)
     facts = {"place": public_id, "reason": reason.value, "key": answer.key}
-    subject = (reading_of(place) if place is not None else None) or enrolment
+    subject = (reading_of(presented) if presented is not None else None) or enrolment
     record("reading.answer_refused", actor=actor, at=at, subject=subject, facts=facts)

@@ -105,11 +105,11 @@ def import_responses(
     final. The study is at least frozen. With the first readings come the voidings of the study in which they were made,
     if ``declared``: in one act with them, before anybody can have seen a result.
     """
-    held = ReaderStudy.objects.select_for_update(of=("self",)).get(pk=study.pk)
+    locked = ReaderStudy.objects.select_for_update(of=("self",)).get(pk=study.pk)
     sha256 = hashlib.sha256(content).hexdigest()
-    result = ResponsesImported(held.slug, name, sha256, hash_of(content, declared), dry_run)
+    result = ResponsesImported(locked.slug, name, sha256, hash_of(content, declared), dry_run)
     try:
-        arm = _arm_of(held)
+        arm = _arm_of(locked)
     except ReadingRefused as refusal:
         result.problems = [ResponseProblem(0, "", refusal.sentence)]
         return result
@@ -117,20 +117,20 @@ def import_responses(
     result.read, result.problems = read.n_rows, list(read.problems)
     if not read.n_rows:
         return result
-    placed = _Placed(held, read.answers)
+    placed = _Placed(locked, read.answers)
     new = placed.compared()
     result.problems = sorted([*read.problems, *placed.problems])
     result.unchanged = len(read.answers) - len(new) - len(placed.refused)
     result.created, result.readers = len(new), sorted({a.reader for a in new} - placed.stored.keys())
-    voidings = _voidings(held, declared, result) if declared else None
+    voidings = _voidings(locked, declared, result) if declared else None
     if result.is_refused or dry_run:
         return result
     if declared and voidings:
-        declare_voidings(held, voidings, source=declared.source, actor=actor, at=at)
+        declare_voidings(locked, voidings, source=declared.source, actor=actor, at=at)
     if new:
-        _store(held, arm, new, placed, source=f"{name[:100]} sha256:{result.sha256}", at=at)
+        _store(locked, arm, new, placed, source=f"{name[:100]} sha256:{result.sha256}", at=at)
         facts = {"file": name, "sha256": result.sha256, "created": len(new), "unchanged": result.unchanged}
-        record("study.responses_imported", actor=actor, at=at, subject=held, facts=facts)
+        record("study.responses_imported", actor=actor, at=at, subject=locked, facts=facts)
     result.stored = True
     return result
 

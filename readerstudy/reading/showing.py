@@ -23,9 +23,9 @@ from readerstudy.reading.prefetched import (
     ReaderPosition,
     is_last_image,
     is_prefetched_image,
-    last_place,
+    last_presented,
+    position_of,
     reading_of,
-    standing_of,
 )
 from readerstudy.reading.write_checks import ENROLMENTS, live_session, may_read, rules_of
 
@@ -45,7 +45,7 @@ _CONFIRMED: KeptQuery[Response] = KeptQuery(lambda pk: _final(pk), int)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownPlace:
+class ShownCase:
     """One prefetched place; what may not be seen is empty."""
 
     id: str
@@ -82,10 +82,10 @@ class ShownState:
 
     enrolment: Enrolment
     rules: Rules
-    standing: ReaderPosition
+    position: ReaderPosition
     session: str | None
     paused: bool
-    cases: list[ShownPlace]
+    cases: list[ShownCase]
     last: ShownLast | None
 
     @property
@@ -94,79 +94,79 @@ class ShownState:
 
     @property
     def finished(self) -> bool:
-        return self.standing.is_finished or self.standing.is_undecided
+        return self.position.is_finished or self.position.is_undecided
 
 
 def show_state(enrolment: Enrolment, *, token: str, at: datetime) -> ShownState:
     """Where the reader is. Cases only for the page that holds the write lease, and only while this reader may read."""
     rules = rules_of(enrolment)
-    standing = standing_of(enrolment, rules, at=at)
+    position = position_of(enrolment, rules, at=at)
     live = live_session(enrolment)
     session = token if live is not None and live.public_id == token else None
     reads = may_read(enrolment, at)
-    prefetched = standing.prefetched if session is not None and reads else ()
+    prefetched = position.prefetched if session is not None and reads else ()
     return ShownState(
         enrolment=enrolment,
         rules=rules,
-        standing=standing,
+        position=position,
         session=session,
         paused=enrolment.paused_at is not None,
-        cases=_shown_places(prefetched, rules, has_practice=standing.has_practice, at=at),
+        cases=_shown_cases(prefetched, rules, has_practice=position.has_practice, at=at),
         last=_shown_last(enrolment, rules) if session is not None and reads else None,
     )
 
 
-def _shown_places(
+def _shown_cases(
     prefetched: Sequence[PresentedCase], rules: Rules, *, has_practice: bool, at: datetime
-) -> list[ShownPlace]:
+) -> list[ShownCase]:
     if not prefetched:
         return []
-    views = _views_of([place.case_id for place in prefetched])
+    views = _views_of([presented.case_id for presented in prefetched])
     parts = [
         visible_parts(
             CaseProgress(
                 may_read=True,
-                block=place.block,
-                information=place.order.arm.information,
+                block=presented.block,
+                information=presented.order.arm.information,
                 is_prefetched=True,
                 answered=False,
             )
         )
-        for place in prefetched
+        for presented in prefetched
     ]
     return [
-        _shown(place, seen, views.get(place.case_id, NOTHING), rules, has_practice=has_practice, at=at)
-        for place, seen in zip(prefetched, parts, strict=True)
+        _shown(presented, seen, views.get(presented.case_id, NOTHING), rules, has_practice=has_practice, at=at)
+        for presented, seen in zip(prefetched, parts, strict=True)
     ]
 
 
 def _shown(
-    place: PresentedCase, parts: frozenset[Part], views: Views, rules: Rules, *, has_practice: bool, at: datetime
-) -> ShownPlace:
-    revision, reading = place.case.revision, reading_of(place)
+    presented: PresentedCase, parts: frozenset[Part], views: Views, rules: Rules, *, has_practice: bool, at: datetime
+) -> ShownCase:
+    revision, reading = presented.case.revision, reading_of(presented)
     views = views if Part.IMAGES in parts else NOTHING
-    return ShownPlace(
-        id=place.public_id,
-        position=place.position,
+    return ShownCase(
+        id=presented.public_id,
+        position=presented.position,
         stem=revision.stem if Part.STEM in parts else "",
-        options=in_order(place.options, revision.options) if Part.OPTIONS in parts else [],
+        options=in_order(presented.options, revision.options) if Part.OPTIONS in parts else [],
         views=views.shown,
         withheld=views.withheld,
-        information=_information(place, parts),
+        information=_information(presented, parts),
         opened=reading is not None,
         painted=reading is not None and reading.painted_at is not None,
         choice=reading.choice if reading is not None and Part.OWN_CHOICE in parts else "",
         choice_sequence=reading.choice_sequence if reading is not None else 0,
         seconds_left=seconds_left(reading.deadline_at, at) if reading is not None else None,
-        break_before=reading is None and rules.has_break_before(place.block, place.position),
-        begins=reading is None and has_practice and place.block == Block.MAIN and place.position == 1,
+        break_before=reading is None and rules.has_break_before(presented.block, presented.position),
+        begins=reading is None and has_practice and presented.block == Block.MAIN and presented.position == 1,
     )
 
 
 def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
-    place = last_place(enrolment)
-    reading = reading_of(place) if place is not None else None
-    if place is None or reading is None:
+    presented = last_presented(enrolment)
+    reading = reading_of(presented) if presented is not None else None
+    if presented is None or reading is None:
         return None
     answer = _CONFIRMED.first(reading.pk)
     option = answer.option if answer is not None else ""
@@ -174,7 +174,7 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
     parts = visible_parts(
         CaseProgress(
             may_read=True,
-            block=place.block,
+            block=presented.block,
             is_prefetched=False,
             is_last=True,
             answered=answer is not None,
@@ -182,14 +182,14 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
             guesses=asked == RemarkKind.GUESS,
         )
     )
-    revision = place.case.revision
+    revision = presented.case.revision
     return ShownLast(
-        id=place.public_id,
+        id=presented.public_id,
         asked=asked,
         may_slip=may_slip,
         option=option,
         stem=revision.stem if Part.STEM in parts else "",
-        options=in_order(place.options, revision.options) if Part.OPTIONS in parts else [],
+        options=in_order(presented.options, revision.options) if Part.OPTIONS in parts else [],
     )
 
 
@@ -206,11 +206,11 @@ def _views_of(cases: Sequence[int]) -> dict[int, Views]:
     return {case: views_of(of_one) for case, of_one in images.items()}
 
 
-def _information(place: PresentedCase, parts: frozenset[Part]) -> dict[str, Any] | None:
+def _information(presented: PresentedCase, parts: frozenset[Part]) -> dict[str, Any] | None:
     """What the arm shows of what was frozen beside the images."""
     if Part.AGE_SEX not in parts:
         return None
-    told = place.case.information or {}
+    told = presented.case.information or {}
     indication = told.get("indication", "") if Part.INDICATION in parts else ""
     return {"age": told.get("age"), "sex": told.get("sex", ""), "indication": indication}
 
@@ -243,8 +243,8 @@ def _shows(enrolment: Enrolment, image: int, at: datetime) -> bool:
     return _is_part(last) and is_last_image(image, enrolment)
 
 
-def _is_part(standing: CaseProgress) -> bool:
-    return Part.IMAGES in visible_parts(standing)
+def _is_part(position: CaseProgress) -> bool:
+    return Part.IMAGES in visible_parts(position)
 
 
 def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:

@@ -217,7 +217,7 @@ class PartRead:
     """A part of a plan as the program reads it."""
 
     label: str
-    said: str  # in the words of the choice, or of the plan
+    words: str  # in the words of the choice, or of the plan
     meaning: str  # what the program does
     is_made: bool  # False: it does that instead, and every test is post hoc
 

@@ -86,8 +86,8 @@ def _refused(fault: str, path: str, kind: type[Document]) -> DesignRefused:
     for name, number in _STEP.findall(path):
         place = f"{place} {int(number) + 1}" if number else ", ".join(filter(None, (place, name)))
         types = {one.name: one.type for one in _fields(node)}
-        node, said = _opened(types[name] if name else node.item_type)  # type: ignore[attr-defined]
-        sentence = said or sentence
+        node, own = _opened(types[name] if name else node.item_type)  # type: ignore[attr-defined]
+        sentence = own or sentence
         if isinstance(node, StructType) and issubclass(node.cls, Document):
             owner = node.cls
     if fault.startswith("Object "):  # contains unknown field `x`, missing required field `x`

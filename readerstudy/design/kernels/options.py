@@ -99,10 +99,10 @@ COMMON = {
 
 def shared_words(indication: str, options: Sequence[str]) -> list[list[str]]:
     """For each option its telling words that stand in the indication, as the option has them, each once."""
-    told = _words(indication).keys()
+    shown = _words(indication).keys()
     of_option = [_words(option) for option in options]
     in_all = set.intersection(*(set(words) for words in of_option)) if of_option else set()
-    return [[word for stem, word in words.items() if stem in told and stem not in in_all] for words in of_option]
+    return [[word for stem, word in words.items() if stem in shown and stem not in in_all] for words in of_option]
 
 
 def marked(text: str, words: Iterable[str]) -> list[tuple[str, bool]]:

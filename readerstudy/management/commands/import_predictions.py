@@ -71,7 +71,7 @@ class Command(ActCommand):
         if result.is_refused:
             self._refuse(result)
         if not options["json"]:
-            self._tell(result, keys)
+            self._report(result, keys)
 
     def _entry(self, name: str, version: str | None) -> ModelEntry:
         lengths = {"--model": (name, 1, 200), "--version": (version or "", 0, 100)}
@@ -95,31 +95,31 @@ class Command(ActCommand):
             hint = _(" With --duplicates first or last one of several answers counts.")
         raise CommandError(_("The file is refused. Nothing was stored.") + hint, returncode=2)
 
-    def _tell(self, result: PredictionsImported, keys: dict[int, str]) -> None:
+    def _report(self, result: PredictionsImported, keys: dict[int, str]) -> None:
         heading = (
             _("What would happen to %(model)s on %(target)s:") if result.dry_run else _("%(model)s on %(target)s:")
         )
         self.stdout.write(heading % {"model": result.entry, "target": result.target.name})
-        told = result.as_json(keys)
+        report = result.as_json(keys)
         for label, number in (
-            (_("read"), told["read"]),
-            (_("questions matched"), told["matched"]),
-            (_("of these without an option"), len(told["failed"])),
-            (_("missing"), len(told["missing"])),
-            (_("repeated"), len(told["duplicate"])),
-            (_("unknown"), len(told["unknown"])),
-            (_("stored"), told["stored"]),
+            (_("read"), report["read"]),
+            (_("questions matched"), report["matched"]),
+            (_("of these without an option"), len(report["failed"])),
+            (_("missing"), len(report["missing"])),
+            (_("repeated"), len(report["duplicate"])),
+            (_("unknown"), len(report["unknown"])),
+            (_("stored"), report["stored"]),
         ):
             self.stdout.write(f"  {label:<28}{number:>10,}")
-        for label, ids in ((_("missing"), told["missing"]), (_("unknown"), told["unknown"])):
+        for label, ids in ((_("missing"), report["missing"]), (_("unknown"), report["unknown"])):
             for one in ids[:SHOWN]:
                 self.stdout.write(f"  {label}: {one}")
             if len(ids) > SHOWN:
                 self.stdout.write(_("  %(more)d more; --json lists them.") % {"more": len(ids) - SHOWN})
-        for one in told["failed"][:SHOWN]:
+        for one in report["failed"][:SHOWN]:
             self.stdout.write(f"  {_('without an option')}: {one['id']}: {one['raw'][:200]!r}")
         if result.unchanged:
-            self.stdout.write(_("This file is stored already as run %(n)d.") % {"n": told["run"]})
+            self.stdout.write(_("This file is stored already as run %(n)d.") % {"n": report["run"]})
 
 
 def readable(path: Path) -> Path:

@@ -54,14 +54,14 @@ class Command(ActCommand):
             actor=None,
             at=timezone.now(),
             dry_run=options["dry_run"],
-            declared=_declared(options["voidings"], is_said=options["decided_in_original_study"]),
+            declared=_declared(options["voidings"], is_stated=options["decided_in_original_study"]),
         )
         if options["json"]:
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
         if result.is_refused:
             self._refuse(result)
         if not options["json"]:
-            self._tell(result)
+            self._report(result)
 
     def _refuse(self, result: ResponsesImported) -> None:
         for problem in result.problems[:SHOWN]:
@@ -73,7 +73,7 @@ class Command(ActCommand):
             self.stderr.write(_("%(more)d more; --json lists them.") % {"more": len(result.problems) - SHOWN})
         raise CommandError(_("The file is refused. Nothing was stored."), returncode=2)
 
-    def _tell(self, result: ResponsesImported) -> None:
+    def _report(self, result: ResponsesImported) -> None:
         heading = _("What would happen to %(study)s:") if result.dry_run else _("Study %(study)s:")
         self.stdout.write(heading % {"study": result.study})
         for label, number in (
@@ -86,18 +86,18 @@ class Command(ActCommand):
             self.stdout.write(f"  {label:<12}{number:>10,}")
 
 
-def _declared(path: Path | None, *, is_said: bool) -> DeclaredFile | None:
+def _declared(path: Path | None, *, is_stated: bool) -> DeclaredFile | None:
     """Both or neither: whoever sends older voidings says so, since nobody else can know it."""
-    if path is None and is_said:
+    if path is None and is_stated:
         raise CommandError(
             _("%(statement)s is said of the file of --voidings.") % {"statement": STATEMENT}, returncode=2
         )
     if path is None:
         return None
-    if not is_said:
-        said = _(
+    if not is_stated:
+        sentence = _(
             "Say with %(statement)s that these cases were voided there before its results were seen; otherwise "
             "import them with import_voidings."
         ) % {"statement": STATEMENT}
-        raise CommandError(f"{path}: {said} " + _("Nothing was stored."), returncode=2)
+        raise CommandError(f"{path}: {sentence} " + _("Nothing was stored."), returncode=2)
     return DeclaredFile(storable_name(path), path.read_bytes())

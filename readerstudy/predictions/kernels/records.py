@@ -217,8 +217,10 @@ def _percent(stated: Any) -> float | str | None:
         percent = nan
     if 0 <= percent <= 100:
         return percent
-    told = "The confidence is %(said)r. It is the chance of being right in percent: a number from 0 to 100, or nothing."
-    return told % {"said": text[:40]}
+    sentence = (
+        "The confidence is %(said)r. It is the chance of being right in percent: a number from 0 to 100, or nothing."
+    )
+    return sentence % {"said": text[:40]}
 
 
 def share_problem(records: Iterable[Record]) -> PredictionProblem | None:
@@ -229,8 +231,8 @@ def share_problem(records: Iterable[Record]) -> PredictionProblem | None:
             first, most = first or one, max(most, one.confidence)
     if first is None or not 0 < most <= 1:
         return None
-    told = "No confidence of the file is above 1. They are read as percent: write 85 for 0.85, and 100 for 1."
-    return PredictionProblem(first.row, first.id, told)
+    sentence = "No confidence of the file is above 1. They are read as percent: write 85 for 0.85, and 100 for 1."
+    return PredictionProblem(first.row, first.id, sentence)
 
 
 def _text(value: Any) -> str:

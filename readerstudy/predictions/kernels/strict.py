@@ -152,8 +152,8 @@ def named_rows(lines: Iterable[tuple[int, list[str]]], problems: list[Prediction
         if not header:
             header = _header(cells)
         elif len(cells) != len(header):
-            told = f"The row has {len(cells)} cells; the header has {len(header)}."
-            problems.append(PredictionProblem(number, cells[0].strip()[:80], told))
+            sentence = f"The row has {len(cells)} cells; the header has {len(header)}."
+            problems.append(PredictionProblem(number, cells[0].strip()[:80], sentence))
         else:
             yield number, dict(zip(header, cells, strict=True))
 

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from enum import StrEnum
 
 
-class PlaceState(StrEnum):
+class CaseState(StrEnum):
     """How far a reader has come with one case."""
 
     WAITING = "waiting"  # nothing of it is shown
@@ -20,7 +20,7 @@ class PlaceState(StrEnum):
     ANSWERED = "answered"  # final
 
 
-class PlaceAct(StrEnum):
+class CaseAct(StrEnum):
     """What moves a place."""
 
     ARM = "arm"  # an answer before it is stored
@@ -31,9 +31,9 @@ class PlaceAct(StrEnum):
     EXPIRE = "expire"
 
 
-_S, _A = PlaceState, PlaceAct
+_S, _A = CaseState, CaseAct
 # Opening, painting and committing again change nothing; a commit that was made in time may arrive after the end.
-TRANSITIONS: Mapping[tuple[PlaceState, PlaceAct], PlaceState] = {
+TRANSITIONS: Mapping[tuple[CaseState, CaseAct], CaseState] = {
     (_S.WAITING, _A.ARM): _S.READY,
     (_S.READY, _A.OPEN): _S.OPENED,
     (_S.READY, _A.COMMIT): _S.ANSWERED,  # its opening was lost on the way

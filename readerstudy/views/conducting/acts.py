@@ -26,12 +26,12 @@ from readerstudy.study.locking import StudyRefused
 from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
 
-def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], said: str) -> HttpResponse:
+def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], done: str) -> HttpResponse:
     """Do it and go to the page of the study; a refusal is read there."""
 
     def do() -> str:
         act()
-        return said
+        return done
 
     run_and_flash(request, do)
     return redirect("study", study.slug)
@@ -81,8 +81,8 @@ def _about_closing(study: ReaderStudy, n_open: int) -> Confirmation:
     sentences = [_("After closing nobody can answer any more, and a closed study does not open again.")]
     label = _("Close the study")
     if n_open:
-        told = ngettext("%(n)d reader is not done yet.", "%(n)d readers are not done yet.", n_open)
-        sentences.insert(0, told % {"n": n_open})
+        sentence = ngettext("%(n)d reader is not done yet.", "%(n)d readers are not done yet.", n_open)
+        sentences.insert(0, sentence % {"n": n_open})
         label = ngettext("Close without %(n)d reader", "Close without %(n)d readers", n_open) % {"n": n_open}
     return Confirmation(
         title=_("Close the study"),

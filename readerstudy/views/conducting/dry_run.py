@@ -5,6 +5,7 @@ Its reading page is that of readers, over answers that remember nothing but a pl
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, Protocol
 
@@ -13,7 +14,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.csrf import ensure_csrf_cookie
-from django.views.decorators.http import require_GET, require_POST
+from django.views.decorators.http import require_GET, require_http_methods
 
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.conducting.rehearsing import MOST_MAIN, SESSION, DryRun, dry_feedback, dry_run_of, dry_state
@@ -53,28 +54,32 @@ def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 # --- the reading page of a dry run ----------------------------------------------------------------
 COOKIE = "dry_run"
-OPENED = "opened"  # beside the place: its case has been opened
+OPENED = "opened"  # beside the number of cases that are behind the person: the next one has been opened
+NAMES = ("room", "session", "state", "pause", "resume")
 
 
 class DryView(Protocol):
     def __call__(self, request: AuthenticatedRequest, run: DryRun, *args: Any, **kwargs: Any) -> HttpResponse: ...
 
 
-def of_dry_run(view: DryView) -> Any:
-    """For coordinators of the study."""
+def of_dry_run(method: str) -> Callable[[DryView], Callable[..., HttpResponse]]:
+    """For coordinators of the study, by this method, kept by no cache."""
 
-    @wraps(view)
-    def walking(request: AuthenticatedRequest, slug: str, **kwargs: str) -> HttpResponse:
-        return view(request, dry_run_of(coordinated_study(request.user, slug)), **kwargs)
+    def decorate(view: DryView) -> Callable[..., HttpResponse]:
+        @person_required
+        @require_http_methods([method])
+        @never_cache
+        @wraps(view)
+        def walking(request: AuthenticatedRequest, slug: str, **kwargs: str) -> HttpResponse:
+            return view(request, dry_run_of(coordinated_study(request.user, slug)), **kwargs)
 
-    return walking
+        return walking
+
+    return decorate
 
 
-@person_required
-@require_GET
-@never_cache
+@of_dry_run("GET")
 @ensure_csrf_cookie
-@of_dry_run
 def study_dry_room(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
     """The shell; ``?start`` begins with the first case again."""
     study = run.study
@@ -82,7 +87,6 @@ def study_dry_room(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
         return redirect("study-dry-run", study.slug)
     if "start" in request.GET:
         return _remember(redirect("study-dry-room", study.slug), run, 0)
-    names = ("room", "session", "state", "pause", "resume")
     context = {
         "enrolment": {"public_id": f"dry-run-{study.slug}"},
         "study": study,
@@ -91,72 +95,56 @@ def study_dry_room(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
         "chances": CHANCES,
         "urls": {
             "entry": reverse("study-dry-run", args=[study.slug]),
-            **{name: reverse(f"study-dry-{name}", args=[study.slug]) for name in names},
+            **{name: reverse(f"study-dry-{name}", args=[study.slug]) for name in NAMES},
         },
     }
     return render(request, "readerstudy/design/dry_room.html", context)
 
 
-@person_required
-@require_POST
-@never_cache
-@of_dry_run
+@of_dry_run("POST")
 def study_dry_session(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
     """Every page may write: there is nothing to write to."""
-    return JsonResponse({"writer": True, "session": SESSION, "state": _state(run, _place(request, run))})
+    return JsonResponse({"writer": True, "session": SESSION, "state": _state(run, _n_behind(request, run))})
 
 
-@person_required
-@require_GET
-@never_cache
-@of_dry_run
+@of_dry_run("GET")
 def study_dry_state(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
     """A page that asks again for a case with a limit, without having answered it, has let its time run out."""
-    place = _place(request, run)
+    n_behind = _n_behind(request, run)
     if run.rules.time_limit_s is not None and request.COOKIES.get(COOKIE, "").endswith(OPENED):
-        place += 1
-    return _remember(JsonResponse(_state(run, place)), run, place)
+        n_behind += 1
+    return _remember(JsonResponse(_state(run, n_behind)), run, n_behind)
 
 
-@person_required
-@require_POST
-@never_cache
-@of_dry_run
+@of_dry_run("POST")
 def study_dry_pause(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
-    return JsonResponse(_state(run, _place(request, run), paused=True))
+    return JsonResponse(_state(run, _n_behind(request, run), paused=True))
 
 
-@person_required
-@require_POST
-@never_cache
-@of_dry_run
+@of_dry_run("POST")
 def study_dry_resume(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
-    return JsonResponse(_state(run, _place(request, run)))
+    return JsonResponse(_state(run, _n_behind(request, run)))
 
 
-@person_required
-@require_POST
-@never_cache
-@of_dry_run
+@of_dry_run("POST")
 def study_dry_case(request: AuthenticatedRequest, run: DryRun, place: str, act: str) -> HttpResponse:
     """What the page sends about a case; every answer is taken and none is kept."""
-    number = run.place_of(place)
+    index = run.index_of(place)
     if act == "open":
         opened = {"opened": True, "closed": False, "seconds_left": None, "choice": "", "choice_sequence": 0}
-        return _remember(JsonResponse(opened), run, max(number, _place(request, run)), opened=True)
+        return _remember(JsonResponse(opened), run, max(index, _n_behind(request, run)), opened=True)
     if act == "commit":
-        return _committed(request, run, place, number)
+        return _committed(request, run, place, index)
     if act == "remark":
-        said = {name: request.POST.get(name, "")[:200] for name in ("key", "kind", "value")}
-        return JsonResponse({"stored": said})
+        return JsonResponse({"stored": {name: request.POST.get(name, "")[:200] for name in ("key", "kind", "value")}})
     if act in ACTS:
         return HttpResponse(status=204)
     raise Http404
 
 
-def _committed(request: AuthenticatedRequest, run: DryRun, name: str, number: int) -> HttpResponse:
+def _committed(request: AuthenticatedRequest, run: DryRun, name: str, index: int) -> HttpResponse:
     option = request.POST.get("option", "")[:1]
-    place = max(number + 1, _place(request, run))
+    n_behind = max(index + 1, _n_behind(request, run))
     stored = {
         "place": name,
         "option": option,
@@ -164,32 +152,32 @@ def _committed(request: AuthenticatedRequest, run: DryRun, name: str, number: in
         "key": request.POST.get("key", "")[:36],
         "delivered_late": False,
     }
-    shown = dry_feedback(run, number, option)
-    if shown is not None:
-        note_study_keys(run.study, **by(request), revision=run.cases[number].revision_id)
-    feedback = feedback_json(shown)
-    return _remember(JsonResponse({"stored": stored, "feedback": feedback, "state": _state(run, place)}), run, place)
+    feedback = dry_feedback(run, index, option)
+    if feedback is not None:
+        note_study_keys(run.study, **by(request), revision=run.cases[index].revision_id)
+    answer = {"stored": stored, "feedback": feedback_json(feedback), "state": _state(run, n_behind)}
+    return _remember(JsonResponse(answer), run, n_behind)
 
 
-def _state(run: DryRun, place: int, *, paused: bool = False) -> Json:
+def _state(run: DryRun, n_behind: int, *, paused: bool = False) -> Json:
     """The state of a reader's page, with the addresses of the dry run."""
     slug = run.study.slug
-    state = state_json(dry_state(run, place, paused=paused))
+    state = state_json(dry_state(run, n_behind, paused=paused))
     state["next"] = reverse("study-dry-run", args=[slug]) + "?done"
     for case in state["cases"]:
         case["urls"] = {act: reverse("study-dry-case", args=[slug, case["id"], act]) for act in ACTS}
     return state
 
 
-def _place(request: HttpRequest, run: DryRun) -> int:
+def _n_behind(request: HttpRequest, run: DryRun) -> int:
     """How many cases are behind the person: 0 for a cookie that says nothing."""
-    told = request.COOKIES.get(COOKIE, "").partition("-")[0]
-    known = told.isascii() and told.isdigit() and len(told) < 6
-    return min(int(told), len(run.cases)) if known else 0
+    number = request.COOKIES.get(COOKIE, "").partition("-")[0]
+    is_known = number.isascii() and number.isdigit() and len(number) < 6
+    return min(int(number), len(run.cases)) if is_known else 0
 
 
-def _remember(response: HttpResponse, run: DryRun, place: int, *, opened: bool = False) -> HttpResponse:
+def _remember(response: HttpResponse, run: DryRun, n_behind: int, *, opened: bool = False) -> HttpResponse:
     path = reverse("study-dry-run", args=[run.study.slug])
-    value = f"{place}-{OPENED}" if opened else f"{place}-"
+    value = f"{n_behind}-{OPENED}" if opened else f"{n_behind}-"
     response.set_cookie(COOKIE, value, path=path, httponly=True, samesite="Strict")
     return response

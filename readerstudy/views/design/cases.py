@@ -159,8 +159,8 @@ def _pool(study: ReaderStudy, form: CasesForm) -> dict[str, Any]:
     for task in TASKS:
         columns = []
         for difficulty in DIFFICULTIES:
-            held = [cell for key, cell in cells.items() if _covers(task, key[0]) and _covers(difficulty, key[1])]
-            columns.append({"held": _together(held), "field": form.quota_field(task, difficulty)})
+            covered = [cell for key, cell in cells.items() if _covers(task, key[0]) and _covers(difficulty, key[1])]
+            columns.append({"held": _together(covered), "field": form.quota_field(task, difficulty)})
         rows.append({"task": task, "columns": columns})
     n_by_task: dict[str, int] = {}
     for cell in cells.values():

@@ -127,7 +127,7 @@ def form_of_step(
     study: ReaderStudy,
     form_of: Callable[[QueryDict | None], Form],
     store: Callable[[Form], None],
-    said: str = "",
+    sentence: str = "",
 ) -> tuple[Form, bool]:
     """The form of a step, and whether what was sent with it is stored.
 
@@ -143,7 +143,7 @@ def form_of_step(
     except StudyRefused as refusal:
         raise Http404(str(refusal)) from None
     if is_stored:
-        messages.success(request, said or _("Stored."))
+        messages.success(request, sentence or _("Stored."))
     return form, is_stored
 
 
@@ -207,8 +207,8 @@ def study_readers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         update_readers(study, **form.numbers(), **by(request))
         after = study.analysis.get("inference")
         if after != before:
-            said = _("The analysis plan follows the number of readers: its inference is now “%(inference)s”.")
-            messages.info(request, said % {"inference": after})
+            sentence = _("The analysis plan follows the number of readers: its inference is now “%(inference)s”.")
+            messages.info(request, sentence % {"inference": after})
 
     form, is_stored = form_of_step(request, study, lambda sent: ReadersForm.of(study, sent), store)
     if is_stored:

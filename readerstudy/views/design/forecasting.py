@@ -42,8 +42,8 @@ class FinishedStudy:
         if not 0 <= place < len(self.models):
             raise Http404
         one = self.models[place]
-        said = f"{one.model} and the readers of “{self.study.name}”, analysis of {self.analysed_at:%Y-%m-%d}"
-        return replace(before, **one.figures, taken_from=said[:300])
+        sentence = f"{one.model} and the readers of “{self.study.name}”, analysis of {self.analysed_at:%Y-%m-%d}"
+        return replace(before, **one.figures, taken_from=sentence[:300])
 
 
 @person_required
@@ -60,8 +60,8 @@ def study_forecast(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     def store(form: ForecastForm) -> None:
         update_assumptions(study, form.assumptions(), **by(request))
 
-    said = _("Stored. The forecast follows.")
-    form, is_stored = form_of_step(request, study, lambda sent: ForecastForm(study, sent, taken), store, said)
+    sentence = _("Stored. The forecast follows.")
+    form, is_stored = form_of_step(request, study, lambda sent: ForecastForm(study, sent, taken), store, sentence)
     if is_stored:
         return redirect("study-forecast", slug)
     context = step_context(

@@ -100,8 +100,8 @@ def _to_read(study: ReaderStudy) -> dict[str, Any] | None:
     """What the statement is about; None where readers see no indication."""
     if not shows_indications(study):
         return None
-    told = cases_with_information(study)
-    return {"n": sum(bool(one.indication) for one in told), "sha256": sha256_of_information(told)}
+    indicated = cases_with_information(study)
+    return {"n": sum(bool(one.indication) for one in indicated), "sha256": sha256_of_information(indicated)}
 
 
 def _checklist(study: ReaderStudy) -> list[dict[str, str]]:
@@ -142,10 +142,10 @@ PER_PAGE = 50
 def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """All of them, or those in which the rule marks words. Keys stand beside them: for coordinators alone."""
     study = coordinated_study(request.user, slug)
-    told = cases_with_information(study) if shows_indications(study) else []
-    if told:
+    indicated = cases_with_information(study) if shows_indications(study) else []
+    if indicated:
         note_study_keys(study, **by(request))
-    with_text = [one for one in told if one.indication]
+    with_text = [one for one in indicated if one.indication]
     marked = [one for one in with_text if one.hint]
     only_marked = "marked" in request.GET
     page = Paginator(marked if only_marked else with_text, PER_PAGE).get_page(request.GET.get("page"))
@@ -158,7 +158,7 @@ def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         only_marked=only_marked,
         n=len(with_text),
         n_marked=len(marked),
-        without=[one.case for one in told if not one.indication],
-        are_shown=bool(told) or shows_indications(study),
+        without=[one.case for one in indicated if not one.indication],
+        are_shown=bool(indicated) or shows_indications(study),
     )
     return render(request, "readerstudy/design/indications.html", context)

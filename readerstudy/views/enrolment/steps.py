@@ -30,7 +30,7 @@ from readerstudy.enrolment.participation import (
     see_own_results,
     withdraw,
 )
-from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, standing_of, studies_of
+from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, status_of, studies_of
 from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
 from readerstudy.forms.enrolment import DisplayForm, FactsForm
 from readerstudy.study.locking import HAS_LEFT, StudyRefused
@@ -46,25 +46,25 @@ PAGES = {
 }
 
 
-def own_standing(person: User, slug: str) -> ReaderStatus:
+def own_status(person: User, slug: str) -> ReaderStatus:
     """Raises Http404 for whoever does not read in this study."""
     enrolment = own_enrolment(person, slug)
     if enrolment is None:
         raise Http404
-    return standing_of(enrolment, timezone.now())
+    return status_of(enrolment, timezone.now())
 
 
 def reader_page(
-    request: HttpRequest, template: str, standing: ReaderStatus, *, here: Step, status: int = 200, **more: Any
+    request: HttpRequest, template: str, reader_status: ReaderStatus, *, here: Step, status: int = 200, **more: Any
 ) -> HttpResponse:
     """A page of a reader, with what every one of them shows: the way, the contact, the deadline, the protocol."""
-    done = done_steps(standing.facts)
-    shown = [one for one in SHOWN if one is not Step.PRACTICE or standing.facts.has_practice]
+    done = done_steps(reader_status.facts)
+    shown = [one for one in SHOWN if one is not Step.PRACTICE or reader_status.facts.has_practice]
     context = {
-        "standing": standing,
-        "enrolment": standing.enrolment,
-        "study": standing.enrolment.study,
-        "least_window": rules_of(standing.enrolment.study).least_window,
+        "reader_status": reader_status,
+        "enrolment": reader_status.enrolment,
+        "study": reader_status.enrolment.study,
+        "least_window": rules_of(reader_status.enrolment.study).least_window,
         "way": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
         **more,
     }
@@ -85,10 +85,10 @@ def readings(request: AuthenticatedRequest) -> HttpResponse:
 @require_safe
 def reading(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Where a reader comes in: a step with a page of its own is gone to, the others show here."""
-    standing = own_standing(request.user, slug)
-    if standing.step in PAGES:
-        return redirect(PAGES[standing.step], slug)
-    return reader_page(request, "readerstudy/enrolment/entry.html", standing, here=standing.step)
+    reader_status = own_status(request.user, slug)
+    if reader_status.step in PAGES:
+        return redirect(PAGES[reader_status.step], slug)
+    return reader_page(request, "readerstudy/enrolment/entry.html", reader_status, here=reader_status.step)
 
 
 @person_required
@@ -96,9 +96,9 @@ def reading(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Read the text, then agree or decline. What was agreed to can be read here again."""
-    standing = own_standing(request.user, slug)
-    enrolment, problem = standing.enrolment, ""
-    if standing.step is Step.LEFT:
+    reader_status = own_status(request.user, slug)
+    enrolment, problem = reader_status.enrolment, ""
+    if reader_status.step is Step.LEFT:
         return redirect("reading", slug)
     if request.method == "POST":
         try:
@@ -117,7 +117,7 @@ def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return reader_page(
         request,
         "readerstudy/enrolment/consent.html",
-        standing,
+        reader_status,
         here=Step.CONSENT,
         status=422 if problem else 200,
         problem=problem,
@@ -131,7 +131,7 @@ def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_safe
 def reading_consent_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The copy that a reader keeps."""
-    enrolment = own_standing(request.user, slug).enrolment
+    enrolment = own_status(request.user, slug).enrolment
     response = HttpResponse(consent_copy(enrolment), content_type="text/plain; charset=utf-8")
     response["Content-Disposition"] = f'attachment; filename="{enrolment.study.slug}-consent.txt"'
     return response
@@ -142,13 +142,13 @@ def reading_consent_copy(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @require_http_methods(["GET", "HEAD", "POST"])
 def reading_withdraw(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Leave the study, after a page that says what that means."""
-    standing = own_standing(request.user, slug)
-    if standing.step is Step.LEFT or standing.facts.finished:
+    reader_status = own_status(request.user, slug)
+    if reader_status.step is Step.LEFT or reader_status.facts.finished:
         return redirect("reading", slug)
     if request.method == "POST":
-        withdraw(standing.enrolment, **by(request))
+        withdraw(reader_status.enrolment, **by(request))
         return redirect("reading", slug)
-    return reader_page(request, "readerstudy/enrolment/withdraw.html", standing, here=standing.step)
+    return reader_page(request, "readerstudy/enrolment/withdraw.html", reader_status, here=reader_status.step)
 
 
 # --- facts, instructions, display, declaration ----------------------------------------------------
@@ -162,11 +162,11 @@ def unless_left() -> Iterator[None]:
             raise
 
 
-def _is_before(standing: ReaderStatus, step: Step) -> bool:
+def _is_before(reader_status: ReaderStatus, step: Step) -> bool:
     """Whether the reader has not come to a step yet, or is out: then the entry page says what to do."""
-    if standing.step is Step.LEFT or not standing.facts.consented:
+    if reader_status.step is Step.LEFT or not reader_status.facts.consented:
         return True
-    return step is Step.DISPLAY and not standing.facts.instructed
+    return step is Step.DISPLAY and not reader_status.facts.instructed
 
 
 @person_required
@@ -174,16 +174,18 @@ def _is_before(standing: ReaderStatus, step: Step) -> bool:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reading_facts(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """What a paper must report of the reader; it can be corrected until the last case."""
-    standing = own_standing(request.user, slug)
-    if _is_before(standing, Step.FACTS) or standing.facts.finished:
+    reader_status = own_status(request.user, slug)
+    if _is_before(reader_status, Step.FACTS) or reader_status.facts.finished:
         return redirect("reading", slug)
-    form = FactsForm(request.POST) if request.method == "POST" else FactsForm.of(standing.enrolment.facts)
+    form = FactsForm(request.POST) if request.method == "POST" else FactsForm.of(reader_status.enrolment.facts)
     if request.method == "POST" and form.is_valid():
         with unless_left():
-            participation.store_facts(standing.enrolment, form.facts(), at=timezone.now())
+            participation.store_facts(reader_status.enrolment, form.facts(), at=timezone.now())
         return redirect("reading", slug)
     status = 422 if form.errors else 200
-    return reader_page(request, "readerstudy/enrolment/facts.html", standing, here=Step.FACTS, status=status, form=form)
+    return reader_page(
+        request, "readerstudy/enrolment/facts.html", reader_status, here=Step.FACTS, status=status, form=form
+    )
 
 
 @person_required
@@ -191,21 +193,21 @@ def reading_facts(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 def reading_instructions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The instructions, the rules of this study in words, and the keys. They can be read again at any time."""
-    standing = own_standing(request.user, slug)
-    if _is_before(standing, Step.INSTRUCTIONS):
+    reader_status = own_status(request.user, slug)
+    if _is_before(reader_status, Step.INSTRUCTIONS):
         return redirect("reading", slug)
     if request.method == "POST":
         with unless_left():
-            participation.instruct(standing.enrolment, at=timezone.now())
+            participation.instruct(reader_status.enrolment, at=timezone.now())
         return redirect("reading", slug)
-    study = standing.enrolment.study
+    study = reader_status.enrolment.study
     rules, shown = participation.rules_of(study), study.arms.get(number=1).information
     return reader_page(
         request,
         "readerstudy/enrolment/instructions.html",
-        standing,
+        reader_status,
         here=Step.INSTRUCTIONS,
-        rules=rules_in_words(rules, n_practice=standing.n_practice, n=standing.n, information=shown),
+        rules=rules_in_words(rules, n_practice=reader_status.n_practice, n=reader_status.n, information=shown),
         keys=keys_of(rules),
     )
 
@@ -215,30 +217,30 @@ def reading_instructions(request: AuthenticatedRequest, slug: str) -> HttpRespon
 @require_http_methods(["GET", "HEAD", "POST"])
 def reading_display(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Two grey steps to be found, and the size of the window. It may be done anew on another screen."""
-    standing = own_standing(request.user, slug)
-    if _is_before(standing, Step.DISPLAY) or standing.facts.finished:
+    reader_status = own_status(request.user, slug)
+    if _is_before(reader_status, Step.DISPLAY) or reader_status.facts.finished:
         return redirect("reading", slug)
     form, problem = DisplayForm(request.POST if request.method == "POST" else None), ""
     if request.method == "POST":
-        problem = _checked(standing, form, goes_on=request.POST.get("goes_on") == "yes")
+        problem = _checked(reader_status, form, goes_on=request.POST.get("goes_on") == "yes")
         if not problem:
             return redirect("reading", slug)
-    dark, light = participation.corners_now(standing.enrolment)
+    dark, light = participation.corners_now(reader_status.enrolment)
     return reader_page(
         request,
         "readerstudy/enrolment/display.html",
-        standing,
+        reader_status,
         here=Step.DISPLAY,
         status=422 if problem else 200,
         form=DisplayForm(),
         problem=problem,
-        may_go_on=participation.may_go_on_unseen(standing.enrolment),
+        may_go_on=participation.may_go_on_unseen(reader_status.enrolment),
         dark=dark.value,
         light=light.value,
     )
 
 
-def _checked(standing: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str:
+def _checked(reader_status: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str:
     """Store the check; what is wrong with it as a sentence, empty when it is passed."""
     if not form.is_valid():
         if form.is_measured():
@@ -247,7 +249,7 @@ def _checked(standing: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str
     try:
         with unless_left():
             participation.check_display(
-                standing.enrolment, form.screen(), form.said(), at=timezone.now(), goes_on=goes_on
+                reader_status.enrolment, form.screen(), form.corners(), at=timezone.now(), goes_on=goes_on
             )
     except StudyRefused as refusal:
         return refusal.sentence
@@ -259,26 +261,26 @@ def _checked(standing: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str
 @require_http_methods(["GET", "HEAD", "POST"])
 def reading_done(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """The declaration, then thanks, and own results where the study shows them."""
-    standing = own_standing(request.user, slug)
-    if standing.step not in {Step.DECLARATION, Step.DONE}:
+    reader_status = own_status(request.user, slug)
+    if reader_status.step not in {Step.DECLARATION, Step.DONE}:
         return redirect("reading", slug)
     problem = ""
     if request.method == "POST":
         if request.POST.get("declared") == "yes":
             with unless_left():
-                participation.declare(standing.enrolment, at=timezone.now())
+                participation.declare(reader_status.enrolment, at=timezone.now())
             return redirect("reading-done", slug)
         problem = _("Tick the box to declare this. If you used another source, write to the contact below instead.")
     results = None
-    if standing.step is Step.DONE and may_see_results(standing.enrolment):
-        results = see_own_results(standing.enrolment, at=timezone.now())
+    if reader_status.step is Step.DONE and may_see_results(reader_status.enrolment):
+        results = see_own_results(reader_status.enrolment, at=timezone.now())
     return reader_page(
         request,
         "readerstudy/enrolment/done.html",
-        standing,
-        here=standing.step,
+        reader_status,
+        here=reader_status.step,
         status=422 if problem else 200,
         problem=problem,
         results=results,
-        rules=participation.rules_of(standing.enrolment.study),
+        rules=participation.rules_of(reader_status.enrolment.study),
     )

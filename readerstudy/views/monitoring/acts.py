@@ -196,12 +196,12 @@ def _moved(before: str, deadline: datetime, study: ReaderStudy) -> str:
 def _for(names: list[str]) -> str:
     if not names:
         return _("Nobody reads at present whose deadline moves; it is for those who join later.")
-    said = ngettext(
+    sentence = ngettext(
         "It is for %(n)s reader who has not finished: %(names)s; and for those who join later.",
         "It is for %(n)s readers who have not finished: %(names)s; and for those who join later.",
         len(names),
     )
-    return said % {"n": len(names), "names": ", ".join(names)}
+    return sentence % {"n": len(names), "names": ", ".join(names)}
 
 
 def _never_back() -> str:

@@ -90,12 +90,12 @@ def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Confirma
 
 def _leave_out(case: StudyCase, reason: str, actor: User) -> str:
     voiding = void_case(case, reason, actor=actor, at=timezone.now())
-    said = (
+    sentence = (
         _("Case %(number)s is voided and left out of every result.")
         if voiding.before_unblinding
         else _("Case %(number)s is voided. Results were seen before: it is left out of a sensitivity line only.")
     )
-    return said % {"number": case.number}
+    return sentence % {"number": case.number}
 
 
 @person_required

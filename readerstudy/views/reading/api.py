@@ -21,7 +21,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, by, person_re
 from annotation.views.site.errors import problem
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment
-from readerstudy.reading.case_opening import open_place
+from readerstudy.reading.case_opening import open_case
 from readerstudy.reading.committing import CommittedAnswer, commit_answer, save_choice
 from readerstudy.reading.kernels.limits import seconds_left
 from readerstudy.reading.practice import feedback_of
@@ -93,7 +93,7 @@ def reading_state(request: AuthenticatedRequest, enrolment: Enrolment) -> Json:
 def reading_open(request: AuthenticatedRequest, enrolment: Enrolment, place: str) -> Json:
     """Open the next case."""
     at = timezone.now()
-    reading = open_place(enrolment, place, session=_session(request), actor=request.user, at=at)
+    reading = open_case(enrolment, place, session=_session(request), actor=request.user, at=at)
     return opened_json(reading, seconds_left(reading.deadline_at, at))
 
 

@@ -10,14 +10,14 @@ from readerstudy.enums import RemarkKind
 from readerstudy.models import Reading, Remark, Response
 from readerstudy.reading.practice import Feedback
 from readerstudy.reading.sessions import Lease
-from readerstudy.reading.showing import ShownPlace, ShownState
+from readerstudy.reading.showing import ShownCase, ShownState
 
 ACTS = ("open", "choice", "events", "commit", "remark")
 Json = dict[str, Any]
 
 
 def state_json(shown: ShownState) -> Json:
-    study, rules, standing = shown.enrolment.study, shown.rules, shown.standing
+    study, rules, position = shown.enrolment.study, shown.rules, shown.position
     return {
         "study": {
             "name": study.name,
@@ -25,14 +25,14 @@ def state_json(shown: ShownState) -> Json:
             "protocol": study.protocol_sha256,
             "simulated": study.simulated,
         },
-        "block": str(standing.block),
-        "n": standing.n,
-        "done": standing.done,
+        "block": str(position.block),
+        "n": position.n,
+        "done": position.done,
         "session": shown.session,
         "writer": shown.writer,
         "paused": shown.paused,
         "finished": shown.finished,
-        "next": reverse("reading-room" if standing.is_undecided else "reading", args=[study.slug]),
+        "next": reverse("reading-room" if position.is_undecided else "reading", args=[study.slug]),
         "rules": {
             "time_limit_s": rules.time_limit_s,
             "confidence": rules.confidence,
@@ -84,7 +84,7 @@ def remark_json(remark: Remark) -> Json:
     return {"stored": {"key": remark.key, "kind": remark.kind, "value": remark.value}}
 
 
-def _place(slug: str, place: ShownPlace) -> Json:
+def _place(slug: str, place: ShownCase) -> Json:
     return {
         "id": place.id,
         "position": place.position,

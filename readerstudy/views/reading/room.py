@@ -15,7 +15,7 @@ from readerstudy.design.kernels.rules import CHANCES, Rules
 from readerstudy.enrolment.reader_eligibility import has_keys_at_hand
 from readerstudy.models import Enrolment
 from readerstudy.reading.case_opening import still_asked
-from readerstudy.reading.prefetched import last_place, reading_of, standing_of
+from readerstudy.reading.prefetched import last_presented, position_of, reading_of
 from readerstudy.reading.write_checks import may_read, own_enrolment, rules_of
 
 
@@ -28,8 +28,8 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     enrolment = own_enrolment(request.user, slug)
     at = timezone.now()
     rules = rules_of(enrolment)
-    standing = standing_of(enrolment, rules, at=at)
-    if not may_read(enrolment, at) or (standing.is_finished and not _is_asked(enrolment, rules)):
+    position = position_of(enrolment, rules, at=at)
+    if not may_read(enrolment, at) or (position.is_finished and not _is_asked(enrolment, rules)):
         return redirect("reading", slug=slug)
     context = {
         "enrolment": enrolment,
@@ -46,12 +46,12 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     }
     if has_keys_at_hand(request.user, enrolment.study):
         return render(request, "readerstudy/reading/keys_at_hand.html", context, status=403)
-    if standing.is_undecided:
+    if position.is_undecided:
         return render(request, "readerstudy/reading/practice_not_passed.html", context)
     return render(request, "readerstudy/reading/room.html", context)
 
 
 def _is_asked(enrolment: Enrolment, rules: Rules) -> bool:
     """Whether something is still to be said about the last answer of all."""
-    last = last_place(enrolment)
+    last = last_presented(enrolment)
     return last is not None and still_asked(reading_of(last), rules) is not None

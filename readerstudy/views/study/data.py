@@ -127,8 +127,8 @@ def study_import(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = ReadingsForm(*((request.POST, request.FILES) if request.method == "POST" else ()))
     result = _taken(request, study, form) if form.is_valid() else None
     if result is not None and result.stored:
-        said = ngettext("%(n)s reading is stored.", "%(n)s readings are stored.", result.created)
-        messages.success(request, said % {"n": result.created})
+        sentence = ngettext("%(n)s reading is stored.", "%(n)s readings are stored.", result.created)
+        messages.success(request, sentence % {"n": result.created})
         return redirect("study-watch", slug)
     is_fragment = asks_for_part(request)
     context = {

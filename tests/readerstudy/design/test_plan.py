@@ -188,7 +188,7 @@ def test_a_plan_frozen_when_these_parts_were_free_text_is_read_as_before(part: s
     assert read_analysis(old).as_json() == old
     assert is_planned(old)
     read = parts_read(read_analysis(old))[part]
-    assert (read.said, read.is_made) == ("in words of 2024", True)
+    assert (read.words, read.is_made) == ("in words of 2024", True)
 
 
 def test_parts_in_own_words_are_named_by_their_names() -> None:

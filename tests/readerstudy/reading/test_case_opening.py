@@ -47,7 +47,7 @@ def test_a_case_further_on_is_not_there(desk: Desk) -> None:
 
 def test_how_many_are_armed_is_a_rule_of_the_study(desk_with: MakeDesk) -> None:
     desk = desk_with(n_cases=8, n_ready=5)
-    assert [place.position for place in desk.state().standing.prefetched] == [1, 2, 3, 4, 5, 6]
+    assert [place.position for place in desk.state().position.prefetched] == [1, 2, 3, 4, 5, 6]
     with refuses(ReadingRefused, "not_yet"):
         desk.open(desk.places[5], 1)
     with refuses(ReadingRefused, "not_prefetched"):
@@ -116,4 +116,4 @@ def test_practice_comes_before_the_main_block(desk_with: MakeDesk) -> None:
     desk.enrolment.save()
     with refuses(ReadingRefused, "not_prefetched"):
         desk.open(desk.places[0], 1)
-    assert [place.block for place in desk.state().standing.prefetched] == ["practice", "practice"]
+    assert [place.block for place in desk.state().position.prefetched] == ["practice", "practice"]

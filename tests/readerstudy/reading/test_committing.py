@@ -223,7 +223,7 @@ def test_the_last_answer_finishes_the_reading(desk: Desk) -> None:
         desk.read(place, seconds=place.position * 20)
     assert Enrolment.objects.get().finished_at == later(88)
     shown = desk.state(90)
-    assert (shown.finished, shown.cases, shown.standing.done) == (True, [], 4)
+    assert (shown.finished, shown.cases, shown.position.done) == (True, [], 4)
 
 
 def test_a_case_taken_up_on_another_device_is_flagged(desk: Desk) -> None:

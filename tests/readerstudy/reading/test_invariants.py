@@ -38,7 +38,7 @@ from readerstudy.models import (
 )
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.kernels.limits import is_over
-from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, PlaceState
+from readerstudy.reading.kernels.transitions import TRANSITIONS, CaseAct, CaseState
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.write_checks import ReadingRefused
 from readerstudy.views.reading.page_json import state_json
@@ -61,7 +61,7 @@ WHICH = st.sampled_from([*["current"] * 6, "next", "after", "before", "far"])
 OPTIONS = st.sampled_from("ABCD")
 
 
-Move = tuple[PresentedCase, PlaceAct]
+Move = tuple[PresentedCase, CaseAct]
 
 
 class Killed(Exception):
@@ -84,7 +84,7 @@ class Reader(RuleBasedStateMachine):
     person: User
     n_steps = 0
     n_answers = 0
-    moved: ClassVar[set[tuple[PlaceState, PlaceAct]]] = set()
+    moved: ClassVar[set[tuple[CaseState, CaseAct]]] = set()
 
     # --- what happens -------------------------------------------------------------------------
     @initialize()
@@ -127,26 +127,26 @@ class Reader(RuleBasedStateMachine):
     @rule(other=DEVICES, which=WHICH, killed=st.booleans())
     def opens(self, other: bool, which: str, killed: bool) -> None:
         place = self.place(which)
-        self.tried(lambda: self.device(other).open(place, self.now), killed=killed, moves=(place, PlaceAct.OPEN))
+        self.tried(lambda: self.device(other).open(place, self.now), killed=killed, moves=(place, CaseAct.OPEN))
 
     @rule(other=DEVICES, which=WHICH)
     def paints(self, other: bool, which: str) -> None:
         place = self.place(which)
-        self.tried(lambda: self.device(other).paint(place, self.now), moves=(place, PlaceAct.PAINT))
+        self.tried(lambda: self.device(other).paint(place, self.now), moves=(place, CaseAct.PAINT))
 
     @rule(other=DEVICES, which=WHICH, option=OPTIONS, sequence=st.integers(0, 9))
     def chooses(self, other: bool, which: str, option: str, sequence: int) -> None:
         place = self.place(which)
         desk = self.device(other)
-        self.tried(lambda: desk.choose(place, option, sequence, self.now), moves=(place, PlaceAct.CHOOSE))
+        self.tried(lambda: desk.choose(place, option, sequence, self.now), moves=(place, CaseAct.CHOOSE))
 
     @rule(other=DEVICES, option=OPTIONS, seconds=st.sampled_from([5, 40]), closed=st.booleans())
     def chooses_without_a_connection(self, other: bool, option: str, seconds: int, closed: bool) -> None:
         """Some seconds after the case came on screen; the choice arrives when its time is over."""
         place, desk = self.place("current"), self.device(other)
         desk.page = new_key()
-        self.tried(lambda: desk.open(place, self.now), moves=(place, PlaceAct.OPEN))
-        self.tried(lambda: desk.paint(place, self.now), moves=(place, PlaceAct.PAINT))
+        self.tried(lambda: desk.open(place, self.now), moves=(place, CaseAct.OPEN))
+        self.tried(lambda: desk.paint(place, self.now), moves=(place, CaseAct.PAINT))
         self.opening_first_painted_and_deadline_stand_once_they_are_set()
         ms, before = (self.now + seconds) * 1000, self.reading(place)
         self.now += 70
@@ -157,7 +157,7 @@ class Reader(RuleBasedStateMachine):
         is_in_time = before.painted_at + timedelta(milliseconds=GRACE_MS, seconds=LIMIT_S) >= later(ms / 1000)
         with may_be_refused():
             taken = desk.choose(place, option, before.choice_sequence + 1, self.now, ms=ms)
-            final = self.state(place) == PlaceState.ANSWERED
+            final = self.state(place) == CaseState.ANSWERED
             assert taken == (is_in_time and not final)
             if taken:
                 self.the_worker_sweeps(killed=False)
@@ -185,8 +185,8 @@ class Reader(RuleBasedStateMachine):
             self.outbox.append((desk, place, option, key))
             self.send(desk, place, option, key, events=(desk.painted(place, self.now * 1000 - 3_000),))
             return
-        self.tried(lambda: desk.open(place, self.now), moves=(place, PlaceAct.OPEN))
-        self.tried(lambda: desk.paint(place, self.now), moves=(place, PlaceAct.PAINT))
+        self.tried(lambda: desk.open(place, self.now), moves=(place, CaseAct.OPEN))
+        self.tried(lambda: desk.paint(place, self.now), moves=(place, CaseAct.PAINT))
         self.opening_first_painted_and_deadline_stand_once_they_are_set()
         self.now += 3
         self.tried(lambda: desk.paint(place, self.now))  # on screen again, after a reload
@@ -350,7 +350,7 @@ class Reader(RuleBasedStateMachine):
             state = desk.state(self.now)
             text = json.dumps(state_json(state))
             assert not [name for name, secret in SECRETS.items() if name != "key" and secret in text]
-            allowed = {place.public_id for place in state.standing.prefetched}
+            allowed = {place.public_id for place in state.position.prefetched}
             assert len(allowed) <= 1 + state.rules.n_ready
             assert {case.id for case in state.cases} <= (allowed if state.writer else set())
             done = {one.reading.presented_id for one in self.responses()}
@@ -398,7 +398,7 @@ class Reader(RuleBasedStateMachine):
         answer: list[Response] = []
         try:
             said: dict[str, Any] = {"key": key, "seconds": self.now, "declined": not option, **more}
-            commit = (place, PlaceAct.COMMIT)
+            commit = (place, CaseAct.COMMIT)
             self.done(lambda: answer.append(desk.commit(place, option, **said)), killed, moves=commit)
         except ReadingRefused as refusal:
             if refusal.code not in REFUSALS:
@@ -428,17 +428,17 @@ class Reader(RuleBasedStateMachine):
             act()
             raise Killed
 
-    def state(self, place: PresentedCase) -> PlaceState:
+    def state(self, place: PresentedCase) -> CaseState:
         """By what is stored; a case whose time is over has run out, although it is closed a moment later."""
         reading = self.reading(place)
         if reading is None:
-            prefetched = self.devices[0].state(self.now).standing.prefetched
-            return PlaceState.READY if place in prefetched else PlaceState.WAITING
+            prefetched = self.devices[0].state(self.now).position.prefetched
+            return CaseState.READY if place in prefetched else CaseState.WAITING
         if Response.objects.filter(reading=reading, is_confirmed=True).exists():
-            return PlaceState.ANSWERED
+            return CaseState.ANSWERED
         if reading.closed_at is not None or is_over(reading.deadline_at, later(self.now)):
-            return PlaceState.RAN_OUT
-        return PlaceState.PAINTED if reading.painted_at is not None else PlaceState.OPENED
+            return CaseState.RAN_OUT
+        return CaseState.PAINTED if reading.painted_at is not None else CaseState.OPENED
 
     def reading(self, place: PresentedCase) -> Reading | None:
         return Reading.objects.filter(presented=place).first()
@@ -473,7 +473,7 @@ def test_the_invariants_hold_in_any_order(rita: User) -> None:
     )
     assert OfThisStudy.n_steps >= N_STEPS * N_RUNS
     assert OfThisStudy.n_answers > N_RUNS  # the runs come somewhere
-    by_reader = {PlaceAct.OPEN, PlaceAct.PAINT, PlaceAct.COMMIT}
+    by_reader = {CaseAct.OPEN, CaseAct.PAINT, CaseAct.COMMIT}
     steps = {(state, act) for (state, act), after in TRANSITIONS.items() if act in by_reader and state != after}
-    seldom = {(PlaceState.OPENED, PlaceAct.COMMIT), (PlaceState.RAN_OUT, PlaceAct.COMMIT)}
+    seldom = {(CaseState.OPENED, CaseAct.COMMIT), (CaseState.RAN_OUT, CaseAct.COMMIT)}
     assert steps - seldom <= Reader.moved  # they were not true for want of a trial

@@ -64,7 +64,7 @@ def test_the_page_knows_of_a_break_before_it_asks_for_the_case_after_it(desk_wit
 def test_no_break_in_the_practice_block(desk_with: MakeDesk) -> None:
     desk = desk_with(n_practice=3, break_every=1)
     Enrolment.objects.update(practised_at=None)
-    assert desk.state(0).standing.block == "practice"
+    assert desk.state(0).position.block == "practice"
     assert breaks_before(desk, 0) == []
 
 

@@ -114,4 +114,4 @@ def test_a_study_without_practice_begins_with_the_main_block(desk: Desk) -> None
     Enrolment.objects.update(practised_at=None)
     desk.begin(5)
     assert Enrolment.objects.get().practised_at == later(5)
-    assert desk.state(5).standing.block == "main"
+    assert desk.state(5).position.block == "main"
