@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import MAXYEAR, MINYEAR, UTC, datetime
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
 
 from django import forms
+from django.core.files.uploadedfile import UploadedFile
 from django.utils import timezone
 from django.utils.formats import date_format
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.enums import Word
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.enums import Aid, Information
 from readerstudy.models import Arm, ReaderStudy
 
+if TYPE_CHECKING:
+    SentFile = UploadedFile[bytes]
+else:
+    SentFile = UploadedFile
 
-class DraftForm(forms.Form):
+
+def words(kind: type[Word]) -> Callable[[], list[tuple[str, str]]]:
+    """The choices of a closed vocabulary."""
+    return lambda: [(one.value, gettext(one.label)) for one in kind]
+
+
+class StudyPageForm(forms.Form):
+    """A form on the pages of studies: no colon behind its labels."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **{"label_suffix": "", **kwargs})
+
+
+class DraftForm(StudyPageForm):
     """A step of the design. It knows what its page showed, so that nobody overwrites what they never saw."""
 
     mark_name = "seen"  # under which the page sends its mark back
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-        self.was_warned = False
+    was_warned = False
 
     @property
     def stored_mark(self) -> str:
@@ -137,38 +152,31 @@ class AidChoice(forms.RadioSelect):
 class ArmForm(DraftForm):
     """What a reader sees beside the images and the question."""
 
-    information = forms.ChoiceField(
+    information = forms.TypedChoiceField(
         label=_("Information shown"),
+        choices=words(Information),
+        coerce=Information,
         widget=forms.RadioSelect,
         help_text=_(
             "An indication can give an answer away: show it only where somebody has read all of them for that."
         ),
     )
-    aid = forms.ChoiceField(
+    aid = forms.TypedChoiceField(
         label=_("Aid"),
+        choices=words(Aid),
+        coerce=Aid,
         widget=AidChoice,
         help_text=_("Not available yet: AI-aided reading needs a second arm."),
     )
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        for name, words in (("information", Information), ("aid", Aid)):
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = [(word.value, gettext(word.label)) for word in words]
 
     @classmethod
     def of(cls, arm: Arm, data: Any = None) -> ArmForm:
         return cls(data, initial={"information": arm.information, "aid": arm.aid})
 
-    def clean_information(self) -> Information:
-        return Information(self.cleaned_data["information"])
-
     def clean_aid(self) -> Aid:
-        aid = Aid(self.cleaned_data["aid"])
-        if aid != Aid.NONE:
+        if self.cleaned_data["aid"] != Aid.NONE:
             raise forms.ValidationError(gettext("A study of one arm is read without a model's answer."))
-        return aid
+        return Aid.NONE
 
 
 # --- how many people read, and how many orders are drawn for them ---------------------------------

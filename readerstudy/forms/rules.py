@@ -39,7 +39,7 @@ from readerstudy.design.kernels.planned_raters import (
     text_of,
 )
 from readerstudy.design.kernels.rules import LEAST_READY, MOST_READY, Rules, read_rules
-from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in, words
 from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import study_deadline_text
 
@@ -130,6 +130,7 @@ class RulesForm(DraftForm):
     )
     hidden_tools = forms.MultipleChoiceField(
         label=_("Image tools to hide"),
+        choices=words(ViewerTool),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("A hidden tool has neither a button nor a key."),
@@ -240,9 +241,6 @@ class RulesForm(DraftForm):
             present = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
             self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {present}"
         self._offer_inferences(study.n_readers)
-        tools = self.fields["hidden_tools"]
-        assert isinstance(tools, forms.MultipleChoiceField)
-        tools.choices = [(tool.value, gettext(tool.label)) for tool in ViewerTool]
 
     def _offer_inferences(self, n_readers: int) -> None:
         """Each with what it means; the one that is proposed for so many readers says so."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
-from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
@@ -14,7 +13,7 @@ from annotation.forms.account import EmailField
 from annotation.models import QuestionBank
 from annotation.templatetags.sizes import file_size
 from readerstudy.design.creating import next_free_name
-from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, StudyPageForm, moment_in
 from readerstudy.models import ReaderStudy
 from readerstudy.sharing.linking import DAYS
 from readerstudy.unblinding.looks import SHORTEST_REASON
@@ -43,7 +42,7 @@ class CopyForm(DraftForm):
         return cls(initial={"name": next_free_name(study.name)})
 
 
-class ShareForm(forms.Form):
+class ShareForm(StudyPageForm):
     days = forms.TypedChoiceField(label=_("Works for"), choices=[(n, WORDS[n]) for n in DAYS], coerce=int, initial=7)
     note = forms.CharField(
         label=_("For whom"),
@@ -52,19 +51,14 @@ class ShareForm(forms.Form):
         help_text=_("Only coordinators see this. It may stay empty."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-
 
 # --- while readers read ---------------------------------------------------------------------------
-class DeadlineForm(forms.Form):
+class DeadlineForm(StudyPageForm):
     """A later deadline, as it stands on the clocks of the study's own time zone."""
 
     deadline = PlainTimeField(label=_("New deadline"))
 
     def __init__(self, study: ReaderStudy, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         self.zone = study.time_zone
         self.fields["deadline"].help_text = _("in %(zone)s") % {"zone": study.time_zone}
@@ -74,12 +68,8 @@ class DeadlineForm(forms.Form):
         return moment_in(self.zone, self.cleaned_data["deadline"])
 
 
-class ReasonForm(forms.Form):
+class ReasonForm(StudyPageForm):
     reason = forms.CharField(label=_("Reason"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2}))
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
 
 
 class GlassForm(ReasonForm):
@@ -108,7 +98,7 @@ class VoidForm(ReasonForm):
     field_order = ["case", "reason"]
 
 
-class RereviewForm(forms.Form):
+class RereviewForm(StudyPageForm):
     threshold = forms.IntegerField(
         label=_("Missed by at least, %"),
         min_value=1,
@@ -118,17 +108,8 @@ class RereviewForm(forms.Form):
     )
     name = forms.CharField(label=_("Name of the round"), max_length=200)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-
 
 # --- a file of readings that were made elsewhere --------------------------------------------------
-if TYPE_CHECKING:
-    SentFile = UploadedFile[bytes]
-else:
-    SentFile = UploadedFile
-
 MOST_BYTES = 500_000  # some 10,000 readings; more in one step would keep others on SQLite waiting
 
 

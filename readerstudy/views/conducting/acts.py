@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Protocol
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -12,9 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST
 
+from annotation.models import User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.bin import delete_or_ask
-from annotation.views.site.confirming import Confirmation, is_confirmed, run_and_flash, run_on_form
+from annotation.views.site.confirming import Confirmation, is_confirmed, is_possible_or_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.opening import close_study, open_study
@@ -26,30 +29,47 @@ from readerstudy.study.locking import StudyRefused
 from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
 
-def _done(request: AuthenticatedRequest, study: ReaderStudy, act: Callable[[], None], done: str) -> HttpResponse:
-    """Do it and go to the page of the study; a refusal is read there."""
+class Act(Protocol):
+    def __call__(self, study: ReaderStudy, /, *, actor: User, at: datetime) -> object: ...
 
-    def do() -> str:
-        act()
-        return done
 
-    run_and_flash(request, do)
-    return redirect("study", study.slug)
+def _asked_and_done(
+    request: AuthenticatedRequest, slug: str, act: Act, done: str, *, title: str = "", sentences: Sequence[str] = ()
+) -> HttpResponse:
+    """Do it, after asking where there is a title; then the page of the study, where a refusal is read."""
+    study = coordinated_study(request.user, slug)
+    if title and not is_confirmed(request):
+        back = reverse("study", args=[slug])
+        asked = Confirmation(title=title, sentences=list(sentences), label=title, back=back, is_danger=False)
+        return confirm_in_study(request, study, asked)
+    if is_possible_or_flash(request, lambda: act(study, **by(request))):
+        messages.success(request, done)
+    return redirect("study", slug)
 
 
 @person_required
 @require_POST
 def study_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    study = coordinated_study(request.user, slug)
-    if not is_confirmed(request):
-        sentences = [
-            _("From then on everybody who was invited can read; answers are final as they come in."),
-            _("Nobody sees results before the study is closed."),
-        ]
-        return confirm_in_study(request, study, _about(study, _("Open the study"), sentences))
-    return _done(
-        request, study, lambda: open_study(study, **by(request)), _("The study is open: its readers can read now.")
+    sentences = (
+        _("From then on everybody who was invited can read; answers are final as they come in."),
+        _("Nobody sees results before the study is closed."),
     )
+    done = _("The study is open: its readers can read now.")
+    return _asked_and_done(request, slug, open_study, done, title=_("Open the study"), sentences=sentences)
+
+
+@person_required
+@require_POST
+def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    sentences = (_("It is removed from the lists; all data are kept, and it can be restored."),)
+    done = _("The study is archived.")
+    return _asked_and_done(request, slug, archive, done, title=_("Archive the study"), sentences=sentences)
+
+
+@person_required
+@require_POST
+def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    return _asked_and_done(request, slug, bring_back, _("The study is back."))
 
 
 @person_required
@@ -70,11 +90,6 @@ def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     else:
         messages.success(request, _("The study is closed."))
     return redirect("study", slug)
-
-
-def _about(study: ReaderStudy, title: str, sentences: list[str]) -> Confirmation:
-    back = reverse("study", args=[study.slug])
-    return Confirmation(title=title, sentences=sentences, label=title, back=back, is_danger=False)
 
 
 def _about_closing(study: ReaderStudy, n_open: int) -> Confirmation:
@@ -107,23 +122,6 @@ def study_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
             return redirect("study", copied.slug)
     status = 422 if form.errors else 409
     return render(request, "readerstudy/design/copy.html", {"study": study, "form": form}, status=status)
-
-
-@person_required
-@require_POST
-def study_archive(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    study = coordinated_study(request.user, slug)
-    if not is_confirmed(request):
-        sentences = [_("It is removed from the lists; all data are kept, and it can be restored.")]
-        return confirm_in_study(request, study, _about(study, _("Archive the study"), sentences))
-    return _done(request, study, lambda: archive(study, **by(request)), _("The study is archived."))
-
-
-@person_required
-@require_POST
-def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    study = coordinated_study(request.user, slug)
-    return _done(request, study, lambda: bring_back(study, **by(request)), _("The study is back."))
 
 
 @person_required
