@@ -22,9 +22,8 @@ class ReaderstudyConfig(AppConfig):
         from annotation.review import diagram
         from annotation.site import conflicts, showings
         from readerstudy.comparison import comparison_job
-        from readerstudy.conducting.archiving import use_of_bank
         from readerstudy.conducting.diagrams import place_states, study_states
-        from readerstudy.conducting.opening import KIND
+        from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.building import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
@@ -45,7 +44,7 @@ class ReaderstudyConfig(AppConfig):
         accounts.register(*ACCOUNTS)
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
-        acts = "readerstudy.conducting.archiving"
+        acts = "readerstudy.conducting.lifecycle"
         hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
         may = "readerstudy.study.permissions.may_coordinate_study"
         deleting.register(
@@ -61,12 +60,12 @@ class ReaderstudyConfig(AppConfig):
         showings.uses.register("studies", open_studies_with)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
-        register_handler(KIND, "readerstudy.conducting.opening.run_analysis")
+        register_handler(KIND, "readerstudy.conducting.lifecycle.run_analysis")
         register_handler(comparison_job.KIND, "readerstudy.comparison.comparison_job.run_comparison")
         register_handler(comparison_job.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
         register_handler(REPORT, "readerstudy.report.report_job.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
-        register_sweep("readerstudy.monitoring.reminding.sweep_reminders")
+        register_sweep("readerstudy.monitoring.unfinished.sweep_reminders")
         works.register("readers", waiting_studies)
         works.register("studies", studies_under_way)
         works.register("models", models_of_submitter)

@@ -14,7 +14,7 @@ from annotation.demonstration.exposing import Stage
 from annotation.demonstration.simulated_exams import DemonstrationExam
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
-from readerstudy.conducting.opening import open_study
+from readerstudy.conducting.lifecycle import open_study
 from readerstudy.demonstration.finished import add_finished_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study

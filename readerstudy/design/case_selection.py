@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import NamedTuple
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -45,8 +46,7 @@ from readerstudy.study.locking import StudyRefused, check_draft, lock_study
 ALL_CASES = "All cases"
 
 
-@dataclass(frozen=True)
-class Chosen:
+class ChosenCase(NamedTuple):
     """A question that becomes a case, and why it is used where reviews do not accept it."""
 
     revision_id: int
@@ -57,9 +57,9 @@ class Chosen:
 class CaseSelection:
     """The cases of a study: ``sets`` are names with numbers of main cases, from 1."""
 
-    main: list[Chosen]
-    practice: list[Chosen]
-    sets: list[tuple[str, Sequence[int]]]
+    main: list[ChosenCase]
+    practice: list[ChosenCase]
+    sets: Sequence[tuple[str, Sequence[int]]]
 
 
 def preview_draw(bank: QuestionBank, request: DrawRequest, *, seed: int, accepted_because: str = "") -> Drawing:
@@ -95,27 +95,25 @@ def draw_cases(
 
 
 def case_rows_of(bank: QuestionBank, drawing: Drawing, accepted_because: str) -> CaseSelection:
-    """The rows of a draw; the reason stands only with questions that reviews do not accept."""
+    """The rows of a draw; the reason is stored only with questions that reviews do not accept."""
     verdicts = verdicts_on(bank) if accepted_because else {}
 
-    def chosen(one: Candidate) -> Chosen:
+    def chosen(one: Candidate) -> ChosenCase:
         needs_reason = bool(accepted_because) and not is_accepted(verdicts.get(one.revision_id))
-        return Chosen(one.revision_id, accepted_because if needs_reason else "")
+        return ChosenCase(one.revision_id, accepted_because if needs_reason else "")
 
+    sets = _numbered(drawing)
+    names = [ALL_CASES] if len(sets) == 1 else [f"Set {number}" for number in range(1, len(sets) + 1)]
     return CaseSelection(
         [chosen(one) for one in drawing.main],
         [chosen(one) for one in drawing.practice],
-        [
-            (name, [place + 1 for place in places])
-            for name, places in zip(_set_names(drawing), drawing.sets, strict=True)
-        ],
+        list(zip(names, sets, strict=True)),
     )
 
 
-def _set_names(drawing: Drawing) -> list[str]:
-    if len(drawing.sets) == 1:
-        return [ALL_CASES]
-    return [f"Set {number}" for number in range(1, len(drawing.sets) + 1)]
+def _numbered(drawing: Drawing) -> list[list[int]]:
+    """The sets as numbers of main cases, from 1."""
+    return [[place + 1 for place in places] for places in drawing.sets]
 
 
 @transaction.atomic
@@ -130,22 +128,20 @@ def list_cases(
 ) -> None:
     """Make these questions the cases of a draft, in this order, in one set.
 
-    The reason stands with every question that reviews do not accept, or whose exam lost an image.
+    The reason is stored with every question that reviews do not accept, or whose exam lost an image.
     """
     lock_study(study)
     check_draft(study)
     found = resolve(study.bank, [*names, *practice])
     verdicts, lost = verdicts_on(study.bank), _n_removed(list(found.values()))
 
-    def chosen(name: Name) -> Chosen:
+    def chosen(name: Name) -> ChosenCase:
         pk = found[name]
         needs_none = is_accepted(verdicts.get(pk)) and pk not in lost
-        return Chosen(pk, "" if needs_none else accepted_because)
+        return ChosenCase(pk, "" if needs_none else accepted_because)
 
-    numbers = range(1, len(names) + 1)
-    store_case_rows(
-        study, CaseSelection([chosen(n) for n in names], [chosen(n) for n in practice], [(ALL_CASES, numbers)])
-    )
+    sets = [(ALL_CASES, range(1, len(names) + 1))]
+    store_case_rows(study, CaseSelection([chosen(n) for n in names], [chosen(n) for n in practice], sets))
     study.draw = {}
     study.save(update_fields=["draw"])
     facts = {"n": len(names), "n_practice": len(practice)}
@@ -181,17 +177,10 @@ def _n_removed(revisions: Sequence[int]) -> dict[int, int]:
 def store_case_rows(study: ReaderStudy, selection: CaseSelection) -> None:
     """Write the cases and sets of a draft in place of what it had. Must run inside the transaction of an act."""
     study.cases.all().delete()
-    blocks = ((Block.MAIN, selection.main), (Block.PRACTICE, selection.practice))
     rows = [
-        StudyCase(
-            study=study,
-            block=block,
-            number=number,
-            revision_id=one.revision_id,
-            accepted_because=one.accepted_because.strip(),
-        )
-        for block, chosen in blocks
-        for number, one in enumerate(chosen, 1)
+        StudyCase(study=study, block=block, number=number, revision_id=pk, accepted_because=reason.strip())
+        for block, chosen in ((Block.MAIN, selection.main), (Block.PRACTICE, selection.practice))
+        for number, (pk, reason) in enumerate(chosen, 1)
     ]
     lost = _n_removed([row.revision_id for row in rows if row.accepted_because])
     for row in rows:
@@ -216,7 +205,7 @@ def _store_sets(study: ReaderStudy, sets: Sequence[tuple[str, Sequence[int]]]) -
 
 # --- looked at, then stored as it was seen --------------------------------------------------------
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class CaseRequest:
     """What to take: questions by own id or number, or, without any, what the request draws."""
 
     seed: int
@@ -227,7 +216,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Choice:
+class CasePreview:
     """The cases as they would be stored. ``sets`` hold numbers of main cases, from 1."""
 
     main: list[Candidate]
@@ -244,16 +233,16 @@ class Choice:
         return [replace(cell, n_drawn=counts.get((cell.task, cell.difficulty), 0)) for cell in self.cells]
 
 
-def preview_choice(study: ReaderStudy, wanted: Wanted) -> Choice:
+def preview_cases(study: ReaderStudy, wanted: CaseRequest) -> CasePreview:
     """Preview of the cases. Raises StudyRefused."""
     if wanted.names:
         return _listed(study, wanted)
     drawing = preview_draw(study.bank, wanted.request, seed=wanted.seed, accepted_because=wanted.accepted_because)
-    sets = [[place + 1 for place in places] for places in drawing.sets]
-    return _choice(study, drawing.main, drawing.practice, sets, drawing.cells, bool(wanted.accepted_because))
+    is_reasoned = bool(wanted.accepted_because)
+    return _preview(study, drawing.main, drawing.practice, _numbered(drawing), drawing.cells, is_reasoned)
 
 
-def _listed(study: ReaderStudy, wanted: Wanted) -> Choice:
+def _listed(study: ReaderStudy, wanted: CaseRequest) -> CasePreview:
     found = resolve(study.bank, [*wanted.names, *wanted.practice])
     listed = candidates_among(study.bank, Revision.objects.all(), list(found.values()))
     by_revision = {one.revision_id: one for one in listed}
@@ -262,21 +251,21 @@ def _listed(study: ReaderStudy, wanted: Wanted) -> Choice:
     counts = cell_counts(main)
     pool = pool_cells(study.bank)
     cells = [CellCount(*cell, pool[cell].n, n) for cell, n in counts.items()]
-    return _choice(study, main, practice, [list(range(1, len(main) + 1))], cells, True)
+    return _preview(study, main, practice, [list(range(1, len(main) + 1))], cells, True)
 
 
-def _choice(
+def _preview(
     study: ReaderStudy,
     main: list[Candidate],
     practice: list[Candidate],
     sets: list[list[int]],
     cells: list[CellCount],
     may_be_unaccepted: bool,
-) -> Choice:
+) -> CasePreview:
     everything = [*main, *practice]
     verdicts = verdicts_on(study.bank) if may_be_unaccepted else {}
     unaccepted = [one.number for one in everything if not is_accepted(verdicts.get(one.revision_id))]
-    return Choice(
+    return CasePreview(
         main=main,
         practice=practice,
         sets=sets,
@@ -292,8 +281,8 @@ def _fingerprint(main: Sequence[int], practice: Sequence[int], sets: Sequence[Se
 
 
 @transaction.atomic
-def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User | None, at: datetime) -> None:
-    """Store the cases that a person looked at: ``seen`` is the sha256 of that Choice.
+def store_cases(study: ReaderStudy, wanted: CaseRequest, *, seen: str, actor: User | None, at: datetime) -> None:
+    """Store the cases that a person looked at: ``seen`` is the sha256 of that preview.
 
     Raises StudyRefused, and stores nothing, when other cases would come out now, and as drawing and listing do.
     """
@@ -307,14 +296,14 @@ def store_choice(study: ReaderStudy, wanted: Wanted, *, seen: str, actor: User |
         list_cases(study, **names, actor=actor, at=at, accepted_because=because)
     else:
         draw_cases(study, wanted.request, actor=actor, at=at, seed=wanted.seed, accepted_because=because)
-    if stored_choice(study) != seen:
+    if stored_cases_sha256(study) != seen:
         raise StudyRefused(
             "changed_meanwhile", _("The draw now gives other cases than the preview: check the new ones, then save.")
         )
 
 
-def stored_choice(study: ReaderStudy) -> str:
-    """The sha256 of the Choice that stands."""
+def stored_cases_sha256(study: ReaderStudy) -> str:
+    """The sha256 that a preview of the stored cases has."""
     rows = list(StudyCase.objects.filter(study=study).order_by("number").values_list("block", "revision_id"))
     of_block = {block: [revision for of, revision in rows if of == block] for block in Block}
     through = StudyCase.sets.through.objects.filter(caseset__study=study).order_by("caseset__number")

@@ -16,7 +16,7 @@ from annotation.site.slugs import free_slug, listed
 from readerstudy.design.case_selection import (
     ALL_CASES,
     CaseSelection,
-    Chosen,
+    ChosenCase,
     case_rows_of,
     preview_draw,
     resolve,
@@ -106,8 +106,8 @@ def _selection(plan: Plan, study: ReaderStudy) -> CaseSelection:
                 "bad_set", _("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]}
             )
     return CaseSelection(
-        [Chosen(found[case.question], case.accepted_because) for case in plan.cases],
-        [Chosen(found[case.question], case.accepted_because) for case in plan.practice],
+        [ChosenCase(found[case.question], case.accepted_because) for case in plan.cases],
+        [ChosenCase(found[case.question], case.accepted_because) for case in plan.practice],
         [(one.name, one.cases) for one in plan.sets] or whole,
     )
 

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from annotation.enums import Difficulty, Task
 from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.case_selection import resolve, stored_choice
+from readerstudy.design.case_selection import resolve, stored_cases_sha256
 from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota, read_request
 from readerstudy.design.kernels.rules import read_rules
@@ -117,12 +117,12 @@ class CasesForm(DraftForm):
     @property
     def stored_mark(self) -> str:
         """A hash of what was asked for and of the cases that came of it: a list is kept by its cases alone."""
-        return sha256_of(json.dumps([self.initial, stored_choice(self.study)], sort_keys=True, default=str))
+        return sha256_of(json.dumps([self.initial, stored_cases_sha256(self.study)], sort_keys=True, default=str))
 
     def differs(self, name: str) -> bool:
         """The cases by those that come out; beside them only what stands already in words or numbers."""
         if name == "how":
-            return bool(self.cleaned_data["seen"] != stored_choice(self.study))
+            return bool(self.cleaned_data["seen"] != stored_cases_sha256(self.study))
         both_drawn = bool(self.study.draw) and not self.is_list
         kept = name in ("seed", "several_per_patient") or (name == "accepted_because" and self.initial[name])
         return bool(kept or (both_drawn and name in self.OF_DRAW)) and super().differs(name)

@@ -5,11 +5,18 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
 from annotation.site.slugs import the_one
 from readerstudy.design.kernels.case_files import MAX_BYTES
 from readerstudy.models import ReaderStudy
+from readerstudy.unblinding.looks import SHORTEST_REASON
+
+
+def add_before_closing(parser: CommandParser, what: str) -> None:
+    """The option for a look at a study that is not closed yet."""
+    sentence = f"{what} of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log"
+    parser.add_argument("--before-closing", default="", metavar="REASON", help=sentence)
 
 
 def find_study(wanted: str) -> ReaderStudy:

@@ -14,9 +14,8 @@ from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.seeing import check_may_see, see_analysis
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.management.arguments import check_output_file, find_study
+from readerstudy.management.arguments import add_before_closing, check_output_file, find_study
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(ActCommand):
@@ -33,12 +32,7 @@ class Command(ActCommand):
             parser.add_argument(
                 switch, choices=words, default=words[0], help=f"failed extractions; default: {words[0]}"
             )
-        parser.add_argument(
-            "--before-closing",
-            default="",
-            metavar="REASON",
-            help=f"results of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
-        )
+        add_before_closing(parser, "results")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, path = find_study(options["study"]), options["output"]

@@ -10,10 +10,9 @@ from django.utils import timezone
 
 from annotation.management.base import ActCommand
 from readerstudy.analysis.seeing import check_may_see, see_analysis
-from readerstudy.management.arguments import check_output_folder, find_study
+from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.looking import newest_analysis
-from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(ActCommand):
@@ -26,12 +25,7 @@ class Command(ActCommand):
             "--output", required=True, metavar="DIR", type=Path, help="a new or an empty folder, in one that exists"
         )
         parser.add_argument("--analysis", metavar="ID", help="id of a stored analysis; default: the newest")
-        parser.add_argument(
-            "--before-closing",
-            default="",
-            metavar="REASON",
-            help=f"report of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
-        )
+        add_before_closing(parser, "report")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from readerstudy.report.writing import fresh_inputs, write_report  # draws with matplotlib, slow to load

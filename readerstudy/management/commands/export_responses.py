@@ -13,7 +13,7 @@ from annotation.exports.files import whole_file
 from annotation.exports.tables import Format, FormatOff, write_codebook
 from annotation.management.base import ActCommand
 from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, may_take_source_ids
-from readerstudy.management.arguments import find_study
+from readerstudy.management.arguments import add_before_closing, find_study
 from readerstudy.models import ReaderStudy
 from readerstudy.unblinding.looks import SHORTEST_REASON
 
@@ -29,13 +29,7 @@ class Command(ActCommand):
             "--output", required=True, metavar="FILE", type=Path, help="an existing file is replaced; a folder: all"
         )
         parser.add_argument("--table", choices=Table.values(), help="default: responses; into a folder: all")
-        parser.add_argument(
-            "--before-closing",
-            default="",
-            metavar="REASON",
-            help="answers of a study that is not closed yet; the reason is kept in the audit log",
-        )
-
+        add_before_closing(parser, "answers")
         parser.add_argument(
             "--source-ids", action="store_true", help="a further column: the id of each question in the imported file"
         )

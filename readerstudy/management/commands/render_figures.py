@@ -14,9 +14,8 @@ from annotation.management.base import ActCommand
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.figures.figure_files import figure_file
 from readerstudy.figures.kernels.legends import figure_legend
-from readerstudy.management.arguments import check_output_folder, find_study
+from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
 from readerstudy.results.looking import named_result, newest_analysis, reader_names, stored_result
-from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
 class Command(ActCommand):
@@ -28,13 +27,7 @@ class Command(ActCommand):
         parser.add_argument(
             "--output", required=True, metavar="DIR", type=Path, help="made if it is not there; files are replaced"
         )
-        parser.add_argument(
-            "--before-closing",
-            default="",
-            metavar="REASON",
-            help=f"figures of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
-        )
-
+        add_before_closing(parser, "figures")
         parser.add_argument("--afresh", action="store_true", help="draw again what the site has kept")
 
     def handle(self, *args: Any, **options: Any) -> None:

@@ -19,8 +19,7 @@ from annotation.site.permissions import is_coordinator
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.confirming import Confirmation, is_confirmed, is_possible_or_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
-from readerstudy.conducting.archiving import archive, bring_back
-from readerstudy.conducting.opening import close_study, open_study
+from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.creating import copy_study
 from readerstudy.forms.studies import CopyForm
 from readerstudy.models import ReaderStudy

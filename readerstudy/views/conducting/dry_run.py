@@ -26,7 +26,7 @@ from readerstudy.enums import ResponseState
 from readerstudy.study.overview import lines_of
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.design.drafts import step_context
-from readerstudy.views.reading.page_json import ACTS, Json, feedback_json, state_json
+from readerstudy.views.reading.room import ACTS, PAGES, Json, feedback_json, state_json
 from readerstudy.views.study.access import coordinated_study, overseen_study
 
 
@@ -55,7 +55,6 @@ def study_dry_run(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 # --- the reading page of a dry run ----------------------------------------------------------------
 COOKIE = "dry_run"
 OPENED = "opened"  # beside the number of cases that are behind the person: the next one has been opened
-NAMES = ("room", "session", "state", "pause", "resume")
 
 
 class DryView(Protocol):
@@ -95,7 +94,7 @@ def study_dry_room(request: AuthenticatedRequest, run: DryRun) -> HttpResponse:
         "chances": CHANCES,
         "urls": {
             "entry": reverse("study-dry-run", args=[study.slug]),
-            **{name: reverse(f"study-dry-{name}", args=[study.slug]) for name in NAMES},
+            **{name: reverse(f"study-dry-{name}", args=[study.slug]) for name in PAGES},
         },
     }
     return render(request, "readerstudy/design/dry_room.html", context)

@@ -18,7 +18,7 @@ from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
-from readerstudy.design.case_selection import Choice, Wanted, preview_choice, store_choice
+from readerstudy.design.case_selection import CasePreview, CaseRequest, preview_cases, store_cases
 from readerstudy.design.indications import Hint, hints_in
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.drawing import cells_of, effect_by_task
@@ -53,7 +53,7 @@ def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return CasesForm(study, sent)
 
     def store(form: CasesForm) -> None:
-        store_choice(study, _wanted(form), seen=form.cleaned_data["seen"], **by(request))
+        store_cases(study, _wanted(form), seen=form.cleaned_data["seen"], **by(request))
 
     if request.POST.get("do") == STORE:
         form, is_stored = form_of_step(request, study, form_of, store, _("The cases are stored."))
@@ -67,9 +67,9 @@ def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _page(request, study, context, status=422 if form.errors else 200)
 
 
-def _wanted(form: CasesForm) -> Wanted:
+def _wanted(form: CasesForm) -> CaseRequest:
     asked = form.cleaned_data
-    return Wanted(
+    return CaseRequest(
         seed=asked["seed"],
         request=form.request(),
         names=tuple(asked["numbers"]) if form.is_list else (),
@@ -78,9 +78,9 @@ def _wanted(form: CasesForm) -> Wanted:
     )
 
 
-def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, Any]:
+def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: CaseRequest) -> dict[str, Any]:
     try:
-        choice = preview_choice(study, wanted)
+        choice = preview_cases(study, wanted)
     except StudyRefused as refusal:
         if str(refusal) not in form.non_field_errors():
             form.add_error(None, str(refusal))
@@ -100,7 +100,7 @@ def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm,
 
 
 def _looked_at(
-    request: AuthenticatedRequest, study: ReaderStudy, choice: Choice
+    request: AuthenticatedRequest, study: ReaderStudy, choice: CasePreview
 ) -> list[tuple[Block, int, Revision, Hint | None, str]]:
     """The first cases of the main block and the whole practice block, with the numbers that they get."""
     blocks = ((Block.MAIN, choice.main[:LOOKED_AT]), (Block.PRACTICE, choice.practice))

@@ -17,7 +17,7 @@ from readerstudy.design.forecasting import forecast_of, frozen_forecast_of, upda
 from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.enums import StudyState
-from readerstudy.forms.forecast import ForecastForm
+from readerstudy.forms.drafts import ForecastForm
 from readerstudy.models import ReaderStudy
 from readerstudy.results.kernels.planning_figures import PlanningFigures, planning_figures
 from readerstudy.results.looking import is_seen, newest_analysis, stored_result

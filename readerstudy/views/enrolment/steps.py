@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -46,6 +46,28 @@ PAGES = {
 }
 
 
+class StepView(Protocol):
+    def __call__(self, request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse: ...
+
+
+def of_reader(view: StepView) -> Callable[..., HttpResponse]:
+    """For whoever reads in the study. Who has left it meanwhile is shown so by the entry page."""
+
+    @person_required
+    @never_cache
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @wraps(view)
+    def reading_step(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+        try:
+            return view(request, own_status(request.user, slug))
+        except StudyRefused as refusal:
+            if refusal.code != HAS_LEFT:
+                raise
+            return redirect("reading", slug)
+
+    return reading_step
+
+
 def own_status(person: User, slug: str) -> ReaderStatus:
     """Raises Http404 for whoever does not read in this study."""
     enrolment = own_enrolment(person, slug)
@@ -55,9 +77,10 @@ def own_status(person: User, slug: str) -> ReaderStatus:
 
 
 def reader_page(
-    request: HttpRequest, template: str, reader_status: ReaderStatus, *, here: Step, status: int = 200, **more: Any
+    request: HttpRequest, name: str, reader_status: ReaderStatus, here: Step | None = None, **more: Any
 ) -> HttpResponse:
     """A page of a reader, with what every one of them shows: the way, the contact, the deadline, the protocol."""
+    here = here or reader_status.step
     done = done_steps(reader_status.facts)
     shown = [one for one in SHOWN if one is not Step.PRACTICE or reader_status.facts.has_practice]
     context = {
@@ -68,7 +91,19 @@ def reader_page(
         "way": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
         **more,
     }
-    return render(request, template, context, status=status)
+    is_refused = more.get("problem") or ("form" in more and more["form"].errors)
+    return render(request, f"readerstudy/enrolment/{name}.html", context, status=422 if is_refused else 200)
+
+
+def _to_entry(reader_status: ReaderStatus) -> HttpResponse:
+    return redirect("reading", reader_status.enrolment.study.slug)
+
+
+def _unless_left(refusal: StudyRefused) -> str:
+    """What the page says of a refusal; the entry page speaks to who has left the study."""
+    if refusal.code == HAS_LEFT:
+        raise refusal
+    return refusal.sentence
 
 
 # --- the studies of a reader, consent, leaving ----------------------------------------------------
@@ -88,38 +123,32 @@ def reading(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     reader_status = own_status(request.user, slug)
     if reader_status.step in PAGES:
         return redirect(PAGES[reader_status.step], slug)
-    return reader_page(request, "readerstudy/enrolment/entry.html", reader_status, here=reader_status.step)
+    return reader_page(request, "entry", reader_status)
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def reading_consent(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@of_reader
+def reading_consent(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
     """Read the text, then agree or decline. What was agreed to can be read here again."""
-    reader_status = own_status(request.user, slug)
     enrolment, problem = reader_status.enrolment, ""
     if reader_status.step is Step.LEFT:
-        return redirect("reading", slug)
+        return _to_entry(reader_status)
     if request.method == "POST":
         try:
             if request.POST.get("answer") == "decline":
                 decline(enrolment, at=timezone.now())
-                return redirect("reading", slug)
+                return _to_entry(reader_status)
             if request.POST.get("agreed") == "yes":
                 agree(enrolment, request.POST.get("sha256", ""), at=timezone.now())
                 send_consent_copy(enrolment)
-                return redirect("reading", slug)
+                return _to_entry(reader_status)
             problem = _("Tick the box to agree, or decline.")
         except StudyRefused as refusal:
-            if refusal.code == HAS_LEFT:
-                return redirect("reading", slug)
-            problem = refusal.sentence
+            problem = _unless_left(refusal)
     return reader_page(
         request,
-        "readerstudy/enrolment/consent.html",
+        "consent",
         reader_status,
-        here=Step.CONSENT,
-        status=422 if problem else 200,
+        Step.CONSENT,
         problem=problem,
         text=consent_text(enrolment.study),
         sha256=consent_sha256(enrolment.study),
@@ -137,31 +166,18 @@ def reading_consent_copy(request: AuthenticatedRequest, slug: str) -> HttpRespon
     return response
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def reading_withdraw(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@of_reader
+def reading_withdraw(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
     """Leave the study, after a page that says what that means."""
-    reader_status = own_status(request.user, slug)
     if reader_status.step is Step.LEFT or reader_status.facts.finished:
-        return redirect("reading", slug)
+        return _to_entry(reader_status)
     if request.method == "POST":
         withdraw(reader_status.enrolment, **by(request))
-        return redirect("reading", slug)
-    return reader_page(request, "readerstudy/enrolment/withdraw.html", reader_status, here=reader_status.step)
+        return _to_entry(reader_status)
+    return reader_page(request, "withdraw", reader_status)
 
 
 # --- facts, instructions, display, declaration ----------------------------------------------------
-@contextmanager
-def unless_left() -> Iterator[None]:
-    """Who has left the study meanwhile is shown so by the page that comes next."""
-    try:
-        yield
-    except StudyRefused as refusal:
-        if refusal.code != HAS_LEFT:
-            raise
-
-
 def _is_before(reader_status: ReaderStatus, step: Step) -> bool:
     """Whether the reader has not come to a step yet, or is out: then the entry page says what to do."""
     if reader_status.step is Step.LEFT or not reader_status.facts.consented:
@@ -169,69 +185,54 @@ def _is_before(reader_status: ReaderStatus, step: Step) -> bool:
     return step is Step.DISPLAY and not reader_status.facts.instructed
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def reading_facts(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@of_reader
+def reading_facts(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
     """What a paper must report of the reader; it can be corrected until the last case."""
-    reader_status = own_status(request.user, slug)
     if _is_before(reader_status, Step.FACTS) or reader_status.facts.finished:
-        return redirect("reading", slug)
+        return _to_entry(reader_status)
     form = FactsForm(request.POST) if request.method == "POST" else FactsForm.of(reader_status.enrolment.facts)
     if request.method == "POST" and form.is_valid():
-        with unless_left():
-            participation.store_facts(reader_status.enrolment, form.facts(), at=timezone.now())
-        return redirect("reading", slug)
-    status = 422 if form.errors else 200
-    return reader_page(
-        request, "readerstudy/enrolment/facts.html", reader_status, here=Step.FACTS, status=status, form=form
-    )
+        participation.store_facts(reader_status.enrolment, form.facts(), at=timezone.now())
+        return _to_entry(reader_status)
+    return reader_page(request, "facts", reader_status, Step.FACTS, form=form)
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def reading_instructions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@of_reader
+def reading_instructions(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
     """The instructions, the rules of this study in words, and the keys. They can be read again at any time."""
-    reader_status = own_status(request.user, slug)
     if _is_before(reader_status, Step.INSTRUCTIONS):
-        return redirect("reading", slug)
+        return _to_entry(reader_status)
     if request.method == "POST":
-        with unless_left():
-            participation.instruct(reader_status.enrolment, at=timezone.now())
-        return redirect("reading", slug)
+        participation.instruct(reader_status.enrolment, at=timezone.now())
+        return _to_entry(reader_status)
     study = reader_status.enrolment.study
     rules, shown = participation.rules_of(study), study.arms.get(number=1).information
     return reader_page(
         request,
-        "readerstudy/enrolment/instructions.html",
+        "instructions",
         reader_status,
-        here=Step.INSTRUCTIONS,
+        Step.INSTRUCTIONS,
         rules=rules_in_words(rules, n_practice=reader_status.n_practice, n=reader_status.n, information=shown),
         keys=keys_of(rules),
     )
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def reading_display(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@of_reader
+def reading_display(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
     """Two grey steps to be found, and the size of the window. It may be done anew on another screen."""
-    reader_status = own_status(request.user, slug)
     if _is_before(reader_status, Step.DISPLAY) or reader_status.facts.finished:
-        return redirect("reading", slug)
+        return _to_entry(reader_status)
     form, problem = DisplayForm(request.POST if request.method == "POST" else None), ""
     if request.method == "POST":
         problem = _checked(reader_status, form, goes_on=request.POST.get("goes_on") == "yes")
         if not problem:
-            return redirect("reading", slug)
+            return _to_entry(reader_status)
     dark, light = participation.corners_now(reader_status.enrolment)
     return reader_page(
         request,
-        "readerstudy/enrolment/display.html",
+        "display",
         reader_status,
-        here=Step.DISPLAY,
-        status=422 if problem else 200,
+        Step.DISPLAY,
         form=DisplayForm(),
         problem=problem,
         may_go_on=participation.may_go_on_unseen(reader_status.enrolment),
@@ -247,39 +248,32 @@ def _checked(reader_status: ReaderStatus, form: DisplayForm, *, goes_on: bool) -
             return _("Choose the position of both patches.")
         return _("The size of the window could not be measured. Allow JavaScript on this page and reload it.")
     try:
-        with unless_left():
-            participation.check_display(
-                reader_status.enrolment, form.screen(), form.corners(), at=timezone.now(), goes_on=goes_on
-            )
+        participation.check_display(
+            reader_status.enrolment, form.screen(), form.corners(), at=timezone.now(), goes_on=goes_on
+        )
     except StudyRefused as refusal:
-        return refusal.sentence
+        return _unless_left(refusal)
     return ""
 
 
-@person_required
-@never_cache
-@require_http_methods(["GET", "HEAD", "POST"])
-def reading_done(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+@of_reader
+def reading_done(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
     """The declaration, then thanks, and own results where the study shows them."""
-    reader_status = own_status(request.user, slug)
     if reader_status.step not in {Step.DECLARATION, Step.DONE}:
-        return redirect("reading", slug)
+        return _to_entry(reader_status)
     problem = ""
     if request.method == "POST":
         if request.POST.get("declared") == "yes":
-            with unless_left():
-                participation.declare(reader_status.enrolment, at=timezone.now())
-            return redirect("reading-done", slug)
+            participation.declare(reader_status.enrolment, at=timezone.now())
+            return redirect("reading-done", reader_status.enrolment.study.slug)
         problem = _("Tick the box to declare this. If you used another source, write to the contact below instead.")
     results = None
     if reader_status.step is Step.DONE and may_see_results(reader_status.enrolment):
         results = see_own_results(reader_status.enrolment, at=timezone.now())
     return reader_page(
         request,
-        "readerstudy/enrolment/done.html",
+        "done",
         reader_status,
-        here=reader_status.step,
-        status=422 if problem else 200,
         problem=problem,
         results=results,
         rules=participation.rules_of(reader_status.enrolment.study),

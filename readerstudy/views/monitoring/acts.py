@@ -27,8 +27,14 @@ from annotation.views.site.decorators import AuthenticatedRequest, by, person_re
 from readerstudy.enrolment.participation import replace_reader, withdraw
 from readerstudy.forms.studies import DeadlineForm, ReasonForm, ReplaceForm
 from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.monitoring.extending import check_extends, check_extends_reader, extend_reader, extend_study
-from readerstudy.monitoring.reminding import remind_reader, remind_unfinished
+from readerstudy.monitoring.unfinished import (
+    check_extends,
+    check_extends_reader,
+    extend_reader,
+    extend_study,
+    remind_reader,
+    remind_unfinished,
+)
 from readerstudy.reading.practice import let_pass
 from readerstudy.study.deadlines import deadline_text, study_deadline_text, unfinished
 from readerstudy.views.enrolment.inviting import show_once

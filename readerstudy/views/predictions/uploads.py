@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -106,27 +107,33 @@ def _asked(sent: QueryDict) -> list[str]:
 
 def _several(request: AuthenticatedRequest) -> HttpResponse:
     found = _imports_of(request.user, _asked(request.GET))
-    rows = [
-        {
-            "upload": upload,
-            "job": job,
-            "result": job.result or {},
-            "is_store": job.kind == uploads.STORE,
-            "running": job.state in ACTIVE,
-            "may_store": job.kind == uploads.CHECK and bool((job.result or {}).get("acceptable")),
-        }
-        for upload, job in found
-    ]
+    rows = [_row(upload, job) for upload, job in found]
     context = {
         "rows": rows,
         "target": found[0][1].params["target"],
         "running": any(one["running"] for one in rows),
-        "has_errors": any((job.result or {}).get("errors") for _upload, job in found),
-        "n_ready": sum(bool(one["may_store"]) for one in rows),
+        "has_errors": any(one["result"].get("errors") for one in rows),
+        "n_ready": sum(one["may_store"] for one in rows),
         "query": urlencode([("file", upload.public_id) for upload, _job in found]),
     }
     template = "readerstudy/models/_imports.html" if asks_for_part(request) else "readerstudy/models/imports.html"
     return render(request, template, context)
+
+
+def _row(upload: Upload, job: Job) -> dict[str, Any]:
+    """Where the import of one file is."""
+    return {
+        "upload": upload,
+        "job": job,
+        "result": job.result or {},
+        "is_store": job.kind == uploads.STORE,
+        "running": job.state in ACTIVE,
+        "may_store": _may_store(job),
+    }
+
+
+def _may_store(job: Job) -> bool:
+    return job.kind == uploads.CHECK and bool((job.result or {}).get("acceptable"))
 
 
 @person_required
@@ -137,7 +144,7 @@ def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
     sent = _asked(request.POST)
     for one in sent:
         upload, job = _import_of(request.user, one)
-        if job.kind == uploads.CHECK and (job.result or {}).get("acceptable"):
+        if _may_store(job):
             try:
                 uploads.store_checked(upload, **by(request))
             except PredictionsRefused as refusal:
@@ -156,17 +163,7 @@ def _check_coordinates(person: User) -> None:
 def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Where the import of one file stands: being checked, checked, being stored, stored."""
     upload, job = _import_of(request.user, public_id)
-    result = job.result or {}
-    context = {
-        "upload": upload,
-        "job": job,
-        "asked": job.params,
-        "result": result,
-        "is_store": job.kind == uploads.STORE,
-        "running": job.state in ACTIVE,
-        "may_store": job.kind == uploads.CHECK and bool(result.get("acceptable")),
-        "sees_jobs": is_coordinator(request.user),
-    }
+    context = {**_row(upload, job), "asked": job.params, "sees_jobs": is_coordinator(request.user)}
     template = "readerstudy/models/_import.html" if asks_for_part(request) else "readerstudy/models/import.html"
     return render(request, template, context)
 

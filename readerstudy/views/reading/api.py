@@ -30,7 +30,7 @@ from readerstudy.reading.sessions import MOST_DEVICE, pause, resume, take_write_
 from readerstudy.reading.showing import show_state
 from readerstudy.reading.timing_events import record_events
 from readerstudy.reading.write_checks import ReadingRefused, malformed, own_enrolment
-from readerstudy.views.reading.page_json import (
+from readerstudy.views.reading.room import (
     Json,
     feedback_json,
     lease_json,

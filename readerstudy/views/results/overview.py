@@ -18,6 +18,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, person_requir
 from readerstudy.analysis.seeing import ResultsHidden, is_stale, see_analysis
 from readerstudy.analysis.staleness import is_stale
 from readerstudy.conducting.analysing import job_under_way
+from readerstudy.conducting.lifecycle import job_under_way
 from readerstudy.conducting.opening import job_under_way
 from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy

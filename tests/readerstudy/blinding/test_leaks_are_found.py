@@ -21,7 +21,7 @@ from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
 from readerstudy.views.enrolment import steps
 from readerstudy.views.reading import api as reading_api
-from readerstudy.views.reading import page_json as reading_json
+from readerstudy.views.reading import room as reading_json
 from readerstudy.views.reading import room as reading_room
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import difference, parts_from, record
@@ -96,7 +96,7 @@ def refused_by_key(answer: HttpResponse) -> HttpResponse:
 
 LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "html": (lambda p: after(p, reading_room, "render", with_more(lambda: f"<!--{key_of()}-->".encode())), "body"),
-    "json": (lambda p: after(p, reading_json, "_place", lambda place: {**place, "level": key_of()}), "body"),
+    "json": (lambda p: after(p, reading_json, "_case", lambda place: {**place, "level": key_of()}), "body"),
     "header": (lambda p: after(p, reading_api, "JsonResponse", with_header("X-Case", key_of)), "headers"),
     "address": (lambda p: after(p, reading_json, "reverse", lambda address: f"{address}?r={key_of()}"), "body"),
     "address of an image": (lambda p: after(p, serving, "reverse", lambda to: f"{to}?v={key_of()}"), "body"),

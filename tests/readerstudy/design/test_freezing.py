@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AnswerKey, User
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design import freezing
 from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import copy_study, create_study, plan_of

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import Image, QuestionBank, User
-from readerstudy.conducting.opening import open_study
+from readerstudy.conducting.lifecycle import open_study
 from readerstudy.design.case_selection import draw_cases, list_cases
 from readerstudy.design.checking import notes_of, problems_of
 from readerstudy.design.creating import create_study

@@ -15,7 +15,7 @@ MEET = """
 import threading
 from django.db import connection
 from annotation.enums import Role
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.models import ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
 from tests.conftest import make_person

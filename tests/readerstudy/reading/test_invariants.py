@@ -23,6 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from annotation.audit.recording import first_broken_link
 from annotation.models import User
+from readerstudy.conducting.diagrams import TRANSITIONS, CaseAct, CaseState
 from readerstudy.design.kernels.rules import GRACE_MS, Rules
 from readerstudy.enums import Block, Refusal
 from readerstudy.models import (
@@ -38,10 +39,9 @@ from readerstudy.models import (
 )
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.kernels.limits import is_over
-from readerstudy.reading.kernels.transitions import TRANSITIONS, CaseAct, CaseState
 from readerstudy.reading.practice import feedback_of
 from readerstudy.reading.write_checks import ReadingRefused
-from readerstudy.views.reading.page_json import state_json
+from readerstudy.views.reading.room import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later, make_study, places_of

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from readerstudy.reading.kernels.transitions import TRANSITIONS, CaseAct, CaseState
+from readerstudy.conducting.diagrams import TRANSITIONS, CaseAct, CaseState
 
 ORDER = list(CaseState)
 

@@ -10,9 +10,8 @@ from annotation.bin.deleting import BinRefused, move_to_bin
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
 from annotation.questionbank.keeping import BankInUse, check_unused
-from readerstudy.conducting.archiving import archive, bring_back
 from readerstudy.conducting.diagrams import study_states
-from readerstudy.conducting.opening import close_study, open_study
+from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.case_selection import list_cases
 from readerstudy.design.creating import copy_study, create_study, next_free_name
 from readerstudy.design.freezing import freeze_study
