@@ -45,10 +45,10 @@ class ReaderstudyConfig(AppConfig):
         parts.register("readerstudy.demonstration.building.add_studies")
         archiving.register(ReaderStudy, "study")
         acts = "readerstudy.conducting.lifecycle"
-        hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
+        hide, show, purge, effects = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
         may = "readerstudy.study.permissions.may_coordinate_study"
         deleting.register(
-            "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
+            "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, effects, may)
         )
         conflicts.rules.register("readers", readers_do_not_review)
         conflicts.rules.register("submitters", submitters_review_nothing)

@@ -75,7 +75,7 @@ class SessionEnd(Word):
 
 
 class EntryState(Word):
-    """Where a model entry stands; only listed ones are in figures."""
+    """The state of a model entry; only listed ones are in figures."""
 
     LISTED = "listed", _("listed")
     REPLACED = "replaced", _("replaced")

@@ -51,7 +51,7 @@ def dry_run_of(study: ReaderStudy) -> DryRun:
 
 
 def dry_state(run: DryRun, n_behind: int, *, paused: bool = False) -> ShownState:
-    """What the reading page is told when the first ``n_behind`` cases are answered: the same as a reader's page."""
+    """The state of the reading page when the first ``n_behind`` cases are answered: the same as a reader's page."""
     in_practice = n_behind < run.n_practice
     block = Block.PRACTICE if in_practice else Block.MAIN
     start = 0 if in_practice else run.n_practice
@@ -97,7 +97,7 @@ def _place(run: DryRun, index: int, start: int, shown: Shown) -> ShownCase:
         options=in_order(_order(run, case), case.revision.options),
         views=views.shown,
         withheld=views.withheld,
-        information=_as_told(shown.information),
+        information=_as_shown(shown.information),
         opened=False,
         painted=False,
         choice="",
@@ -116,6 +116,6 @@ def _order(run: DryRun, case: StudyCase) -> str:
     return shown_order(case.revision.stem, case.revision.options, seed)
 
 
-def _as_told(information: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _as_shown(information: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """In the form of a reader's page."""
     return {"indication": "", **information} if information else None

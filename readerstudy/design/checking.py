@@ -1,4 +1,4 @@
-"""What keeps a draft from being frozen, a frozen study from being opened, and what is only said."""
+"""What keeps a draft from being frozen, a frozen study from being opened, and what is only worth a note."""
 
 from __future__ import annotations
 

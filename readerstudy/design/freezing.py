@@ -51,7 +51,7 @@ def freeze_study(
 
     Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash and
     with what was forecast, under which assumptions, and who made them.
-    ``seen``: the hash of the design that the actor looked at; where another stands by now, it is refused.
+    ``seen``: the hash of the design that the actor looked at; where it is another by now, it is refused.
     ``indications_read`` is the actor's statement that those with this hash were read and none gives an answer away;
     where the arm shows indications it is needed. ``read_elsewhere``: its readings are imported, so that nobody misses
     images that are not here; it opens only with all of them. ``salt`` is for tests; otherwise it is made here.

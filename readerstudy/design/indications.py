@@ -1,4 +1,4 @@
-"""Whether the indications that an arm shows could give answers away: told by a rule, and stated by who read them.
+"""Whether the indications that an arm shows could give answers away: by a rule, and stated by who read them.
 
 What the rule tells is never in the way of freezing; the statement is. Both come of keys and reports: they are for
 people who may see those.

@@ -1,4 +1,4 @@
-"""Letters to readers. One that cannot be sent loses nothing: what it says is on a page as well."""
+"""E-mails to readers. One that cannot be sent loses nothing: what it says is on a page as well."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rules of a study as its readers are told them: one sentence each, and the keys."""
+"""The rules of a study as its readers read them: one sentence each, and the keys."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def _breaks(rules: Rules) -> list[str]:
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a reader told about themselves, as pairs of a name and a value; empty before they did."""
+    """What a reader stated about themselves, as pairs of a name and a value; empty before they did."""
     shown = {
         _("Training"): _label(Training, facts.get("training")),
         _("Years of chest radiographs"): facts.get("years"),

@@ -37,7 +37,7 @@ class StudyInvitation(models.Model):
 
 
 class Enrolment(models.Model):
-    """One reader in one study. How far the reader has come stands in the times: readerstudy.enrolment.kernels.steps.
+    """One reader in one study. How far the reader has come follows from the times: readerstudy.enrolment.kernels.steps.
 
     Withdrawing and being replaced are states, never deletions.
     """

@@ -168,7 +168,7 @@ def _habits(keys: Collection[int]) -> dict[int, Habits]:
 
 
 def longest_run(places: Sequence[int]) -> int:
-    """How often the same place stands in a row; -1 is no answer and ends a run."""
+    """How often the same place comes in a row; -1 is no answer and ends a run."""
     return max((len(list(run)) for place, run in groupby(places) if place >= 0), default=0)
 
 
@@ -225,7 +225,7 @@ class FlaggedFault:
 
 @dataclass(frozen=True)
 class FlaggedCase:
-    """A case with what its readers said; ``voiding`` is None while it counts."""
+    """A case with the remarks of its readers; ``voiding`` is None while it counts."""
 
     case: StudyCase
     voiding: Voiding | None

@@ -110,7 +110,7 @@ def send_to_rereview(
 
 @dataclass(frozen=True)
 class Rereview:
-    """A round that was made from missed cases. Which are which is told when it has closed."""
+    """A round that was made from missed cases. Which are which is shown when it has closed."""
 
     round: ReviewRound
     threshold_percent: int
@@ -139,7 +139,7 @@ def _ranked(cases: Sequence[StudyCase], seed: int) -> list[StudyCase]:
 
 
 def _draw(study: ReaderStudy, mixed: Sequence[StudyCase]) -> Draw:
-    """The mixture as a sample of which every question stands in one stratum."""
+    """The mixture as a sample of which every question is in one stratum."""
     n_frame = study.cases.filter(block=Block.MAIN).count()
     numbers = sorted(case.revision.question.number for case in mixed)
     return Draw(

@@ -79,7 +79,7 @@ BEFORE = (timedelta(days=7), timedelta(days=1))
 
 
 def remind_unfinished(study: ReaderStudy, *, actor: User, at: datetime) -> int:
-    """Everybody who has not finished; how many letters went out.
+    """Everybody who has not finished; how many e-mails went out.
 
     Raises StudyRefused unless the study is open, and without a mail server.
     """
@@ -87,7 +87,7 @@ def remind_unfinished(study: ReaderStudy, *, actor: User, at: datetime) -> int:
 
 
 def remind_reader(enrolment: Enrolment, *, actor: User, at: datetime) -> int:
-    """The same for one reader, who gets no letter after the end."""
+    """The same for one reader, who gets no e-mail after the end."""
     study = enrolment.study
     return _remind_all(study, unfinished(study).filter(pk=enrolment.pk), actor=actor, at=at)
 
@@ -101,7 +101,7 @@ def _remind_all(study: ReaderStudy, readers: QuerySet[Enrolment], *, actor: User
 
 
 def sweep_reminders(at: datetime) -> int:
-    """Send what is due: one letter 7 days and one 1 day before a reader's deadline. Several workers may run it."""
+    """Send what is due: one e-mail 7 days and one 1 day before a reader's deadline. Several workers may run it."""
     if not can_send():
         return 0
     rows = (
@@ -116,7 +116,7 @@ def sweep_reminders(at: datetime) -> int:
 
 
 def is_due(enrolment: Enrolment, at: datetime) -> bool:
-    """Whether a moment of reminding has passed after the reader joined and after the last letter."""
+    """Whether a moment of reminding has passed after the reader joined and after the last e-mail."""
     deadline = deadline_of(enrolment)
     if deadline is None or at >= deadline:
         return False
@@ -126,7 +126,7 @@ def is_due(enrolment: Enrolment, at: datetime) -> bool:
 
 
 def _remind(enrolment: Enrolment, *, actor: User | None, at: datetime) -> bool:
-    """Note the letter first, so that no other worker sends it again; then send it."""
+    """Note the e-mail first, so that no other worker sends it again; then send it."""
     with transaction.atomic():
         same = Enrolment.objects.filter(pk=enrolment.pk, reminded_at=enrolment.reminded_at)
         if not same.update(reminded_at=at):

@@ -42,7 +42,7 @@ def _banks_of_submitters(people: Collection[int]) -> dict[int, set[int]]:
         for person in who:
             found[person].add(bank)
     of_site = list(Membership.objects.filter(user__in=people, round=None).values_list("user", "role"))
-    holders = {role: {person for person, held in of_site if held == role} for role in (SUBMITTER, COORDINATOR)}
+    holders = {role: {person for person, its_role in of_site if its_role == role} for role in (SUBMITTER, COORDINATOR)}
     open_now = set(SubmissionCall.objects.values_list("bank", flat=True)) if holders[SUBMITTER] else set()
     for person in holders[SUBMITTER]:
         found[person] |= open_now

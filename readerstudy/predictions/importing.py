@@ -1,4 +1,4 @@
-"""Take in a file of predictions. All of it or nothing; what could not be read is told before anything is stored."""
+"""Take in a file of predictions. All of it or nothing; what could not be read is shown before anything is stored."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def import_predictions(
     """Store the predictions of a file as a new run of the model; an entry that is not stored yet is made.
 
     One problem anywhere and nothing is stored: ``problems`` names each with its row. Unknown ids, missing questions
-    and answers from which no option could be taken are told and refuse nothing. The same file again changes nothing.
+    and answers from which no option could be taken are listed and refuse nothing. The same file again changes nothing.
     The first run of a model on a study or bank is named for the figures.
     """
     result = PredictionsImported(entry, target, file, dry_run)

@@ -68,7 +68,7 @@ def end_left_sessions(*, at: datetime) -> int:
 
 
 def close_with_newer_choice(locked: Enrolment, reading: Reading, *, actor: User, at: datetime) -> None:
-    """A newer choice was made in time and came when the case was closed: how it ends with that stands beside the first.
+    """A newer choice was made in time and came when the case was closed: the end with it is stored beside the first.
 
     Without an answer the newest row counts.
     """

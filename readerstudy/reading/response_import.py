@@ -240,15 +240,15 @@ Content = tuple[str, str, str, int | None, int | None, int | None]
 
 
 def _content(answer: ResponseRow) -> Content:
-    said = answer.best_guess, answer.confidence
-    return answer.state, answer.option, *said, answer.active_ms, answer.position
+    remarks = answer.best_guess, answer.confidence
+    return answer.state, answer.option, *remarks, answer.active_ms, answer.position
 
 
 def _stored_answers(enrolments: Iterable[Enrolment]) -> dict[tuple[str, int], Content]:
     """By reader and case: what is stored of readers whose readings were made elsewhere."""
     imported = {"reading__enrolment__in": [e for e in enrolments if e.reader_id is None]}
-    said = Remark.objects.filter(**imported).values_list("kind", "reading", "value")
-    remarks = {(kind, reading): value for kind, reading, value in said}
+    found = Remark.objects.filter(**imported).values_list("kind", "reading", "value")
+    remarks = {(kind, reading): value for kind, reading, value in found}
 
     def confidence(reading: int) -> int | None:
         value = remarks.get((RemarkKind.CONFIDENCE, reading))

@@ -46,7 +46,7 @@ _CONFIRMED: KeptQuery[Response] = KeptQuery(lambda pk: _final(pk), int)
 
 @dataclass(frozen=True, kw_only=True)
 class ShownCase:
-    """One prefetched place; what may not be seen is empty."""
+    """One prefetched case; what may not be seen is empty."""
 
     id: str
     position: int
@@ -66,7 +66,7 @@ class ShownCase:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownLast:
-    """The place that was closed last, and what can still be said about it."""
+    """The case that was closed last, and what can still be remarked on it."""
 
     id: str
     asked: RemarkKind | None  # before the next case opens
@@ -210,9 +210,9 @@ def _information(presented: PresentedCase, parts: frozenset[Part]) -> dict[str, 
     """What the arm shows of what was frozen beside the images."""
     if Part.AGE_SEX not in parts:
         return None
-    told = presented.case.information or {}
-    indication = told.get("indication", "") if Part.INDICATION in parts else ""
-    return {"age": told.get("age"), "sex": told.get("sex", ""), "indication": indication}
+    frozen = presented.case.information or {}
+    indication = frozen.get("indication", "") if Part.INDICATION in parts else ""
+    return {"age": frozen.get("age"), "sex": frozen.get("sex", ""), "indication": indication}
 
 
 # --- which images of a study a person may fetch: its readers and its coordinators -----------------

@@ -35,7 +35,7 @@ _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
 
 @dataclass(frozen=True)
 class CaseTrace:
-    """All that is known of the clock of a case, and the sittings in which it was opened or something was told."""
+    """All that is known of the clock of a case, and the sittings in which it was opened or something was reported."""
 
     seen: TraceSoFar
     sessions: frozenset[int]
@@ -83,7 +83,7 @@ def add_trace(reading: Reading, trace: Trace, *, session: ReadingSession, at: da
 
 
 def set_painted(locked: Enrolment, reading: Reading, trace: Trace, *, at: datetime) -> bool:
-    """The first painted frame starts the clock on the server, once: a deadline that stands is never moved.
+    """The first painted frame starts the clock on the server, once: a deadline that is set is never moved.
 
     True when the row has changed; the caller saves it.
     """

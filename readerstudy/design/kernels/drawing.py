@@ -344,7 +344,7 @@ def effect_by_task(cells: Iterable[CellCount]) -> QuotaEffect:
         for task in Task.values()
         if pool[task] or study[task]
     ]
-    held = [row for row in rows if row.n_pool]
-    if not held or any(row.n_study == 0 for row in held):
+    pooled = [row for row in rows if row.n_pool]
+    if not pooled or any(row.n_study == 0 for row in pooled):
         return QuotaEffect(rows, None)
-    return QuotaEffect(rows, 1 / sum(row.pool_share**2 / row.n_study for row in held))
+    return QuotaEffect(rows, 1 / sum(row.pool_share**2 / row.n_study for row in pooled))

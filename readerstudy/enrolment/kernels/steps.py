@@ -32,7 +32,7 @@ class Step(Word):
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """How far a reader is, and how the study stands."""
+    """How far a reader is, and the state of the study."""
 
     state: str = StudyState.OPEN
     has_left: bool = False

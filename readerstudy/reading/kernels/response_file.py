@@ -126,7 +126,7 @@ def _named(number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str
 
 
 def _answer(row: int, cells: dict[str, str], problems: list[ResponseProblem]) -> ResponseRow | None:
-    """The answer of a row, or None after its problems were told."""
+    """The answer of a row, or None after its problems were noted."""
     found: list[ResponseProblem] = []
     for name, longest in (("reader", LONGEST_NAME), ("case", 200)):
         if not cells[name]:

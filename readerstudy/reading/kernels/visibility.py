@@ -36,7 +36,7 @@ class CaseProgress:
     is_prefetched: bool  # the current place, or one of the next that the rules let a page hold
     is_last: bool = False  # the one that was closed last
     answered: bool = False  # the final answer is stored
-    may_slip: bool = False  # another option can be said to have been meant
+    may_slip: bool = False  # another option can be reported as the one that was meant
     guesses: bool = False  # the final answer is "cannot tell", and the best guess is still asked
 
 

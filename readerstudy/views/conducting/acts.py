@@ -1,4 +1,4 @@
-"""What a coordinator does with a study: one act for each address, asked back where it cannot be undone."""
+"""What a coordinator does with a study: one act for each address, confirmed where it cannot be undone."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def study_bring_back(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_POST
 def study_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Close, after having said how many readers are not done."""
+    """Close, after a page that says how many readers are not done."""
     study = coordinated_study(request.user, slug)
     if not is_confirmed(request):
         return confirm_in_study(request, study, _about_closing(study, unfinished(study).count()))

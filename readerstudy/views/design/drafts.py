@@ -52,7 +52,7 @@ def steps_of(study: ReaderStudy, current: str = "", *, n_cases: int) -> list[Des
     frozen = study.state != StudyState.DRAFT
     done = {
         "study-cases": n_cases > 0,
-        "study-arms": True,  # one arm stands from the beginning
+        "study-arms": True,  # one arm is there from the beginning
         "study-rules": bool(study.consent and study.instructions and study.contact),
         "study-readers": study.n_readers > 0,
         "study-freeze": frozen,
@@ -131,7 +131,7 @@ def form_of_step(
 ) -> tuple[Form, bool]:
     """The form of a step, and whether what was sent with it is stored.
 
-    Nobody else stores between its looking at what stands and its replacing that. Raises Http404 for a study that was
+    Nobody else stores between its looking at what is stored and its replacing that. Raises Http404 for a study that was
     deleted in the meantime.
     """
     if request.method != "POST":
@@ -183,7 +183,7 @@ def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """How cases are read, what readers are told, and how the study is analysed."""
+    """How cases are read, the texts for readers, and how the study is analysed."""
     study = study_of_step(request, slug)
 
     def store(form: RulesForm) -> None:

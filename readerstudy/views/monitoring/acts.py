@@ -66,7 +66,7 @@ def study_extend(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_POST
 def study_remind(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """A letter to everybody who has not finished."""
+    """An e-mail to everybody who has not finished."""
     study = coordinated_study(request.user, slug)
     run_and_flash(request, lambda: _sent(remind_unfinished(study, **by(request))))
     return redirect("study-watch", slug)

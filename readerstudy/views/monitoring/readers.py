@@ -60,7 +60,7 @@ def study_watch(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, Any]:
-    """What stands around the table; what readers said about cases is for coordinators."""
+    """What is shown around the table; remarks of readers on cases are for coordinators."""
     is_open = study.state == StudyState.OPEN
     context: dict[str, Any] = {
         "deadline": study_deadline_text(study),

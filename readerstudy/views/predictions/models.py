@@ -101,7 +101,7 @@ def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def model_edit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Correct what is said of a model; another version of it is a replacement."""
+    """Correct the description of a model; another version of it is a replacement."""
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
 

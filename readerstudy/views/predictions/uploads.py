@@ -161,7 +161,7 @@ def _check_coordinates(person: User) -> None:
 @require_GET
 @vary_on_headers("HX-Request")
 def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Where the import of one file stands: being checked, checked, being stored, stored."""
+    """How far the import of one file is: being checked, checked, being stored, stored."""
     upload, job = _import_of(request.user, public_id)
     context = {**_row(upload, job), "asked": job.params, "sees_jobs": is_coordinator(request.user)}
     template = "readerstudy/models/_import.html" if asks_for_part(request) else "readerstudy/models/import.html"

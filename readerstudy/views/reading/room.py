@@ -146,6 +146,6 @@ def reading_room(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _is_asked(enrolment: Enrolment, rules: Rules) -> bool:
-    """Whether something is still to be said about the last answer of all."""
+    """Whether a remark on the last answer of all is still asked for."""
     last = last_presented(enrolment)
     return last is not None and still_asked(reading_of(last), rules) is not None
