@@ -22,19 +22,18 @@ class ReaderstudyConfig(AppConfig):
         from annotation.questionbank.keeping import register_use
         from annotation.site import hooks
         from readerstudy.comparison import comparison_job
-        from readerstudy.conducting.analysing import KIND
-        from readerstudy.conducting.archiving import use_of_bank
+        from readerstudy.conducting.lifecycle import KIND, use_of_bank
         from readerstudy.demonstration.accounts import ACCOUNTS
         from readerstudy.design.conflicts import readers_do_not_review
-        from readerstudy.design.overview import studies_under_way
         from readerstudy.enrolment.reader_eligibility import readers_look_nothing_up
         from readerstudy.enrolment.reader_status import waiting_studies
         from readerstudy.models import ReaderStudy
         from readerstudy.predictions.eligibility import submitters_do_not_judge, submitters_review_nothing
         from readerstudy.predictions.listing import models_of_submitter, runs_on_bank
         from readerstudy.predictions.uploads import CHECK, STORE
-        from readerstudy.reading.images import open_studies_with, shows_images, shows_to_coordinators
+        from readerstudy.reading.showing import open_studies_with, shows_images, shows_to_coordinators
         from readerstudy.report.report_job import KIND as REPORT
+        from readerstudy.study.overview import studies_under_way
         from readerstudy.study.permissions import parts_in_studies
 
         register_use("study", use_of_bank)
@@ -42,11 +41,11 @@ class ReaderstudyConfig(AppConfig):
         registry.register_accounts(*ACCOUNTS)
         registry.register_part("readerstudy.demonstration.building.add_studies")
         deleting.register_archived(ReaderStudy, "study")
-        acts = "readerstudy.conducting.archiving"
-        hide, show, purge, told = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
+        acts = "readerstudy.conducting.lifecycle"
+        hide, show, purge, effects = (f"{acts}.{act}_study" for act in ("hide", "show", "purge", "consequences_of"))
         may = "readerstudy.study.permissions.may_coordinate_study"
         deleting.register_kind(
-            "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, told, may)
+            "study", deleting.BinKind(ReaderStudy, _("draft of a reader study"), hide, show, purge, effects, may)
         )
         hooks.question_rules.register("readers", readers_do_not_review)
         hooks.question_rules.register("submitters", submitters_review_nothing)
@@ -58,12 +57,12 @@ class ReaderstudyConfig(AppConfig):
         hooks.image_uses.register("studies", open_studies_with)
         register_handler(CHECK, "readerstudy.predictions.uploads.check_predictions")
         register_handler(STORE, "readerstudy.predictions.uploads.store_predictions")
-        register_handler(KIND, "readerstudy.conducting.analysing.run_analysis")
+        register_handler(KIND, "readerstudy.conducting.lifecycle.run_analysis")
         register_handler(comparison_job.KIND, "readerstudy.comparison.comparison_job.run_comparison")
         register_handler(comparison_job.REPEATABILITY, "readerstudy.comparison.repeating.run_repeatability")
         register_handler(REPORT, "readerstudy.report.report_job.run_report")
         register_sweep("readerstudy.reading.expiring.sweep_readings")
-        register_sweep("readerstudy.monitoring.reminding.sweep_reminders")
+        register_sweep("readerstudy.monitoring.unfinished.sweep_reminders")
         works.register("readers", waiting_studies)
         works.register("studies", studies_under_way)
         works.register("models", models_of_submitter)

@@ -75,7 +75,7 @@ class SessionEnd(Word):
 
 
 class EntryState(Word):
-    """Where a model entry stands; only listed ones are in figures."""
+    """The state of a model entry; only listed ones are in figures."""
 
     LISTED = "listed", _("listed")
     REPLACED = "replaced", _("replaced")
@@ -83,7 +83,7 @@ class EntryState(Word):
 
 
 class PredictionForm(Word):
-    """The forms in which files of predictions come; readerstudy/predictions/kernels/forms.py reads them."""
+    """The forms in which files of predictions come; readerstudy/predictions/kernels/records.py reads them."""
 
     SUBMISSION = "submission", _("leaderboard submission")
     RESULTS = "results", _("results of the leaderboard script")

@@ -6,14 +6,13 @@ from django.urls import URLPattern, path
 
 from readerstudy.views.comparison import comparisons as comparing
 from readerstudy.views.conducting import acts as study_acts
-from readerstudy.views.conducting import dry_room, dry_run
-from readerstudy.views.design import cases, forecasting, freezing, indications
-from readerstudy.views.design import drafts as design_steps
-from readerstudy.views.enrolment import entering, inviting, joining, preparing
+from readerstudy.views.conducting import dry_run
+from readerstudy.views.design import cases, drafts, forecasting, freezing
+from readerstudy.views.enrolment import inviting, joining, steps
 from readerstudy.views.monitoring import acts as watch_acts
 from readerstudy.views.monitoring import interim as watch_results
 from readerstudy.views.monitoring import readers as watching
-from readerstudy.views.predictions import models, repeating
+from readerstudy.views.predictions import models
 from readerstudy.views.predictions import uploads as predictions
 from readerstudy.views.reading import api as reading_api
 from readerstudy.views.reading import room as reading_room
@@ -22,11 +21,8 @@ from readerstudy.views.results import items as results_items
 from readerstudy.views.results import overview as results
 from readerstudy.views.results import pairs as results_pairs
 from readerstudy.views.results import report as results_report
-from readerstudy.views.sharing import links as sharing
-from readerstudy.views.sharing import shared
-from readerstudy.views.study import exports as study_exports
-from readerstudy.views.study import imports as study_imports
-from readerstudy.views.study import studies
+from readerstudy.views.sharing import links
+from readerstudy.views.study import data, studies
 
 urlpatterns: list[URLPattern] = [
     # readers come in
@@ -47,34 +43,34 @@ urlpatterns: list[URLPattern] = [
         inviting.study_invitation_revoke,
         name="study-invitation-revoke",
     ),
-    path("read/", entering.readings, name="readings"),
+    path("read/", steps.readings, name="readings"),
     path("read/join/<str:token>/", joining.study_invitation, name="study-invitation"),
-    path("read/<slug:slug>/", entering.reading, name="reading"),
-    path("read/<slug:slug>/consent/", entering.reading_consent, name="reading-consent"),
-    path("read/<slug:slug>/consent/copy/", entering.reading_consent_copy, name="reading-consent-copy"),
-    path("read/<slug:slug>/facts/", preparing.reading_facts, name="reading-facts"),
-    path("read/<slug:slug>/instructions/", preparing.reading_instructions, name="reading-instructions"),
-    path("read/<slug:slug>/display/", preparing.reading_display, name="reading-display"),
-    path("read/<slug:slug>/done/", preparing.reading_done, name="reading-done"),
-    path("read/<slug:slug>/withdraw/", entering.reading_withdraw, name="reading-withdraw"),
+    path("read/<slug:slug>/", steps.reading, name="reading"),
+    path("read/<slug:slug>/consent/", steps.reading_consent, name="reading-consent"),
+    path("read/<slug:slug>/consent/copy/", steps.reading_consent_copy, name="reading-consent-copy"),
+    path("read/<slug:slug>/facts/", steps.reading_facts, name="reading-facts"),
+    path("read/<slug:slug>/instructions/", steps.reading_instructions, name="reading-instructions"),
+    path("read/<slug:slug>/display/", steps.reading_display, name="reading-display"),
+    path("read/<slug:slug>/done/", steps.reading_done, name="reading-done"),
+    path("read/<slug:slug>/withdraw/", steps.reading_withdraw, name="reading-withdraw"),
     # design
     path("studies/", studies.studies, name="studies"),
     path("studies/new/", studies.study_new, name="study-new"),
     path("studies/<slug:slug>/", studies.study, name="study"),
     path("studies/<slug:slug>/models/", studies.study_models, name="study-models"),
     path("studies/<slug:slug>/cases/", cases.study_cases, name="study-cases"),
-    path("studies/<slug:slug>/arms/", design_steps.study_arms, name="study-arms"),
-    path("studies/<slug:slug>/rules/", design_steps.study_rules, name="study-rules"),
-    path("studies/<slug:slug>/readers/", design_steps.study_readers, name="study-readers"),
+    path("studies/<slug:slug>/arms/", drafts.study_arms, name="study-arms"),
+    path("studies/<slug:slug>/rules/", drafts.study_rules, name="study-rules"),
+    path("studies/<slug:slug>/readers/", drafts.study_readers, name="study-readers"),
     path("studies/<slug:slug>/forecast/", forecasting.study_forecast, name="study-forecast"),
     path("studies/<slug:slug>/dry-run/", dry_run.study_dry_run, name="study-dry-run"),
-    path("studies/<slug:slug>/dry-run/room/", dry_room.study_dry_room, name="study-dry-room"),
-    path("studies/<slug:slug>/dry-run/session/", dry_room.study_dry_session, name="study-dry-session"),
-    path("studies/<slug:slug>/dry-run/state/", dry_room.study_dry_state, name="study-dry-state"),
-    path("studies/<slug:slug>/dry-run/pause/", dry_room.study_dry_pause, name="study-dry-pause"),
-    path("studies/<slug:slug>/dry-run/resume/", dry_room.study_dry_resume, name="study-dry-resume"),
-    path("studies/<slug:slug>/dry-run/cases/<slug:place>/<slug:act>/", dry_room.study_dry_case, name="study-dry-case"),
-    path("studies/<slug:slug>/indications/", indications.study_indications, name="study-indications"),
+    path("studies/<slug:slug>/dry-run/room/", dry_run.study_dry_room, name="study-dry-room"),
+    path("studies/<slug:slug>/dry-run/session/", dry_run.study_dry_session, name="study-dry-session"),
+    path("studies/<slug:slug>/dry-run/state/", dry_run.study_dry_state, name="study-dry-state"),
+    path("studies/<slug:slug>/dry-run/pause/", dry_run.study_dry_pause, name="study-dry-pause"),
+    path("studies/<slug:slug>/dry-run/resume/", dry_run.study_dry_resume, name="study-dry-resume"),
+    path("studies/<slug:slug>/dry-run/cases/<slug:place>/<slug:act>/", dry_run.study_dry_case, name="study-dry-case"),
+    path("studies/<slug:slug>/freezing/", freezing.study_indications, name="study-indications"),
     path("studies/<slug:slug>/freeze/", freezing.study_freeze, name="study-freeze"),
     path("studies/<slug:slug>/protocol.json", freezing.study_protocol, name="study-protocol"),
     path("studies/<slug:slug>/open/", study_acts.study_open, name="study-open"),
@@ -130,14 +126,14 @@ urlpatterns: list[URLPattern] = [
         name="study-figure",
     ),
     # results by a link
-    path("studies/<slug:slug>/results/<str:public_id>/share/", sharing.study_share, name="study-share"),
-    path("studies/<slug:slug>/links/<int:pk>/restore/", sharing.study_share_restore, name="study-share-restore"),
-    path("studies/<slug:slug>/links/<int:pk>/revoke/", sharing.study_share_revoke, name="study-share-revoke"),
-    path("shared/<str:token>/", shared.shared_analysed, name="shared-analysed"),
-    path("shared/<str:token>/agreement/", shared.shared_agreement, name="shared-agreement"),
-    path("shared/<str:token>/categories/", shared.shared_categories, name="shared-categories"),
-    path("shared/<str:token>/times/", shared.shared_times, name="shared-times"),
-    path("shared/<str:token>/figures/<slug:name>/<slug:width>.<slug:form>", shared.shared_figure, name="shared-figure"),
+    path("studies/<slug:slug>/results/<str:public_id>/share/", links.study_share, name="study-share"),
+    path("studies/<slug:slug>/links/<int:pk>/restore/", links.study_share_restore, name="study-share-restore"),
+    path("studies/<slug:slug>/links/<int:pk>/revoke/", links.study_share_revoke, name="study-share-revoke"),
+    path("shared/<str:token>/", links.shared_analysed, name="shared-analysed"),
+    path("shared/<str:token>/agreement/", links.shared_agreement, name="shared-agreement"),
+    path("shared/<str:token>/categories/", links.shared_categories, name="shared-categories"),
+    path("shared/<str:token>/times/", links.shared_times, name="shared-times"),
+    path("shared/<str:token>/figures/<slug:name>/<slug:width>.<slug:form>", links.shared_figure, name="shared-figure"),
     path("studies/<slug:slug>/results/<str:public_id>/report/", results_report.study_report, name="study-report"),
     path(
         "studies/<slug:slug>/results/<str:public_id>/report/make/",
@@ -150,10 +146,10 @@ urlpatterns: list[URLPattern] = [
         name="study-report-file",
     ),
     # data of a study
-    path("studies/<slug:slug>/import/", study_imports.study_import, name="study-import"),
-    path("studies/<slug:slug>/data/", study_exports.study_data, name="study-data"),
-    path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", study_exports.study_export, name="study-export"),
-    path("studies/<slug:slug>/codebook/<slug:table>/", study_exports.study_codebook, name="study-codebook"),
+    path("studies/<slug:slug>/import/", data.study_import, name="study-import"),
+    path("studies/<slug:slug>/data/", data.study_data, name="study-data"),
+    path("studies/<slug:slug>/export/<slug:table>/<slug:form>/", data.study_export, name="study-export"),
+    path("studies/<slug:slug>/codebook/<slug:table>/", data.study_codebook, name="study-codebook"),
     # models and their predictions
     path("models/", models.models, name="models"),
     path("models/new/", models.model_new, name="model-new"),
@@ -178,7 +174,7 @@ urlpatterns: list[URLPattern] = [
     path("models/<str:public_id>/edit/", models.model_edit, name="model-edit"),
     path("models/<str:public_id>/replace/", models.model_replace, name="model-replace"),
     path("models/<str:public_id>/withdraw/", models.model_withdraw, name="model-withdraw"),
-    path("models/<str:public_id>/repeatability/", repeating.model_repeatability, name="model-repeatability"),
+    path("models/<str:public_id>/repeatability/", models.model_repeatability, name="model-repeatability"),
     path("models/<str:public_id>/predictions/", predictions.prediction_import_new, name="prediction-import-new"),
     # reading
     path("read/<slug:slug>/room/", reading_room.reading_room, name="reading-room"),

@@ -14,13 +14,13 @@ from readerstudy.analysis.kernels.arrays import Rater, StudyArrays, Times
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.main_block import cases_of, experts_of
 from readerstudy.analysis.sheet import AnswerSheet, assign, fill_predictions, fill_remarks, fill_responses
-from readerstudy.design.kernels.drawn import cells_of
-from readerstudy.design.kernels.rules import read_analysis, read_rules
+from readerstudy.design.kernels.analysis_plan import read_analysis
+from readerstudy.design.kernels.drawing import cells_of
+from readerstudy.design.kernels.rules import read_rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, Response
-from readerstudy.predictions.history import names_at
-from readerstudy.predictions.runs import is_renamed
-from readerstudy.predictions.study_runs import Standings, StudyRun, standings_of
+from readerstudy.predictions.entries import names_at
+from readerstudy.predictions.runs import StudyRun, StudyRuns, is_renamed, runs_of_study
 from readerstudy.study.locking import StudyRefused
 
 
@@ -106,14 +106,14 @@ def _plan(study: ReaderStudy, readers: Sequence[Enrolment]) -> Mapping[str, Any]
 
 
 # --- models ---------------------------------------------------------------------------------------
-def _runs(study: ReaderStudy) -> tuple[Standings, list[PredictionRun]]:
+def _runs(study: ReaderStudy) -> tuple[StudyRuns, list[PredictionRun]]:
     """What stands for each model, by the name of the model; and its other runs.
 
     What stood there when somebody first saw a result stays. Those that are post hoc come last: the others are called
     what they were called before.
     """
     found = list(PredictionRun.objects.for_analysis(study))
-    standings = standings_of(study, found)
+    standings = runs_of_study(study, found)
     rows = sorted(standings.rows, key=lambda row: row.is_post_hoc)
     named = [row.run for row in rows]
     models = {run.entry_id for run in named}
@@ -150,10 +150,10 @@ def _model(study_run: StudyRun, raters: Sequence[Rater]) -> Rater:
 
 def _of_plan(study_run: StudyRun) -> dict[str, Any]:
     """What the plan says of the runs of this model; nothing of most, so that their hash stays what it was."""
-    if not study_run.said:
+    if not study_run.planned_as:
         return {}
     mean = {"mean_of_runs": study_run.mean_numbers} if study_run.mean_numbers else {}
-    return {"planned_run": study_run.said, "planned_run_met": study_run.is_met, **mean}
+    return {"planned_run": study_run.planned_as, "planned_run_met": study_run.is_met, **mean}
 
 
 def _old_names(run: PredictionRun) -> dict[str, list[str]]:

@@ -19,7 +19,7 @@ from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.computing import RULE, compute
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.marking import gathered
-from readerstudy.design.kernels.protocol import sha256_of
+from readerstudy.design.kernels.documents import sha256_of
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.kernels.states import may_become

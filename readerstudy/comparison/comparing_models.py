@@ -22,7 +22,7 @@ from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.storing import as_text, software_versions
 from readerstudy.comparison.kernels.bank_comparison import FAILED, MISSING, RULE, BankArrays, Entrant, compare
-from readerstudy.design.kernels.protocol import canonical, sha256_of
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block, EntryState
 from readerstudy.models import ModelComparison, Prediction, PredictionRun, ReaderStudy, StudyCase

@@ -15,14 +15,11 @@ from readerstudy.enums import Block, StudyState
 from readerstudy.models import Enrolment, ReaderStudy, StudyCase
 from readerstudy.reading.practice import Feedback
 from readerstudy.reading.prefetched import ReaderPosition
-from readerstudy.reading.showing import ShownPlace, ShownState
+from readerstudy.reading.showing import ShownCase, ShownState
+from readerstudy.reading.write_checks import not_prefetched
 
 MOST_MAIN = 10  # cases of the main block that a dry run shows
 SESSION = "dry-run"
-
-
-class NoSuchPlace(LookupError):
-    """The dry run has no case of this name."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +34,12 @@ class DryRun:
     def n_practice(self) -> int:
         return sum(case.block == Block.PRACTICE for case in self.cases)
 
-    def place_of(self, name: str) -> int:
-        """0 for the first case. Raises NoSuchPlace."""
-        for place in range(len(self.cases)):
-            if _name(place) == name:
-                return place
-        raise NoSuchPlace(name)
+    def index_of(self, name: str) -> int:
+        """0 for the first case. Refused where the dry run has no case of this name."""
+        for index in range(len(self.cases)):
+            if _name(index) == name:
+                return index
+        raise not_prefetched()
 
 
 def dry_run_of(study: ReaderStudy) -> DryRun:
@@ -53,17 +50,17 @@ def dry_run_of(study: ReaderStudy) -> DryRun:
     return DryRun(study, read_rules(study.rules), [*practice, *main])
 
 
-def dry_state(run: DryRun, place: int, *, paused: bool = False) -> ShownState:
-    """What the reading page is told when the first ``place`` cases are answered: the same as a reader's page."""
-    in_practice = place < run.n_practice
+def dry_state(run: DryRun, n_behind: int, *, paused: bool = False) -> ShownState:
+    """The state of the reading page when the first ``n_behind`` cases are answered: the same as a reader's page."""
+    in_practice = n_behind < run.n_practice
     block = Block.PRACTICE if in_practice else Block.MAIN
     start = 0 if in_practice else run.n_practice
     n = run.n_practice if in_practice else len(run.cases) - run.n_practice
-    done = max(0, min(place - start, n))
+    done = max(0, min(n_behind - start, n))
     return ShownState(
         enrolment=Enrolment(study=run.study),
         rules=run.rules,
-        standing=ReaderPosition(block=block, n=n, done=done, prefetched=()),
+        position=ReaderPosition(block=block, n=n, done=done, prefetched=()),
         session=SESSION,
         paused=paused,
         cases=_shown(run, range(start + done, min(start + done + 1 + run.rules.n_ready, start + n)), start),
@@ -71,43 +68,43 @@ def dry_state(run: DryRun, place: int, *, paused: bool = False) -> ShownState:
     )
 
 
-def dry_feedback(run: DryRun, place: int, option: str) -> Feedback | None:
+def dry_feedback(run: DryRun, index: int, option: str) -> Feedback | None:
     """Of a practice case only, as readers get it."""
-    case = run.cases[place]
+    case = run.cases[index]
     if case.block != Block.PRACTICE:
         return None
     truth = AnswerKey.objects.get(pk=case.revision_id)
     return Feedback(option == truth.key, truth.key, truth.explanation)
 
 
-def _name(place: int) -> str:
-    return f"dry-{place + 1}"
+def _name(index: int) -> str:
+    return f"dry-{index + 1}"
 
 
-def _shown(run: DryRun, places: Sequence[int], start: int) -> list[ShownPlace]:
-    cases = [run.cases[place] for place in places]
+def _shown(run: DryRun, indices: Sequence[int], start: int) -> list[ShownCase]:
+    cases = [run.cases[index] for index in indices]
     shown = shown_now(run.study, cases) if run.study.state == StudyState.DRAFT else shown_as_frozen(cases)
-    return [_place(run, place, start, shown[case.pk]) for place, case in zip(places, cases, strict=True)]
+    return [_place(run, index, start, shown[case.pk]) for index, case in zip(indices, cases, strict=True)]
 
 
-def _place(run: DryRun, place: int, start: int, shown: Shown) -> ShownPlace:
-    case = run.cases[place]
+def _place(run: DryRun, index: int, start: int, shown: Shown) -> ShownCase:
+    case = run.cases[index]
     views = views_of([(one.image_id, one.image.state, one.frozen) for one in shown.images])
-    return ShownPlace(
-        id=_name(place),
-        position=place - start + 1,
+    return ShownCase(
+        id=_name(index),
+        position=index - start + 1,
         stem=case.revision.stem,
         options=in_order(_order(run, case), case.revision.options),
         views=views.shown,
         withheld=views.withheld,
-        information=_as_told(shown.information),
+        information=_as_shown(shown.information),
         opened=False,
         painted=False,
         choice="",
         choice_sequence=0,
         seconds_left=None,
-        break_before=run.rules.has_break_before(case.block, place - start + 1),
-        begins=0 < run.n_practice == place,
+        break_before=run.rules.has_break_before(case.block, index - start + 1),
+        begins=0 < run.n_practice == index,
     )
 
 
@@ -119,6 +116,6 @@ def _order(run: DryRun, case: StudyCase) -> str:
     return shown_order(case.revision.stem, case.revision.options, seed)
 
 
-def _as_told(information: Mapping[str, Any] | None) -> dict[str, Any] | None:
+def _as_shown(information: Mapping[str, Any] | None) -> dict[str, Any] | None:
     """In the form of a reader's page."""
     return {"indication": "", **information} if information else None

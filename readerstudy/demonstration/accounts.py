@@ -1,4 +1,7 @@
-"""The readers of the demonstration. They hold no role: the study that they are enrolled in is what they have."""
+"""The readers of the demonstration, apart from what builds it: every start of the site reads them.
+
+They have no role: the study that they are enrolled in is what they have.
+"""
 
 from __future__ import annotations
 

@@ -11,14 +11,14 @@ from pathlib import Path
 
 from annotation.demonstration.simulated_exams import DemonstrationExam, Stage
 from annotation.models import QuestionBank, User
-from readerstudy.conducting.opening import open_study
+from readerstudy.conducting.lifecycle import open_study
 from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.finished import add_finished_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.design.pool import pool_of
+from readerstudy.design.questions import pool_of
 from readerstudy.enrolment.joining import enrol_reader
 from readerstudy.models import ReaderStudy
 

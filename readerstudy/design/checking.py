@@ -1,4 +1,4 @@
-"""What keeps a draft from being frozen, a frozen study from being opened, and what is only said."""
+"""What keeps a draft from being frozen, a frozen study from being opened, and what is only worth a note."""
 
 from __future__ import annotations
 
@@ -15,21 +15,22 @@ from annotation.enums import ImageState
 from annotation.ingest.completeness import ExamImages, images_of_exams
 from annotation.models import Revision
 from annotation.site.slugs import listed
-from readerstudy.design.kernels.plan_choices import PARTS
-from readerstudy.design.kernels.planned_pairs import GROUPS, Pair, folded
-from readerstudy.design.kernels.planned_runs import PlannedRun
-from readerstudy.design.kernels.rules import (
+from readerstudy.design.kernels.analysis_plan import (
     FEW_READERS,
+    PARTS,
     RANDOM_BOTH,
-    RulesRefused,
+    AnalysisPlan,
     check_margin_reason,
     known_inference,
     proposed_inference,
     read_analysis,
-    read_rules,
+    readable_analysis,
     with_choices,
 )
-from readerstudy.design.pool import is_accepted, mates_of_patient, verdicts_on
+from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.kernels.planned_raters import GROUPS, folded
+from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.questions import is_accepted, mates_of_patient, verdicts_on
 from readerstudy.design.shown import Shown, changed_pixels, is_as_hashed, is_of_prior, shown_as_frozen
 from readerstudy.enums import Aid, Block, EntryState
 from readerstudy.models import CaseSet, ModelEntry, ReaderStudy, ShownImage, StudyCase
@@ -68,16 +69,16 @@ def hindrances_of(study: ReaderStudy) -> list[str]:
     there = [case for case in cases if case not in missing]
     changed = changed_pixels(image for case in there for image in kept[case.pk].images)
     changed |= {case.pk for case in there if _came_late(kept[case.pk]) or not is_as_hashed(case, kept[case.pk])}
-    other = [case for case in there if case.pk in changed]
-    if other:
-        found.append(
-            _(
-                "These cases show something else than when the study was frozen: %(names)s. Copy the study, and freeze "
-                "the copy."
-            )
-            % {"names": listed([named_case(case) for case in other])}
-        )
-    return found
+    sentence = _(
+        "These cases show something else than when the study was frozen: %(names)s. "
+        "Copy the study, and freeze the copy."
+    )
+    return [*found, *_naming(sentence, [named_case(case) for case in there if case.pk in changed])]
+
+
+def _naming(sentence: str, names: Sequence[str]) -> list[str]:
+    """A sentence about these; none where there are none."""
+    return [sentence % {"names": listed(names)}] if names else []
 
 
 def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
@@ -96,25 +97,21 @@ def notes_of(study: ReaderStudy, *, at: datetime) -> list[str]:
     reasoned = study.cases.exclude(accepted_because="").count()
     if reasoned:
         notes.append(_("Accepted with a reason, without accepting reviews: %(n)s.") % {"n": reasoned})
-    unknown = _unknown_in_pairs(study)
-    if unknown:
-        sentence = _(
-            "No model that is listed has these names of the planned pairs or runs so far: %(names)s. A name "
-            "that no model or reader has when the study is analysed gives no result."
-        )
-        notes.append(sentence % {"names": listed(unknown)})
-    return [*notes, *_lost_with_reason(study), *_plan_notes(study)]
+    sentence = _(
+        "No model that is listed has these names of the planned pairs or runs so far: %(names)s. "
+        "A name that no model or reader has when the study is analysed gives no result."
+    )
+    return [*notes, *_naming(sentence, _unknown_in_pairs(study)), *_lost_with_reason(study), *_plan_notes(study)]
 
 
 def _plan_notes(study: ReaderStudy) -> list[str]:
     """Where the program reads the plan otherwise than its author may think, or would propose another."""
-    try:
-        plan = read_analysis(study.analysis)
-    except RulesRefused:
+    plan = readable_analysis(study.analysis)
+    if plan is None:
         return []
-    if own := with_choices(plan).own_words:
-        sentence = _("The result will be post hoc: these parts of the plan are in words of their own: %(names)s.")
-        return [sentence % {"names": listed([_(PARTS[part]) for part in own])}]
+    sentence = _("The result will be post hoc: these parts of the plan are in words of their own: %(names)s.")
+    if notes := _naming(sentence, [_(PARTS[part]) for part in with_choices(plan).own_words]):
+        return notes
     proposed = proposed_inference(study.n_readers)
     if known_inference(plan.inference) == proposed:
         return []
@@ -125,29 +122,14 @@ def _plan_notes(study: ReaderStudy) -> list[str]:
     return [sentence % {"least": FEW_READERS, "proposed": proposed, "named": plan.inference}]
 
 
-def planned_pairs_of(study: ReaderStudy) -> tuple[Pair, ...]:
-    """None of a plan that cannot be read: the problems name it."""
-    try:
-        return read_analysis(study.analysis).pairs
-    except RulesRefused:
-        return ()
-
-
-def planned_runs_of(study: ReaderStudy) -> tuple[PlannedRun, ...]:
-    """The same of the runs that stand for models."""
-    try:
-        return read_analysis(study.analysis).runs
-    except RulesRefused:
-        return ()
-
-
 PSEUDONYM = re.compile(r"r[0-9]+")  # as readers get them in the order of joining
 
 
 def _unknown_in_pairs(study: ReaderStudy) -> list[str]:
     """Names that no listed model has and readers do not get: a slip, a model to come, or a reader elsewhere."""
-    names = dict.fromkeys(name for pair in planned_pairs_of(study) for name in pair if name not in GROUPS)
-    names |= dict.fromkeys(name for name, _run in planned_runs_of(study))
+    plan = readable_analysis(study.analysis) or AnalysisPlan()
+    names = dict.fromkeys(name for pair in plan.pairs for name in pair if name not in GROUPS)
+    names |= dict.fromkeys(name for name, _run in plan.runs)
     if not names:
         return []
     entries = ModelEntry.objects.filter(state=EntryState.LISTED).values_list("name", "version")
@@ -162,11 +144,9 @@ def problems_of_images(study: ReaderStudy) -> list[str]:
     images = {case.pk: by_exam[case.revision.question.exam_id] for case in cases}
     missing = [case for case in cases if images[case.pk].is_waiting]
     lost = [case for case in cases if len(images[case.pk].removed) > case.n_lost and case not in missing]
+    sentence = _("Images of these cases were removed: %(names)s. Choose other cases, or list these with a reason.")
     found = [_missing_images(missing, len(cases))] if missing else []
-    if lost:
-        sentence = _("Images of these cases were removed: %(names)s. Choose other cases, or list these with a reason.")
-        found.append(sentence % {"names": _lost_in_words(lost, images)})
-    return found
+    return [*found, *_naming(sentence, _with_removed(lost, images))]
 
 
 def _missing_images(cases: Sequence[StudyCase], n_all: int) -> str:
@@ -177,8 +157,8 @@ def _missing_images(cases: Sequence[StudyCase], n_all: int) -> str:
     }
 
 
-def _lost_in_words(cases: Iterable[StudyCase], images: Mapping[int, ExamImages]) -> str:
-    return listed([f"{named_case(case)} ({', '.join(images[case.pk].removed)})" for case in cases])
+def _with_removed(cases: Iterable[StudyCase], images: Mapping[int, ExamImages]) -> list[str]:
+    return [f"{named_case(case)} ({', '.join(images[case.pk].removed)})" for case in cases]
 
 
 def _lost_with_reason(study: ReaderStudy) -> list[str]:
@@ -188,7 +168,7 @@ def _lost_with_reason(study: ReaderStudy) -> list[str]:
     by_exam = images_of_exams([case.revision.question.exam_id for case in cases])
     images = {case.pk: by_exam[case.revision.question.exam_id] for case in cases}
     sentence = _("These cases are used, with a reason, although an image was removed: %(names)s.")
-    return [sentence % {"names": _lost_in_words(cases, images)}]
+    return _naming(sentence, _with_removed(cases, images))
 
 
 def _is_missing(shown: Shown) -> bool:
@@ -222,11 +202,11 @@ def _design_problems(study: ReaderStudy) -> list[tuple[Place, str]]:
         found.append((Place.BANK, sentence))
     try:
         rules, plan = read_rules(study.rules), read_analysis(study.analysis)
-    except RulesRefused as refusal:
+    except DesignRefused as refusal:
         return [*found, (Place.RULES, _("The rules cannot be read: %(why)s") % {"why": refusal})]
     try:
         check_margin_reason(plan)
-    except RulesRefused as refusal:
+    except DesignRefused as refusal:
         found.append((Place.RULES, _("The margin has no reason. %(why)s") % {"why": _(str(refusal))}))
     n_practice = study.cases.filter(block=Block.PRACTICE).count()
     if rules.practice_pass is not None and rules.practice_pass > n_practice:
@@ -248,35 +228,25 @@ def _case_problems(study: ReaderStudy) -> list[str]:
     main = [case for case in cases if case.block == Block.MAIN]
     if not main:
         return [_("The study has no cases yet.")]
-    found = []
-    current = set(
-        Revision.objects.current().filter(pk__in=[case.revision_id for case in cases]).values_list("pk", flat=True)
-    )
-    stale = [named_case(case) for case in cases if case.revision_id not in current]
-    if stale:
-        found.append(
-            _("These cases have been revised since they were chosen: %(names)s. Choose the cases anew.")
-            % {"names": listed(stale)}
-        )
+    current = Revision.objects.current().filter(pk__in=[case.revision_id for case in cases])
+    known = set(current.values_list("pk", flat=True))
     verdicts = verdicts_on(study.bank)
-    unaccepted = [
-        named_case(case)
-        for case in cases
-        if not case.accepted_because and not is_accepted(verdicts.get(case.revision_id))
-    ]
-    if unaccepted:
-        found.append(
-            _("Not every review accepts these cases, and no reason says why they are used: %(names)s.")
-            % {"names": listed(unaccepted)}
-        )
+    unreasoned = [case for case in cases if not case.accepted_because]
     in_sets = StudyCase.sets.through.objects.filter(studycase=OuterRef("pk"))
-    outside = [named_case(case) for case in study.cases.filter(~Exists(in_sets), block=Block.MAIN)]
-    if outside:
-        found.append(_("These cases are in no set: %(names)s.") % {"names": listed(outside)})
+    outside = study.cases.filter(~Exists(in_sets), block=Block.MAIN)
     empty = CaseSet.objects.filter(study=study, cases=None).values_list("name", flat=True)
-    if empty:
-        found.append(_("These sets have no cases: %(names)s.") % {"names": listed(list(empty))})
-    return found
+    return [
+        *_naming(
+            _("These cases have been revised since they were chosen: %(names)s. Choose the cases anew."),
+            [named_case(case) for case in cases if case.revision_id not in known],
+        ),
+        *_naming(
+            _("Not every review accepts these cases, and no reason says why they are used: %(names)s."),
+            [named_case(case) for case in unreasoned if not is_accepted(verdicts.get(case.revision_id))],
+        ),
+        *_naming(_("These cases are in no set: %(names)s."), [named_case(case) for case in outside]),
+        *_naming(_("These sets have no cases: %(names)s."), list(empty)),
+    ]
 
 
 def _patient_problems(study: ReaderStudy) -> list[str]:
@@ -284,23 +254,15 @@ def _patient_problems(study: ReaderStudy) -> list[str]:
     block_of = dict(study.cases.order_by().values_list("revision__question__number", "block"))
     revisions = study.cases.values_list("revision", flat=True)
     mates = list(mates_of_patient(study.bank, list(revisions)).values())
-    found = []
     in_both = [numbers for numbers in mates if len({block_of[number] for number in numbers}) > 1]
-    if in_both:
-        found.append(
-            _("Patients of the practice block come again in the main block: questions %(names)s.") % _groups(in_both)
-        )
     several = [numbers for numbers in mates if sum(block_of[number] == Block.MAIN for number in numbers) > 1]
     try:
-        allowed = read_rules(study.rules).several_per_patient
-    except RulesRefused:
-        allowed = True  # the rules are refused already
-    if several and not allowed:
-        found.append(
-            _("Several questions of one patient: %(names)s. Leave some out, or allow it in the rules.")
-            % _groups(several)
-        )
-    return found
+        is_allowed = read_rules(study.rules).several_per_patient
+    except DesignRefused:
+        is_allowed = True  # the rules are refused already
+    again = _("Patients of the practice block come again in the main block: questions %(names)s.")
+    sentence = _("Several questions of one patient: %(names)s. Leave some out, or allow it in the rules.")
+    return [*_naming(again, _groups(in_both)), *_naming(sentence, [] if is_allowed else _groups(several))]
 
 
 def _priors_among_cases(study: ReaderStudy) -> list[str]:
@@ -316,11 +278,8 @@ def _priors_among_cases(study: ReaderStudy) -> list[str]:
         for case, prior in shown
         for other in earlier.get(prior or 0, ())
     ]
-    if not names:
-        return []
-    sentence = _("Images of one case are shown as prior with another: %(names)s. Leave one of the two out.")
-    return [sentence % {"names": listed(names)}]
+    return _naming(_("Images of one case are shown as prior with another: %(names)s. Leave one of the two out."), names)
 
 
-def _groups(groups: Iterable[list[int]]) -> dict[str, str]:
-    return {"names": listed([_(" and ").join(map(str, numbers)) for numbers in groups])}
+def _groups(groups: Iterable[list[int]]) -> list[str]:
+    return [_(" and ").join(map(str, numbers)) for numbers in groups]

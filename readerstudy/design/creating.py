@@ -1,4 +1,4 @@
-"""A plan becomes a study, and a study becomes a plan again."""
+"""A plan becomes a study: one that was written, one that lists its cases, or that of another study."""
 
 from __future__ import annotations
 
@@ -8,15 +8,27 @@ from datetime import datetime
 from django.db import transaction
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from msgspec.structs import replace
 
 from annotation.audit.recording import record
 from annotation.models import QuestionBank, Revision, User
 from annotation.site.slugs import free_slug, listed
-from readerstudy.design.case_rows import ALL_CASES, Cast, Chosen, case_rows_of, preview_draw, resolve, store_case_rows
-from readerstudy.design.kernels.drawn import drawn_document, read_request
+from readerstudy.design.case_selection import (
+    ALL_CASES,
+    CaseSelection,
+    ChosenCase,
+    case_rows_of,
+    preview_draw,
+    resolve,
+    store_case_rows,
+)
+from readerstudy.design.drafting import check_contact, check_name
+from readerstudy.design.kernels.analysis_plan import proposed_analysis, read_analysis
+from readerstudy.design.kernels.documents import text_sha256
+from readerstudy.design.kernels.drawing import drawn_document, read_request
 from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet
-from readerstudy.design.kernels.protocol import text_sha256
-from readerstudy.design.kernels.rules import read_analysis, read_rules
+from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.design.questions import Name, is_accepted, mates_of_patient, verdicts_on
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.models import Arm, ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused
@@ -26,8 +38,8 @@ from readerstudy.study.locking import StudyRefused
 def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: ReaderStudy | None = None) -> ReaderStudy:
     """A draft with its arms, sets and cases; cases are drawn where the plan asks for a draw and lists none.
 
-    Raises StudyRefused for a name that is taken, an unknown or archived bank and cases that cannot be had, and
-    PlanRefused for a draw that cannot be read; then nothing is stored.
+    Refused for a name that is taken, an unknown or archived bank, cases that cannot be had and a draw that cannot be
+    read; then nothing is stored.
     """
     bank = find_bank(plan.bank)
     QuestionBank.objects.select_for_update(no_key=True).get(pk=bank.pk)  # who clicks twice finds the name taken
@@ -55,29 +67,10 @@ def create_study(plan: Plan, *, actor: User | None, at: datetime, copy_of: Reade
     )
     for number, arm in enumerate(plan.arms, 1):
         Arm.objects.create(study=study, number=number, information=arm.information, aid=arm.aid)
-    store_case_rows(study, _cast(plan, study))
+    store_case_rows(study, _selection(plan, study))
     facts = {"bank": bank.slug, "n_cases": study.cases.count(), "seed": study.seed}
     record("study.created", actor=actor, at=at, subject=study, facts=facts)
     return study
-
-
-def check_name(name: str) -> str:
-    """The name as it is stored. Raises StudyRefused."""
-    name = name.strip()
-    if not name:
-        raise StudyRefused(_("Give the study a name."))
-    if len(name) > 200:
-        raise StudyRefused(_("The name is longer than 200 characters."))
-    if ReaderStudy.objects.filter(name=name).exists():
-        raise StudyRefused(_("A study named “%(name)s” exists already: give this one another name.") % {"name": name})
-    return name
-
-
-def check_contact(contact: str) -> str:
-    """Raises StudyRefused for one that does not fit."""
-    if len(contact) > 200:
-        raise StudyRefused(_("The contact is longer than 200 characters."))
-    return contact
 
 
 def find_bank(wanted: str) -> QuestionBank:
@@ -89,13 +82,15 @@ def find_bank(wanted: str) -> QuestionBank:
     bank = called.get(wanted) or next(iter(called.values()), None)
     if bank is None:
         names = ", ".join(QuestionBank.objects.values_list("name", flat=True)[:20]) or _("none so far")
-        raise StudyRefused(_("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names})
+        raise StudyRefused(
+            "unknown_bank", _("There is no bank named “%(name)s”. Banks: %(names)s.") % {"name": wanted, "names": names}
+        )
     if bank.archived_at is not None:
-        raise StudyRefused(_("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
+        raise StudyRefused("archived", _("“%(bank)s” is archived: bring it back first.") % {"bank": bank.name})
     return bank
 
 
-def _cast(plan: Plan, study: ReaderStudy) -> Cast:
+def _selection(plan: Plan, study: ReaderStudy) -> CaseSelection:
     if plan.draw and not plan.cases:
         return _drawn(plan, study)
     found = resolve(study.bank, [case.question for case in (*plan.cases, *plan.practice)])
@@ -104,20 +99,24 @@ def _cast(plan: Plan, study: ReaderStudy) -> Cast:
     for one in plan.sets:
         if not all(1 <= number <= len(plan.cases) for number in one.cases) or len(set(one.cases)) < len(one.cases):
             raise StudyRefused(
-                _("The set “%(name)s” names a case twice or one that is not there.") % {"name": one.name}
+                "bad_set", _("The set “%(name)s” names a case twice or one that is not there.") % {"name": one.name}
             )
         if not 1 <= len(one.name) <= 60:
-            raise StudyRefused(_("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]})
-    return Cast(
-        [Chosen(found[case.question], case.accepted_because) for case in plan.cases],
-        [Chosen(found[case.question], case.accepted_because) for case in plan.practice],
+            raise StudyRefused(
+                "bad_set", _("The name of a set has 1 to 60 characters: “%(name)s”.") % {"name": one.name[:80]}
+            )
+    return CaseSelection(
+        [ChosenCase(found[case.question], case.accepted_because) for case in plan.cases],
+        [ChosenCase(found[case.question], case.accepted_because) for case in plan.practice],
         [(one.name, one.cases) for one in plan.sets] or whole,
     )
 
 
-def _drawn(plan: Plan, study: ReaderStudy) -> Cast:
+def _drawn(plan: Plan, study: ReaderStudy) -> CaseSelection:
     if plan.practice or plan.sets:
-        raise StudyRefused(_("A plan that draws its cases draws practice block and sets as well: list neither."))
+        raise StudyRefused(
+            "drawn_and_listed", _("A plan that draws its cases draws practice block and sets as well: list neither.")
+        )
     request = read_request(plan.draw, plan.rules)
     reason = str(plan.draw.get("accepted_because") or "")
     drawing = preview_draw(study.bank, request, seed=plan.seed, accepted_because=reason)
@@ -135,13 +134,14 @@ def _check_wording(cases: Iterable[PlannedCase], found: dict[int | str, int]) ->
         if case.text_sha256:
             differs = text_sha256(revision.stem, revision.options) != case.text_sha256
         else:
-            differs = case.revision not in (None, revision.number)
+            differs = bool(case.revision) and case.revision != revision.number
         if differs:
             other.append(str(case.question))
     if other:
         raise StudyRefused(
+            "other_wording",
             _("The bank holds another wording of these questions than the plan means: %(names)s.")
-            % {"names": listed(other)}
+            % {"names": listed(other)},
         )
 
 
@@ -180,4 +180,78 @@ def _planned(row: StudyCase) -> PlannedCase:
     revision = row.revision
     return PlannedCase(
         revision.question.number, revision.number, text_sha256(revision.stem, revision.options), row.accepted_because
+    )
+
+
+# --- copies of a study ----------------------------------------------------------------------------
+@transaction.atomic
+def copy_study(study: ReaderStudy, *, actor: User | None, at: datetime, name: str = "") -> ReaderStudy:
+    """A draft with the same cases, sets, rules, texts and seed, under ``name`` or the next free one.
+
+    Cases whose question was revised since come in the current wording. Raises StudyRefused as create_study does.
+    """
+    plan = plan_of(study)
+    cases, practice = (
+        [replace(case, revision=None, text_sha256="") for case in block] for block in (plan.cases, plan.practice)
+    )
+    chosen = name.strip() or next_free_name(study.name)
+    plan = replace(plan, name=chosen, cases=tuple(cases), practice=tuple(practice))
+    return create_study(plan, actor=actor, at=at, copy_of=study)
+
+
+def next_free_name(name: str) -> str:
+    """ "Trial" becomes "Trial (2)", which becomes "Trial (3)"."""
+    stem, bracket, number = name.removesuffix(")").rpartition(" (")
+    if not (bracket and name.endswith(")") and number.isdigit()):
+        stem = name
+    taken = set(ReaderStudy.objects.filter(name__startswith=stem[:190]).values_list("name", flat=True))
+    place = 2
+    while f"{stem[:190]} ({place})" in taken:
+        place += 1
+    return f"{stem[:190]} ({place})"
+
+
+# --- a study of cases that somebody lists by name, as the command line does -----------------------
+def plan_of_list(
+    bank: QuestionBank,
+    names: Sequence[Name],
+    *,
+    name: str,
+    source: str,
+    practice: Sequence[Name] = (),
+    accept_reason: str = "",
+    seed: int = 1,
+    n_readers: int = 3,
+) -> Plan:
+    """A plan for these questions. Raises StudyRefused, naming what is wrong.
+
+    A question that nobody has reviewed is used because it is listed, and the reason says so. One whose reviews do not
+    all accept it needs ``accept_reason``. Where a patient has several of the questions, the rules allow it: whoever
+    lists cases has chosen them.
+    """
+    found = resolve(bank, [*names, *practice])
+    verdicts = verdicts_on(bank)
+    accepted = {one for one in found if is_accepted(verdicts.get(found[one]))}
+    contested = [str(one) for one in found if one not in accepted and verdicts.get(found[one])]
+    if contested and not accept_reason.strip():
+        raise StudyRefused(
+            "not_accepted",
+            _("Reviews do not accept these questions: %(names)s. Leave them out, or give a reason to use them.")
+            % {"names": listed(contested)},
+        )
+    reason = accept_reason.strip() or _("listed in %(file)s; not reviewed") % {"file": source}
+
+    def planned(one: Name) -> PlannedCase:
+        return PlannedCase(one, accepted_because="" if one in accepted else reason)
+
+    several = mates_of_patient(bank, [found[one] for one in names])
+    return Plan(
+        name=name,
+        bank=bank.slug,
+        seed=seed,
+        cases=tuple(planned(one) for one in names),
+        practice=tuple(planned(one) for one in practice),
+        rules=Rules(several_per_patient=bool(several)),
+        analysis=proposed_analysis(n_readers),
+        n_readers=n_readers,
     )

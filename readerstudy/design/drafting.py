@@ -12,8 +12,8 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.models import User
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.creating import check_contact, check_name
-from readerstudy.design.kernels.rules import AnalysisPlan, Rules, proposed_inference
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_inference
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Aid, Information
 from readerstudy.models import Arm, ReaderStudy
 from readerstudy.study.locking import StudyRefused, check_draft, lock_study
@@ -38,7 +38,7 @@ def update_readers(study: ReaderStudy, *, n_readers: int, n_orders: int = 0, act
     A plan that names the inference proposed for the readers so far goes on to name the one that is proposed.
     """
     if not 1 <= n_readers <= 500 or not 0 <= n_orders <= 2000:
-        raise StudyRefused(_("A study has 1 to 500 readers and at most 2000 orders."))
+        raise StudyRefused("out_of_range", _("A study has 1 to 500 readers and at most 2000 orders."))
     values: dict[str, Any] = {"n_readers": n_readers, "n_orders": n_orders}
     if study.analysis.get("inference") == proposed_inference(study.n_readers):
         values["analysis"] = study.analysis | {"inference": proposed_inference(n_readers)}
@@ -49,7 +49,7 @@ def update_readers(study: ReaderStudy, *, n_readers: int, n_orders: int = 0, act
 def update_seed(study: ReaderStudy, seed: int, *, actor: User | None, at: datetime) -> None:
     """The seed of the orders, and of the next draw of cases."""
     if not 0 <= seed <= SEED_MAX:
-        raise StudyRefused(_("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
+        raise StudyRefused("out_of_range", _("The seed must be a whole number from 0 to %(max)s.") % {"max": SEED_MAX})
     _change(study, {"seed": seed}, "seed", actor=actor, at=at)
 
 
@@ -105,3 +105,24 @@ def describe_study(
     update_rules(study, rules, actor=actor, at=at)
     update_analysis(study, analysis, actor=actor, at=at)
     update_texts(study, texts, actor=actor, at=at)
+
+
+def check_name(name: str) -> str:
+    """The name as it is stored. Raises StudyRefused."""
+    name = name.strip()
+    if not name:
+        raise StudyRefused("no_name", _("Give the study a name."))
+    if len(name) > 200:
+        raise StudyRefused("too_long", _("The name is longer than 200 characters."))
+    if ReaderStudy.objects.filter(name=name).exists():
+        raise StudyRefused(
+            "name_taken", _("A study named “%(name)s” exists already: give this one another name.") % {"name": name}
+        )
+    return name
+
+
+def check_contact(contact: str) -> str:
+    """Raises StudyRefused for one that does not fit."""
+    if len(contact) > 200:
+        raise StudyRefused("too_long", _("The contact is longer than 200 characters."))
+    return contact

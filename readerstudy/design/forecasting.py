@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.db.models import Count
+from msgspec.structs import replace
 
 from annotation.models import User
 from readerstudy.design.drafting import update_analysis
+from readerstudy.design.kernels.analysis_plan import read_analysis, readable_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.drawing import CellCount
 from readerstudy.design.kernels.forecast import Forecast, forecast
-from readerstudy.design.kernels.rules import RulesRefused, read_analysis
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import lock_study
@@ -23,9 +23,8 @@ from readerstudy.study.locking import lock_study
 
 def forecast_of(study: ReaderStudy) -> Forecast | None:
     """For the cases that are stored and the readers that are planned. None for a plan that cannot be read."""
-    try:
-        plan = read_analysis(study.analysis)
-    except RulesRefused:
+    plan = readable_analysis(study.analysis)
+    if plan is None:
         return None
     sets: dict[int, list[int]] = {}
     through = StudyCase.sets.through.objects.filter(caseset__study=study, studycase__block=Block.MAIN)

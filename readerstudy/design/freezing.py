@@ -16,22 +16,24 @@ from annotation.models import AnswerKey, QuestionBank, User
 from annotation.models.fields import public_id
 from annotation.questionbank.bulk import insert_rows
 from readerstudy.design.checking import problems_of
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.creating import plan_of
 from readerstudy.design.forecasting import forecast_document
 from readerstudy.design.indications import FROZEN, READ, check_indications_read
+from readerstudy.design.kernels.analysis_plan import read_analysis, with_choices
 from readerstudy.design.kernels.chance import Purpose, branch
-from readerstudy.design.kernels.drawn import cells_of
+from readerstudy.design.kernels.documents import FORMAT, canonical, commitment, sha256_of
+from readerstudy.design.kernels.drawing import cells_of
 from readerstudy.design.kernels.options import LETTERS, shown_order
 from readerstudy.design.kernels.ordering import RULE, draw_orders, group_size, orders_needed
 from readerstudy.design.kernels.plan import plan_document
-from readerstudy.design.kernels.protocol import FORMAT, canonical, commitment, sha256_of
-from readerstudy.design.kernels.rules import Rules, read_analysis, read_rules, with_choices
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.design.shown import hash_of, shown_now
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import CaseSet, PresentationOrder, PresentedCase, ReaderStudy, ShownImage, StudyCase
 from readerstudy.study.locking import StudyRefused, check_draft, check_not_archived, lock_study
 
-_PLACE = ("public_id", "order_id", "block", "position", "case_id", "options")
+_PRESENTED = ("public_id", "order_id", "block", "position", "case_id", "options")
 
 
 @transaction.atomic
@@ -49,7 +51,7 @@ def freeze_study(
 
     Draws and stores the orders of every set, hashes what each case shows, and writes the protocol with its hash and
     with what was forecast, under which assumptions, and who made them.
-    ``seen``: the hash of the design that the actor looked at; where another stands by now, it is refused.
+    ``seen``: the hash of the design that the actor looked at; where it is another by now, it is refused.
     ``indications_read`` is the actor's statement that those with this hash were read and none gives an answer away;
     where the arm shows indications it is needed. ``read_elsewhere``: its readings are imported, so that nobody misses
     images that are not here; it opens only with all of them. ``salt`` is for tests; otherwise it is made here.
@@ -60,10 +62,11 @@ def freeze_study(
     check_not_archived(study)
     problems = problems_of(study, read_elsewhere=read_elsewhere)
     if problems:
-        raise StudyRefused(" ".join(problems))
+        raise StudyRefused("has_problems", " ".join(problems))
     if seen and seen != design_sha256(study):
         raise StudyRefused(
-            _("Somebody changed the design since you opened this page. Look at it again; it was not frozen.")
+            "changed_meanwhile",
+            _("Somebody changed the design since you opened this page. Look at it again; it was not frozen."),
         )
     were_read = check_indications_read(study, indications_read)
     cases = keep_shown(study)
@@ -136,7 +139,7 @@ def _store_orders(study: ReaderStudy, cases: Sequence[StudyCase], rule: str) -> 
             for block, chosen in ((Block.PRACTICE, practice), (Block.MAIN, [by_number[number] for number in main]))
             for position, case in enumerate(chosen, 1)
         ]
-        insert_rows(PresentedCase, _PLACE, places)
+        insert_rows(PresentedCase, _PRESENTED, places)
 
 
 def _options(study: ReaderStudy, rules: Rules, case_set: CaseSet, order: int, case: StudyCase) -> str:
@@ -250,3 +253,19 @@ def opening_of(study: ReaderStudy) -> Mapping[str, Any] | None:
     if study.state not in (StudyState.CLOSED, StudyState.ANALYSED):
         return None
     return {"salt": study.keys_salt, "sealed": sealed_of(study), "holds": commitment_holds(study)}
+
+
+@transaction.atomic
+def export_protocol(study: ReaderStudy, *, actor: User | None, at: datetime) -> dict[str, Any]:
+    """The plan; for a frozen study also the protocol and its hash; for a closed one what opens the commitment."""
+    document: dict[str, Any] = {**plan_document(plan_of(study)), "state": study.state, "exported_at": at.isoformat()}
+    if study.protocol:
+        document["protocol"] = json.loads(study.protocol)
+        document["protocol_sha256"] = study.protocol_sha256
+    opening = opening_of(study)
+    if opening is not None:
+        document["opening"] = dict(opening)
+        note_study_keys(study, actor=actor, at=at)
+    facts = {"protocol_sha256": study.protocol_sha256, "opened": opening is not None}
+    record("study.protocol_exported", actor=actor, at=at, subject=study, facts=facts)
+    return document

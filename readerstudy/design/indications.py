@@ -1,4 +1,4 @@
-"""Whether the indications that an arm shows could give answers away: told by a rule, and stated by who read them.
+"""Whether the indications that an arm shows could give answers away: by a rule, and stated by who read them.
 
 What the rule tells is never in the way of freezing; the statement is. Both come of keys and reports: they are for
 people who may see those.
@@ -15,26 +15,13 @@ from django.utils.translation import gettext as _
 from annotation.models import AnswerKey, AuditEvent, Revision
 from annotation.site.slugs import listed
 from readerstudy.design.checking import named_case
-from readerstudy.design.kernels.hinting import marked, shared_words
-from readerstudy.design.kernels.options import LETTERS
-from readerstudy.design.kernels.protocol import canonical, sha256_of
+from readerstudy.design.kernels.documents import canonical, sha256_of
+from readerstudy.design.kernels.options import LETTERS, marked, shared_words
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused
 
 FROZEN, READ = "study.frozen", "indications_read"  # the audit event of freezing, and its fact
-
-
-class IndicationsNotRead(StudyRefused):
-    """Nobody stated that the indications were read, or others than these were read."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            _(
-                "Readers will see indications. Read those of all cases, practice too, as they stand now, and state "
-                "that none of them gives an answer away."
-            )
-        )
 
 
 @dataclass(frozen=True)
@@ -50,7 +37,7 @@ class Hint:
 
 
 @dataclass(frozen=True)
-class ToldCase:
+class IndicatedCase:
     """A case with what is to be read of it: its indication, what the rule found in it, and its key."""
 
     case: StudyCase
@@ -83,30 +70,34 @@ def shows_indications(study: ReaderStudy) -> bool:
     return study.arms.filter(information=Information.INDICATION).exists()
 
 
-def cases_with_information(study: ReaderStudy) -> list[ToldCase]:
+def cases_with_information(study: ReaderStudy) -> list[IndicatedCase]:
     """Every case with its indication, empty where the report has none; the practice block last."""
     cases = list(study.cases.select_related("revision__question").order_by("block", "number"))
     rows = AnswerKey.objects.filter(pk__in=[case.revision_id for case in cases])
     found = {pk: (key, indication or "") for pk, key, indication in rows.values_list("pk", "key", "report__indication")}
-    told = []
+    indicated = []
     for case in cases:
         key, indication = found.get(case.revision_id, ("", ""))
-        told.append(ToldCase(case, indication, key, _hint(indication, case.revision.options, key)))
-    return told
+        indicated.append(IndicatedCase(case, indication, key, _hint(indication, case.revision.options, key)))
+    return indicated
 
 
-def sha256_of_information(told: Iterable[ToldCase]) -> str:
+def sha256_of_information(indicated: Iterable[IndicatedCase]) -> str:
     """Of what was read, so that a statement does not outlive a change. Made of keys: never stored, only compared."""
-    rows = [[one.case.block, one.case.number, one.case.revision_id, one.indication, one.key] for one in told]
+    rows = [[one.case.block, one.case.number, one.case.revision_id, one.indication, one.key] for one in indicated]
     return sha256_of(canonical(rows))
 
 
 def check_indications_read(study: ReaderStudy, read: str) -> bool:
-    """Whether there was anything to read. Raises IndicationsNotRead unless ``read`` is the hash of what shows now."""
+    """Whether there was anything to read. Refused unless ``read`` is the hash of what shows now."""
     if not shows_indications(study):
         return False
     if read != sha256_of_information(cases_with_information(study)):
-        raise IndicationsNotRead
+        sentence = _(
+            "Readers will see indications. Read those of all cases, practice too, as they stand now, and state that "
+            "none of them gives an answer away."
+        )
+        raise StudyRefused("indications_not_read", sentence)
     return True
 
 
@@ -125,8 +116,8 @@ def hints_in(study: ReaderStudy, revisions: Iterable[Revision]) -> dict[int, Hin
         return {}
     options = {revision.pk: revision.options for revision in revisions}
     rows = AnswerKey.objects.filter(pk__in=options, report__isnull=False).exclude(report__indication="")
-    told = rows.values_list("pk", "key", "report__indication")
-    found = ((pk, _hint(indication, options[pk], key)) for pk, key, indication in told)
+    indicated = rows.values_list("pk", "key", "report__indication")
+    found = ((pk, _hint(indication, options[pk], key)) for pk, key, indication in indicated)
     return {pk: hint for pk, hint in found if hint is not None}
 
 

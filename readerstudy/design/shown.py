@@ -18,7 +18,7 @@ from annotation.ingest.completeness import why_unseen
 from annotation.ingest.serving import SERVED, image_descriptors
 from annotation.models import AnswerKey, Exam, Image, Rendition, Revision
 from annotation.questionbank.priors import Patients, patients_by
-from readerstudy.design.kernels.protocol import earlier_shown_sha256, shown_sha256
+from readerstudy.design.kernels.documents import earlier_shown_sha256, shown_sha256
 from readerstudy.enums import Information
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase
 
@@ -46,7 +46,7 @@ class Views:
 def shown_now(study: ReaderStudy, cases: Iterable[StudyCase]) -> dict[int, Shown]:
     """Of each case by its id, as it would be frozen now. Nothing is stored."""
     cases = list(cases)
-    told = information_of(study, [case.revision for case in cases])
+    information = information_of(study, [case.revision for case in cases])
     exams = {case.revision.question.exam_id for case in cases}
     priors = dict(Exam.objects.filter(pk__in=exams, prior__isnull=False).values_list("pk", "prior_id"))
     by_exam: dict[int, list[tuple[Image, dict[str, Any]]]] = defaultdict(list)
@@ -64,7 +64,7 @@ def shown_now(study: ReaderStudy, cases: Iterable[StudyCase]) -> dict[int, Shown
                 ShownImage(case=case, position=position, image=image, frozen=frozen)
                 for position, (image, frozen) in enumerate(images(case.revision.question.exam_id), 1)
             ],
-            told.get(case.revision_id),
+            information.get(case.revision_id),
         )
         for case in cases
     }
@@ -89,7 +89,7 @@ def patients_shown(study: ReaderStudy) -> Patients:
 
 def hash_of(case: StudyCase, shown: Shown) -> str:
     revision = case.revision
-    images = [{name: held for name, held in one.frozen.items() if name not in _NAMES} for one in shown.images]
+    images = [{name: value for name, value in one.frozen.items() if name not in _NAMES} for one in shown.images]
     return shown_sha256(revision.stem, revision.options, images, shown.information)
 
 
@@ -162,9 +162,9 @@ def information_of(study: ReaderStudy, revisions: Iterable[Revision]) -> dict[in
         return {}
     ids = [revision.pk for revision in revisions]
     exams = Revision.objects.filter(pk__in=ids).values_list("pk", "question__exam__age_years", "question__exam__sex")
-    told: dict[int, dict[str, Any]] = {pk: {"age": age, "sex": sex} for pk, age, sex in exams}
+    information: dict[int, dict[str, Any]] = {pk: {"age": age, "sex": sex} for pk, age, sex in exams}
     if Information.INDICATION in shown:
         keys = AnswerKey.objects.filter(pk__in=ids).values_list("pk", "report__indication")
         for pk, indication in keys:
-            told[pk]["indication"] = indication or ""
-    return told
+            information[pk]["indication"] = indication or ""
+    return information

@@ -11,21 +11,13 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.case_names import find_cases
-from readerstudy.design.kernels.parsing import VoidingRow
+from readerstudy.design.kernels.case_files import VoidingRow
+from readerstudy.design.questions import find_cases
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import ReaderStudy, Response, StudyCase, Voiding
 from readerstudy.study.locking import StudyRefused, lock_study
 
 STATEMENT = "decided in the original study"  # what whoever declares voidings says of them
-
-
-class VoidingsRefused(StudyRefused):
-    """Rows of a file cannot be stored; ``rows`` holds the number of each with its sentence. Nothing was stored."""
-
-    def __init__(self, rows: Sequence[tuple[int, str]]) -> None:
-        super().__init__(" ".join(_("Row %(row)s: %(why)s") % {"row": row, "why": why} for row, why in rows))
-        self.rows = list(rows)
 
 
 @dataclass(frozen=True)
@@ -36,15 +28,10 @@ class VoidingsImported:
 
 @transaction.atomic
 def void_case(case: StudyCase, reason: str, *, actor: User | None, at: datetime) -> Voiding:
-    """Leave a case out. Before anybody saw a result it leaves everything; afterwards only a labelled sensitivity line.
-
-    Raises StudyRefused without a reason, for a draft, a practice case and a case that is voided already.
-    """
+    """Leave a case out: before anybody saw a result of everything, afterwards of a labelled sensitivity line only."""
     lock_study(case.study)
     _check_state(case.study)
-    why = refusal_of(case, reason.strip())
-    if why:
-        raise StudyRefused(why)
+    check_may_void(case, reason)
     voiding = Voiding.objects.create(
         case=case, reason=reason.strip(), before_unblinding=case.study.unblinded_at is None, actor=actor, at=at
     )
@@ -71,7 +58,7 @@ def import_voidings(
     at: datetime,
     unreadable: Sequence[tuple[int, str]] = (),
 ) -> VoidingsImported:
-    """All rows or none. Raises VoidingsRefused with every row that cannot be stored, the ``unreadable`` ones included.
+    """All rows or none. Refused with every row that cannot be stored (``rows``), the ``unreadable`` ones included.
 
     Once somebody has seen a result they are a sensitivity line only, also where the study was read elsewhere.
     """
@@ -89,25 +76,26 @@ def check_declared(
 ) -> CheckedVoidings:
     """Voidings of an older study, to be declared with the import of its readings: before these are in, and blind.
 
-    Raises VoidingsRefused as ``import_voidings`` does, and StudyRefused once readings are in or a result was seen. The
-    same rows again are no reason to refuse.
+    Refused as by ``import_voidings``, and once readings are in or a result was seen; not for the same rows again.
     """
     checked = _checked(study, rows, unreadable)
     if checked.fresh and study.unblinded_at is not None:
         raise StudyRefused(
+            "unblinded",
             _(
                 "Somebody has seen a result of this study: no voiding can be declared as older any more. Void these "
                 "cases with import_voidings or on the page “Monitor readers”: they are left out of a labelled "
                 "sensitivity line then."
-            )
+            ),
         )
     if checked.fresh and Response.objects.filter(reading__enrolment__study=study).exists():
         raise StudyRefused(
+            "has_readings",
             _(
                 "Readings of this study are in already: voidings of the older study are declared with their first "
                 "import. Void these cases with import_voidings or on the page “Monitor readers”: nobody has seen a "
                 "result, so that they are left out of everything, as decided here."
-            )
+            ),
         )
     return checked
 
@@ -124,7 +112,7 @@ def declare_voidings(
 
 
 def _checked(study: ReaderStudy, rows: Sequence[VoidingRow], unreadable: Sequence[tuple[int, str]]) -> CheckedVoidings:
-    """Raises VoidingsRefused with every row that cannot be stored, StudyRefused for a draft."""
+    """Refused with every row that cannot be stored, and for a draft."""
     _check_state(study)
     cases = find_cases(study, {row.case for row in rows})
     there = dict(Voiding.objects.filter(case__study=study).values_list("case_id", "reason"))
@@ -145,12 +133,13 @@ def _checked(study: ReaderStudy, rows: Sequence[VoidingRow], unreadable: Sequenc
             bad.append((row.row, _("the case “%(case)s” comes twice.") % {"case": row.case[:80]}))
         elif there.get(case.pk) == row.reason.strip():
             n_there += 1
-        elif why := _refusal(case, row.reason.strip(), is_voided=case.pk in there):
+        elif why := _fault(case, row.reason.strip(), is_voided=case.pk in there):
             bad.append((row.row, why))
         else:
             fresh[case.pk] = row
     if bad:
-        raise VoidingsRefused(sorted(bad))
+        sentences = [_("Row %(row)s: %(why)s") % {"row": row, "why": why} for row, why in sorted(bad)]
+        raise StudyRefused("bad_rows", " ".join(sentences), rows=sorted(bad))
     return CheckedVoidings(fresh, n_there)
 
 
@@ -179,15 +168,17 @@ def _store(
 
 def _check_state(study: ReaderStudy) -> None:
     if study.state == StudyState.DRAFT:
-        raise StudyRefused(_("The study is a draft: take the case out of it instead of voiding it."))
+        raise StudyRefused("draft", _("The study is a draft: take the case out of it instead of voiding it."))
 
 
-def refusal_of(case: StudyCase, reason: str) -> str:
+def check_may_void(case: StudyCase, reason: str) -> None:
+    """Refused without a reason, for a practice case and for a case that is voided already."""
+    if why := _fault(case, reason.strip(), is_voided=Voiding.objects.filter(case=case).exists()):
+        raise StudyRefused("may_not_void", why)
+
+
+def _fault(case: StudyCase, reason: str, *, is_voided: bool) -> str:
     """Why this case is not voided for this reason; empty where it can be."""
-    return _refusal(case, reason, is_voided=Voiding.objects.filter(case=case).exists())
-
-
-def _refusal(case: StudyCase, reason: str, *, is_voided: bool) -> str:
     if not reason:
         return _("Say why the case is left out.")
     if case.block != Block.MAIN:

@@ -70,7 +70,9 @@ def remind_invited(invitation: StudyInvitation, *, actor: User, at: datetime) ->
     check_takes_readers(invitation.study)
     invitation.refresh_from_db(from_queryset=StudyInvitation.objects.select_for_update())
     if invitation.state(at) is not LinkState.OPEN:
-        raise StudyRefused(_("This link was used, revoked or has expired: there is nobody to remind. Invite again."))
+        raise StudyRefused(
+            "link_ended", _("This link was used, revoked or has expired: there is nobody to remind. Invite again.")
+        )
     token = links.new_token()
     invitation.token_sha256 = links.token_sha256(token)
     invitation.reminded_at = at
@@ -144,20 +146,23 @@ def takes_readers(study: ReaderStudy) -> bool:
 def check_takes_readers(study: ReaderStudy) -> None:
     """Raises StudyRefused, which says why not."""
     if study.state == StudyState.DRAFT:
-        raise StudyRefused(_("The study is a draft: freeze it before you invite readers, so that their orders stand."))
+        raise StudyRefused(
+            "draft", _("The study is a draft: freeze it before you invite readers, so that their orders stand.")
+        )
     if not takes_readers(study):
-        raise StudyRefused(_("The study is closed: nobody joins it any more."))
+        raise StudyRefused("closed", _("The study is closed: nobody joins it any more."))
 
 
 def check_order_left(case_set: CaseSet, n_free: int, n_promised: int) -> None:
     """Raises StudyRefused where open invitations promise all orders that nobody has."""
     if n_free <= n_promised:
         raise StudyRefused(
+            "full",
             _(
                 "Every order of “%(set)s” is taken or promised by an open invitation. Revoke one that is not needed, "
                 "or copy the study and freeze it with more readers."
             )
-            % {"set": case_set.name}
+            % {"set": case_set.name},
         )
 
 
@@ -167,12 +172,14 @@ def check_address(study: ReaderStudy, case_set: CaseSet, email: str) -> None:
     if person is None:
         return
     if not person.is_active:
-        raise StudyRefused(_("This address belongs to a deactivated account. An administrator can reactivate it."))
+        raise StudyRefused(
+            "deactivated", _("This address belongs to a deactivated account. An administrator can reactivate it.")
+        )
     if Enrolment.objects.filter(study=study, reader=person).exclude(_may_return()).exists():
-        raise StudyRefused(_("%(name)s is in this study already.") % {"name": person.name})
+        raise StudyRefused("in_study", _("%(name)s is in this study already.") % {"name": person.name})
     against = reasons_against(person, study, case_set)
     if against:
-        raise StudyRefused(" ".join(against))
+        raise StudyRefused("may_not_read", " ".join(against))
 
 
 def _may_return() -> Q:

@@ -55,7 +55,7 @@ def enrol_reader(
     check_may_join(reader, study, case_set)
     order = free_orders(case_set).select_for_update().first()
     if order is None:
-        raise StudyRefused(_("All reader places of this study are taken. Tell the person who invited you."))
+        raise StudyRefused("full", _("All reader places of this study are taken. Tell the person who invited you."))
     enrolment = _returning(study, reader) or Enrolment(study=study, reader=reader, pseudonym=_pseudonym(study))
     enrolment.case_set = case_set
     enrolment.invitation = invitation
@@ -72,10 +72,10 @@ def enrol_reader(
 def check_may_join(reader: User, study: ReaderStudy, case_set: CaseSet) -> None:
     """Raises StudyRefused with the reason."""
     if Enrolment.objects.filter(study=study, reader=reader).exists() and _returning(study, reader) is None:
-        raise StudyRefused(_("You have already joined this study."))
+        raise StudyRefused("in_study", _("You have already joined this study."))
     against = noted_reasons(reader, study, case_set)
     if against:
-        raise StudyRefused(" ".join(against))
+        raise StudyRefused("may_not_read", " ".join(against))
 
 
 def check_may_use(person: User, invitation: StudyInvitation) -> None:

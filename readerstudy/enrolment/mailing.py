@@ -9,8 +9,8 @@ from django.utils.translation import gettext as _
 
 from annotation.people.mailing import send_email
 from annotation.site.zones import time_text
-from readerstudy.enrolment.consenting import consent_copy
 from readerstudy.enrolment.inviting import IssuedInvitation
+from readerstudy.enrolment.participation import consent_copy
 from readerstudy.models import Enrolment
 from readerstudy.study.deadlines import deadline_text, study_deadline_text
 

@@ -51,20 +51,20 @@ def own_enrolment(reader: User, slug: str) -> Enrolment | None:
     return rows.filter(reader=reader, study__slug=slug).first()
 
 
-def standing_of(enrolment: Enrolment, at: datetime) -> ReaderStatus:
+def status_of(enrolment: Enrolment, at: datetime) -> ReaderStatus:
     """Two queries."""
-    [standing] = standings_of([enrolment], at)
-    return standing
+    [status] = statuses_of([enrolment], at)
+    return status
 
 
 def studies_of(reader: User, at: datetime) -> list[ReaderStatus]:
     """All studies of a reader: those with something to do first, then the newest; three queries."""
     rows = Enrolment.objects.filter(reader=reader).select_related("study", "reader").order_by("-enrolled_at", "-pk")
-    found = standings_of(list(rows), at)
+    found = statuses_of(list(rows), at)
     return sorted(found, key=lambda one: one.step in {Step.DONE, Step.LEFT, Step.OVER})
 
 
-def standings_of(enrolments: list[Enrolment], at: datetime) -> list[ReaderStatus]:
+def statuses_of(enrolments: list[Enrolment], at: datetime) -> list[ReaderStatus]:
     """Two queries, however many readers."""
     keys = [one.pk for one in enrolments]
     places = (
@@ -123,28 +123,28 @@ def waiting_studies(person: User, at: datetime) -> WorkSection | None:
     )
 
 
-def _item(standing: ReaderStatus) -> WorkItem:
+def _item(status: ReaderStatus) -> WorkItem:
     return WorkItem(
-        name=standing.enrolment.study.name,
-        url=_url(standing),
-        n_done=standing.n_done,
-        n_total=standing.n,
-        words="" if standing.facts.consented and standing.step is not Step.DONE else _(standing.step.label),
+        name=status.enrolment.study.name,
+        url=_url(status),
+        n_done=status.n_done,
+        n_total=status.n,
+        words="" if status.facts.consented and status.step is not Step.DONE else _(status.step.label),
     )
 
 
-def _step(standing: ReaderStatus) -> NextStep:
-    name = standing.enrolment.study.name
-    if standing.step is Step.MAIN:
-        sentence = ngettext("%(n)d case left in “%(study)s”.", "%(n)d cases left in “%(study)s”.", standing.n_left) % {
-            "n": standing.n_left,
+def _step(status: ReaderStatus) -> NextStep:
+    name = status.enrolment.study.name
+    if status.step is Step.MAIN:
+        sentence = ngettext("%(n)d case left in “%(study)s”.", "%(n)d cases left in “%(study)s”.", status.n_left) % {
+            "n": status.n_left,
             "study": name,
         }
     else:
-        sentence = _("Next step in “%(study)s”: %(step)s") % {"study": name, "step": _(standing.step.label)}
-    label = _("Continue") if standing.facts.consented else _("Start")
-    return NextStep(label, sentence, _url(standing))
+        sentence = _("Next step in “%(study)s”: %(step)s") % {"study": name, "step": _(status.step.label)}
+    label = _("Continue") if status.facts.consented else _("Start")
+    return NextStep(label, sentence, _url(status))
 
 
-def _url(standing: ReaderStatus) -> str:
-    return reverse("reading", args=[standing.enrolment.study.slug])
+def _url(status: ReaderStatus) -> str:
+    return reverse("reading", args=[status.enrolment.study.slug])

@@ -1,4 +1,4 @@
-"""The rules of a study as its readers are told them: one sentence each, and the keys."""
+"""The rules of a study as its readers read them: one sentence each, and the keys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from annotation.enums import Word
 from readerstudy.design.kernels.rules import CHANCES, Rules
-from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import Information
 
 
@@ -23,7 +23,7 @@ class Key:
 
 def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -> list[str]:
     """Everything that a reader has to know of the rules of this study, in the order in which it matters."""
-    said = [
+    sentences = [
         ngettext("You read %(n)s case.", "You read %(n)s cases, in an order drawn for you.", n) % {"n": n},
         *_practice(rules, n_practice),
         _source(information),
@@ -34,7 +34,7 @@ def rules_in_words(rules: Rules, *, n_practice: int, n: int, information: str) -
         _("Use no other source: no search, no report, no colleague, no program."),
         _("Your name is shown in the results to the coordinators, and in figures.") if rules.reader_names else "",
     ]
-    return [sentence for sentence in said if sentence]
+    return [sentence for sentence in sentences if sentence]
 
 
 def keys_of(rules: Rules) -> list[Key]:
@@ -59,19 +59,19 @@ def keys_of(rules: Rules) -> list[Key]:
 def _practice(rules: Rules, n_practice: int) -> list[str]:
     if not n_practice:
         return []
-    said = ngettext(
+    sentences = ngettext(
         "Before that there is %(n)s practice case. It shows the correct answer afterwards and never counts.",
         "Before that there are %(n)s practice cases. They show the correct answer afterwards and never count.",
         n_practice,
     ) % {"n": n_practice}
     if rules.practice_pass is None:
-        return [said]
+        return [sentences]
     passed = ngettext(
         "You need %(n)s correct answer among them to continue.",
         "You need %(n)s correct answers among them to continue.",
         rules.practice_pass,
     )
-    return [said, passed % {"n": rules.practice_pass}]
+    return [sentences, passed % {"n": rules.practice_pass}]
 
 
 def _source(information: str) -> str:
@@ -93,9 +93,9 @@ def _time(rules: Rules) -> str:
 
 
 def _extras(rules: Rules) -> list[str]:
-    said = []
+    sentences = []
     if rules.cannot_tell:
-        said.append(
+        sentences.append(
             _(
                 "You may choose “cannot tell”. It counts as incorrect; you are then asked for your best "
                 "guess, and the results are shown both ways."
@@ -103,24 +103,24 @@ def _extras(rules: Rules) -> list[str]:
         )
     if rules.confidence:
         chances = ", ".join(str(one) for one in CHANCES)
-        said.append(
+        sentences.append(
             _("After each answer you rate how likely you are to be right: %(chances)s\N{NO-BREAK SPACE}%%.")
             % {"chances": chances}
         )
     if rules.slips:
-        said.append(
+        sentences.append(
             _(
                 "If you pressed the wrong key, report it before the next answer: it is noted, "
                 "and your answer itself stays unchanged."
             )
         )
-    return said
+    return sentences
 
 
 def _breaks(rules: Rules) -> list[str]:
-    said = []
+    sentences = []
     if rules.break_every:
-        said.append(
+        sentences.append(
             ngettext(
                 "A break is offered after every case.",
                 "A break is offered after every %(n)s cases.",
@@ -129,14 +129,16 @@ def _breaks(rules: Rules) -> list[str]:
             % {"n": rules.break_every}
         )
     if rules.may_pause:
-        said.append(_("You may pause and come back later, also on another device: you continue with the same case."))
+        sentences.append(
+            _("You may pause and come back later, also on another device: you continue with the same case.")
+        )
     else:
-        said.append(_("There is no pause. You may leave and come back between sessions."))
-    return said
+        sentences.append(_("There is no pause. You may leave and come back between sessions."))
+    return sentences
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What a reader told about themselves, as pairs of a name and a value; empty before they did."""
+    """What a reader stated about themselves, as pairs of a name and a value; empty before they did."""
     shown = {
         _("Training"): _label(Training, facts.get("training")),
         _("Years of chest radiographs"): facts.get("years"),

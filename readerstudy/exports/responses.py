@@ -24,7 +24,7 @@ from readerstudy.models import (
     Response,
     StudyCase,
 )
-from readerstudy.study.kernels.counting import counted_state, is_correct, shown_letter
+from readerstudy.study.kernels.states import counted_state, is_correct, shown_letter
 
 Cells = dict[str, Cell]
 

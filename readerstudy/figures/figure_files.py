@@ -21,7 +21,7 @@ from django.conf import settings
 from annotation import figures as shared_figures
 from annotation.figures.kernels.forms import FigureForm, Width
 from readerstudy import figures
-from readerstudy.design.kernels.protocol import canonical, sha256_of
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.models import Analysis
 from readerstudy.results.kernels import heatmap, stored
 from readerstudy.results.looking import named_result, reader_names, stored_result

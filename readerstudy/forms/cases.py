@@ -11,18 +11,16 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
+from annotation.refusals import Refused
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.case_names import ListRefused, Name, listed_names
-from readerstudy.design.case_rows import resolve
-from readerstudy.design.choosing import stored_choice
-from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota
-from readerstudy.design.kernels.drawn import read_request
-from readerstudy.design.kernels.protocol import sha256_of
+from readerstudy.design.case_selection import resolve, stored_cases_sha256
+from readerstudy.design.kernels.documents import sha256_of
+from readerstudy.design.kernels.drawing import ANY, DrawRequest, Quota, read_request
 from readerstudy.design.kernels.rules import read_rules
+from readerstudy.design.questions import Name, listed_names
 from readerstudy.enums import Block
 from readerstudy.forms.drafts import DraftForm
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
 
 DRAW, LIST = "draw", "list"
 MOST_CASES, MOST_PRACTICE, MOST_SETS = 5_000, 100, 20
@@ -117,14 +115,14 @@ class CasesForm(DraftForm):
             self.fields[quota_name(task, difficulty)] = field
 
     @property
-    def stands(self) -> str:
+    def stored_mark(self) -> str:
         """A hash of what was asked for and of the cases that came of it: a list is kept by its cases alone."""
-        return sha256_of(json.dumps([self.initial, stored_choice(self.study)], sort_keys=True, default=str))
+        return sha256_of(json.dumps([self.initial, stored_cases_sha256(self.study)], sort_keys=True, default=str))
 
     def differs(self, name: str) -> bool:
         """The cases by those that come out; beside them only what stands already in words or numbers."""
         if name == "how":
-            return bool(self.cleaned_data["seen"] != stored_choice(self.study))
+            return bool(self.cleaned_data["seen"] != stored_cases_sha256(self.study))
         both_drawn = bool(self.study.draw) and not self.is_list
         kept = name in ("seed", "several_per_patient") or (name == "accepted_because" and self.initial[name])
         return bool(kept or (both_drawn and name in self.OF_DRAW)) and super().differs(name)
@@ -151,7 +149,7 @@ class CasesForm(DraftForm):
         try:
             names = listed_names(self.study.bank, self.cleaned_data[name].splitlines())
             resolve(self.study.bank, names)  # here, so that the refusal stands beside its field
-        except (ListRefused, StudyRefused) as refusal:
+        except Refused as refusal:
             raise forms.ValidationError(str(refusal)) from None
         return names
 

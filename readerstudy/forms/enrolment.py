@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from django import forms
-from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Word
 from annotation.forms.account import EmailField
-from readerstudy.enrolment.kernels.display import Corner, Screen
-from readerstudy.enrolment.kernels.reader_facts import (
+from readerstudy.enrolment.kernels.steps import (
     MOST_FILMS,
     MOST_YEARS,
+    Corner,
     DisplayUsed,
     Exposure,
     ReaderFacts,
+    Screen,
     Training,
 )
+from readerstudy.forms.drafts import StudyPageForm, words
 from readerstudy.models import CaseSet, ReaderStudy
 
 if TYPE_CHECKING:
@@ -56,47 +56,35 @@ class ReaderInvitationForm(forms.Form):
         return self.only_set or self.cleaned_data["case_set"]
 
 
-def words(kind: type[Word]) -> list[tuple[str, str]]:
-    return [(one.value, gettext(one.label)) for one in kind]
-
-
-class FactsForm(forms.Form):
+class FactsForm(StudyPageForm):
     """What a paper must report of each reader."""
 
-    training = forms.ChoiceField(label=_("Training"), widget=forms.RadioSelect)
+    training = forms.ChoiceField(label=_("Training"), choices=words(Training), widget=forms.RadioSelect)
     years = forms.IntegerField(
         label=_("Years of experience reading chest radiographs"), min_value=0, max_value=MOST_YEARS
     )
-    chest_fellowship = forms.ChoiceField(label=_("Fellowship in chest imaging"), widget=forms.RadioSelect)
+    chest_fellowship = forms.ChoiceField(
+        label=_("Fellowship in chest imaging"), choices=(("yes", _("yes")), ("no", _("no"))), widget=forms.RadioSelect
+    )
     films_per_week = forms.IntegerField(
         label=_("Chest radiographs that you read in a typical week"), min_value=0, max_value=MOST_FILMS
     )
-    display = forms.ChoiceField(label=_("Display on which you will read"), widget=forms.RadioSelect)
+    display = forms.ChoiceField(
+        label=_("Display on which you will read"), choices=words(DisplayUsed), widget=forms.RadioSelect
+    )
     exposure = forms.ChoiceField(
-        label=_("Have you seen questions or images of this study before?"), widget=forms.RadioSelect
+        label=_("Have you seen questions or images of this study before?"),
+        choices=words(Exposure),
+        widget=forms.RadioSelect,
     )
     exposure_text = forms.CharField(
         label=_("If you have: where, and how many?"), max_length=500, required=False, widget=forms.Textarea({"rows": 2})
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-        choices = {
-            "training": words(Training),
-            "chest_fellowship": [("yes", gettext("yes")), ("no", gettext("no"))],
-            "display": words(DisplayUsed),
-            "exposure": words(Exposure),
-        }
-        for name, offered in choices.items():
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = offered
-
     def facts(self) -> ReaderFacts:
         """What was said, after is_valid()."""
-        said = self.cleaned_data
-        return ReaderFacts(**{**said, "chest_fellowship": said["chest_fellowship"] == "yes"})
+        data = self.cleaned_data
+        return ReaderFacts(**{**data, "chest_fellowship": data["chest_fellowship"] == "yes"})
 
     @classmethod
     def of(cls, stored: dict[str, Any]) -> FactsForm:
@@ -105,32 +93,28 @@ class FactsForm(forms.Form):
         return cls(initial={**stored, "chest_fellowship": "yes" if stored.get("chest_fellowship") else "no"})
 
 
-class DisplayForm(forms.Form):
+class DisplayForm(StudyPageForm):
     """Where the two patches are, and what the page's script measured."""
 
-    dark = forms.ChoiceField(label=_("Where is the grey patch on black?"), widget=forms.RadioSelect)
-    light = forms.ChoiceField(label=_("Where is the grey patch on white?"), widget=forms.RadioSelect)
+    dark = forms.ChoiceField(
+        label=_("Where is the grey patch on black?"), choices=words(Corner), widget=forms.RadioSelect
+    )
+    light = forms.ChoiceField(
+        label=_("Where is the grey patch on white?"), choices=words(Corner), widget=forms.RadioSelect
+    )
     width = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
     height = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
     screen_width = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
     screen_height = forms.IntegerField(min_value=1, max_value=100_000, widget=forms.HiddenInput)
     pixel_ratio = forms.FloatField(min_value=0.1, max_value=20, widget=forms.HiddenInput)
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-        for name in ("dark", "light"):
-            field = self.fields[name]
-            assert isinstance(field, forms.ChoiceField)
-            field.choices = words(Corner)
-
     def is_measured(self) -> bool:
         """Whether the script of the page told the window."""
         return not {"width", "height", "screen_width", "screen_height", "pixel_ratio"} & set(self.errors)
 
     def screen(self) -> Screen:
-        said = self.cleaned_data
-        return Screen(**{name: said[name] for name in Screen.__dataclass_fields__})
+        data = self.cleaned_data
+        return Screen(**{name: data[name] for name in Screen.__dataclass_fields__})
 
-    def said(self) -> tuple[Corner, Corner]:
+    def corners(self) -> tuple[Corner, Corner]:
         return Corner(self.cleaned_data["dark"]), Corner(self.cleaned_data["light"])

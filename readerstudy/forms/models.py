@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django import forms
-from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.templatetags.sizes import file_size
 from readerstudy.enums import PredictionForm
+from readerstudy.forms.drafts import SentFile, StudyPageForm, words
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import FIELDS
 from readerstudy.predictions.kernels.matching import FIRST, LAST
 from readerstudy.predictions.kernels.reading import MOST_BYTES
 from readerstudy.predictions.kernels.records import without_hidden
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.listing import Target
 
 MOST_FILES = 30  # at once
 
-if TYPE_CHECKING:
-    SentFile = UploadedFile[bytes]
-else:
-    SentFile = UploadedFile
 
-
-class ModelForm(forms.Form):
+class ModelForm(StudyPageForm):
     """One version of one model."""
 
     name = forms.CharField(label=_("Name"), max_length=200, help_text=_("As figures and tables call it."))
@@ -60,10 +55,6 @@ class ModelForm(forms.Form):
         help_text=_("Paper, model card or repository."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
-        super().__init__(*args, **kwargs)
-
     @classmethod
     def of(cls, entry: ModelEntry) -> ModelForm:
         return cls(initial={name: getattr(entry, name) for name in FIELDS})
@@ -81,22 +72,31 @@ class ModelForm(forms.Form):
         return link
 
 
-class PredictionsForm(forms.Form):
+class PredictionsForm(StudyPageForm):
     """A file of predictions, and what it is about."""
 
     file = forms.FileField(label=_("File of predictions"), allow_empty_file=True)
     target = forms.ChoiceField(label=_("Predictions for"))
-    form = forms.ChoiceField(
-        label=_("Form of the file"), required=False, help_text=_("Found by the names of its fields, if you do not say.")
+    form = forms.TypedChoiceField(
+        label=_("Form of the file"),
+        choices=lambda: [("", gettext("detect automatically")), *words(PredictionForm)()],
+        coerce=PredictionForm,
+        empty_value=None,
+        required=False,
+        help_text=_("Found by the names of its fields, if you do not say."),
     )
     duplicates = forms.ChoiceField(
         label=_("Several answers to one question"),
+        choices=(
+            ("", _("refuse the file where they differ")),
+            (FIRST, _("the first counts")),
+            (LAST, _("the last counts")),
+        ),
         required=False,
         help_text=_("The same answer again counts once in any case."),
     )
 
     def __init__(self, targets: list[Target], *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
         super().__init__(*args, **kwargs)
         self._targets = {_value(target): target for target in targets}
         grouped = [
@@ -106,13 +106,6 @@ class PredictionsForm(forms.Form):
         self.fields["target"] = forms.ChoiceField(
             label=_("Predictions for"), choices=[group for group in grouped if group[1]]
         )
-        words = [(word.value, gettext(word.label)) for word in PredictionForm]
-        self.fields["form"].choices = [("", gettext("detect automatically")), *words]  # type: ignore[attr-defined]
-        self.fields["duplicates"].choices = [  # type: ignore[attr-defined]
-            ("", gettext("refuse the file where they differ")),
-            (FIRST, gettext("the first counts")),
-            (LAST, gettext("the last counts")),
-        ]
         self.fields["file"].help_text = gettext("JSON, JSON lines, CSV, TSV or XLSX, at most %(size)s.") % {
             "size": file_size(MOST_BYTES)
         }
@@ -125,9 +118,6 @@ class PredictionsForm(forms.Form):
 
     def clean_target(self) -> Target:
         return self._targets[self.cleaned_data["target"]]
-
-    def clean_form(self) -> PredictionForm | None:
-        return PredictionForm(self.cleaned_data["form"]) if self.cleaned_data["form"] else None
 
 
 class ChosenFiles(forms.ClearableFileInput):

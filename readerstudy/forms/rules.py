@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -12,33 +11,34 @@ from django.utils import timezone
 from django.utils.text import format_lazy
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
+from msgspec.structs import asdict
 
 from annotation.enums import LEAST_WINDOW, MOST_WINDOW, ViewerTool
 from annotation.forms.account import TimeZoneField
-from readerstudy.design.kernels.plan_choices import LABELS, MEANINGS, PARTS
-from readerstudy.design.kernels.planned_pairs import (
-    LONGEST_NAME,
-    MOST_PAIRS,
-    PairsRefused,
-    pairs_of_text,
-    text_of_pairs,
-)
-from readerstudy.design.kernels.planned_runs import MOST_RUNS, PlannedRun, RunsRefused, runs_of_text, text_of_runs
-from readerstudy.design.kernels.rules import (
+from readerstudy.design.kernels.analysis_plan import (
     INFERENCES,
-    LEAST_READY,
+    LABELS,
     MADE,
-    MOST_READY,
+    MEANINGS,
+    PARTS,
     AnalysisPlan,
-    Rules,
-    RulesRefused,
     known_choice,
     proposed_inference,
     read_analysis,
     read_new_analysis,
-    read_rules,
 )
-from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in
+from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.kernels.planned_raters import (
+    LONGEST_NAME,
+    MOST_PAIRS,
+    MOST_RUNS,
+    PlannedRun,
+    pairs_of_text,
+    runs_of_text,
+    text_of,
+)
+from readerstudy.design.kernels.rules import LEAST_READY, MOST_READY, Rules, read_rules
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, moment_in, words
 from readerstudy.models import ReaderStudy
 from readerstudy.study.deadlines import study_deadline_text
 
@@ -129,6 +129,7 @@ class RulesForm(DraftForm):
     )
     hidden_tools = forms.MultipleChoiceField(
         label=_("Image tools to hide"),
+        choices=words(ViewerTool),
         required=False,
         widget=forms.CheckboxSelectMultiple,
         help_text=_("A hidden tool has neither a button nor a key."),
@@ -231,17 +232,14 @@ class RulesForm(DraftForm):
         zone = ZoneInfo(study.time_zone)
         deadline = study.deadline_at.astimezone(zone).replace(tzinfo=None) if study.deadline_at else None
         texts = {name: getattr(study, name) for name in ("consent", "instructions", "contact", "time_zone")}
-        lines = {"pairs": text_of_pairs(analysis.pairs), "runs": text_of_runs(analysis.runs)}
+        lines = {"pairs": text_of(analysis.pairs), "runs": text_of(analysis.runs)}
         initial = {**asdict(self.rules_before), **asdict(analysis), **texts, **lines, "deadline": deadline}
         initial |= _chosen(analysis)
         super().__init__(data, initial=initial)
         if study.deadline_at:
-            stands = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
-            self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {stands}"
+            present = gettext("It stands at %(when)s.") % {"when": study_deadline_text(study)}
+            self.fields["deadline"].help_text = f"{self.fields['deadline'].help_text} {present}"
         self._offer_inferences(study.n_readers)
-        tools = self.fields["hidden_tools"]
-        assert isinstance(tools, forms.MultipleChoiceField)
-        tools.choices = [(tool.value, gettext(tool.label)) for tool in ViewerTool]
 
     def _offer_inferences(self, n_readers: int) -> None:
         """Each with what it means; the one that is proposed for so many readers says so."""
@@ -262,13 +260,13 @@ class RulesForm(DraftForm):
     def clean_pairs(self) -> tuple[tuple[str, str], ...]:
         try:
             return pairs_of_text(self.cleaned_data["pairs"])
-        except PairsRefused as refusal:
+        except DesignRefused as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
 
     def clean_runs(self) -> tuple[PlannedRun, ...]:
         try:
             return runs_of_text(self.cleaned_data["runs"])
-        except RunsRefused as refusal:
+        except DesignRefused as refusal:
             raise forms.ValidationError(str(refusal)) from refusal
 
     def clean(self) -> dict[str, Any]:
@@ -278,8 +276,8 @@ class RulesForm(DraftForm):
             self._check_deadline()
             try:
                 self.rules(), self.analysis()
-            except RulesRefused as refusal:
-                self.add_error(refusal.field, gettext(str(refusal)))
+            except DesignRefused as refusal:
+                self.add_error(refusal.field if refusal.field in self.fields else None, gettext(str(refusal)))
         return asked
 
     def _check_own_words(self, asked: dict[str, Any]) -> None:
@@ -297,11 +295,11 @@ class RulesForm(DraftForm):
             self.add_error("deadline", gettext("This time has passed: choose a later one, or none."))
 
     def rules(self) -> Rules:
-        """What was asked for; what other steps decide stays. Raises RulesRefused."""
+        """What was asked for; what other steps decide stays."""
         return read_rules(self._values(asdict(self.rules_before)))
 
     def analysis(self) -> AnalysisPlan:
-        """What was asked for; the assumptions of the forecast stay. Raises RulesRefused."""
+        """What was asked for; the assumptions of the forecast stay."""
         asked = self._values({name: getattr(self.analysis_before, name) for name in asdict(AnalysisPlan())})
         own = {part: self.cleaned_data[f"{part}_words"] for part in MADE if asked[part] == OWN_WORDS}
         asked |= {part: known_choice(part, words) or words for part, words in own.items()}

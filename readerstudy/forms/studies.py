@@ -1,17 +1,22 @@
-"""Names of studies, new and copied, and of links to their results."""
+"""What coordinators fill in of a study beside its design: a name, while readers read, readings of elsewhere, links."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import Any
 
 from django import forms
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
+from annotation.forms.account import EmailField
 from annotation.models import QuestionBank
-from readerstudy.design.copying import next_free_name
-from readerstudy.forms.drafts import DraftForm
+from annotation.templatetags.sizes import file_size
+from readerstudy.design.creating import next_free_name
+from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, StudyPageForm, moment_in
 from readerstudy.models import ReaderStudy
 from readerstudy.sharing.linking import DAYS
+from readerstudy.unblinding.looks import SHORTEST_REASON
 
 WORDS = {1: _("1 day"), 7: _("7 days"), 30: _("30 days")}
 
@@ -37,7 +42,7 @@ class CopyForm(DraftForm):
         return cls(initial={"name": next_free_name(study.name)})
 
 
-class ShareForm(forms.Form):
+class ShareForm(StudyPageForm):
     days = forms.TypedChoiceField(label=_("Works for"), choices=[(n, WORDS[n]) for n in DAYS], coerce=int, initial=7)
     note = forms.CharField(
         label=_("For whom"),
@@ -46,6 +51,114 @@ class ShareForm(forms.Form):
         help_text=_("Only coordinators see this. It may stay empty."),
     )
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        kwargs.setdefault("label_suffix", "")
+
+# --- while readers read ---------------------------------------------------------------------------
+class DeadlineForm(StudyPageForm):
+    """A later deadline, as it stands on the clocks of the study's own time zone."""
+
+    deadline = PlainTimeField(label=_("New deadline"))
+
+    def __init__(self, study: ReaderStudy, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.zone = study.time_zone
+        self.fields["deadline"].help_text = _("in %(zone)s") % {"zone": study.time_zone}
+
+    def clean_deadline(self) -> datetime:
+        """What was typed, meant in the zone of the study."""
+        return moment_in(self.zone, self.cleaned_data["deadline"])
+
+
+class ReasonForm(StudyPageForm):
+    reason = forms.CharField(label=_("Reason"), max_length=1000, widget=forms.Textarea(attrs={"rows": 2}))
+
+
+class GlassForm(ReasonForm):
+    """Why results are seen before closing."""
+
+    reason = forms.CharField(
+        label=_("Why the results must be seen now"),
+        max_length=1000,
+        widget=forms.Textarea(attrs={"rows": 2, "minlength": SHORTEST_REASON}),
+        help_text=_("At least %(n)s characters. It is kept and stays on the pages of the study.")
+        % {"n": SHORTEST_REASON},
+    )
+
+
+class ReplaceForm(ReasonForm):
+    """Why a reader is replaced, and who comes instead."""
+
+    email = EmailField(label=_("E-mail of the successor"), required=False)
+    name = forms.CharField(label=_("Name of the successor"), max_length=200, required=False)
+
+
+class VoidForm(ReasonForm):
+    """One case of the study, and why it is left out."""
+
+    case = forms.IntegerField(label=_("Case"), min_value=1)
+    field_order = ["case", "reason"]
+
+
+class RereviewForm(StudyPageForm):
+    threshold = forms.IntegerField(
+        label=_("Missed by at least, %"),
+        min_value=1,
+        max_value=100,
+        initial=50,
+        help_text=_("of the readers who answered the case; cases with fewer than two answers are left out."),
+    )
+    name = forms.CharField(label=_("Name of the round"), max_length=200)
+
+
+# --- a file of readings that were made elsewhere --------------------------------------------------
+MOST_BYTES = 500_000  # some 10,000 readings; more in one step would keep others on SQLite waiting
+
+
+class ReadingsForm(DraftForm):
+    """``seen`` is the hash of what was sent, the check of which a person looked at before storing it."""
+
+    file = forms.FileField(
+        label=_("File of readings (CSV)"),
+        allow_empty_file=True,
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        help_text=_("One row for each reader and case, in UTF-8."),
+    )
+    voidings = forms.FileField(
+        label=_("Cases voided in the original study (CSV)"),
+        required=False,
+        widget=forms.FileInput(attrs={"accept": ".csv,text/csv"}),
+        help_text=_(
+            "Columns case and reason. Only with the first readings: cases that are voided later count as decided then."
+        ),
+    )
+    decided = forms.BooleanField(
+        label=_("These cases were voided in the original study, before its results were seen"), required=False
+    )
+    seen = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def clean_file(self) -> SentFile:
+        file: SentFile = self.cleaned_data["file"]
+        self._check_size(file)
+        return file
+
+    def clean_voidings(self) -> SentFile | None:
+        file: SentFile | None = self.cleaned_data["voidings"]
+        if file is not None:
+            self._check_size(file)
+        return file
+
+    def clean_decided(self) -> bool:
+        """Whoever sends older voidings says that they are, since nobody else can know it."""
+        decided: bool = self.cleaned_data["decided"]
+        if self.cleaned_data.get("voidings") and not decided:
+            raise forms.ValidationError(
+                gettext("Say so, or leave the file out and void its cases on the page “Monitor readers”.")
+            )
+        return decided
+
+    @staticmethod
+    def _check_size(file: SentFile) -> None:
+        if (file.size or 0) > MOST_BYTES:
+            raise forms.ValidationError(
+                gettext("The file has %(size)s; this page takes %(most)s. Use the command import_responses for it."),
+                params={"size": file_size(file.size or 0), "most": file_size(MOST_BYTES)},
+            )

@@ -1,15 +1,22 @@
-"""What several commands are given: a study by its name, a file."""
+"""What several commands are given: a study by its name, a file, a place to write to."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
-from django.core.management.base import CommandError
+from django.core.management.base import CommandError, CommandParser
 
 from annotation.site.slugs import the_one
-from readerstudy.design.kernels.parsing import MAX_BYTES
+from readerstudy.design.kernels.case_files import MAX_BYTES
 from readerstudy.models import ReaderStudy
+from readerstudy.unblinding.looks import SHORTEST_REASON
+
+
+def add_before_closing(parser: CommandParser, what: str) -> None:
+    """The option for a look at a study that is not closed yet."""
+    sentence = f"{what} of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log"
+    parser.add_argument("--before-closing", default="", metavar="REASON", help=sentence)
 
 
 def find_study(wanted: str) -> ReaderStudy:
@@ -17,13 +24,23 @@ def find_study(wanted: str) -> ReaderStudy:
     return the_one(ReaderStudy.objects.all(), wanted, "study")
 
 
+def check_output_file(path: Path) -> None:
+    """Raises CommandError unless a file can be written there."""
+    if path.is_dir() or not path.parent.is_dir():
+        reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
+        raise CommandError(f"{path} {reason}: name a file in an existing folder.", returncode=2)
+
+
+def check_output_folder(folder: Path) -> None:
+    """Raises CommandError for what is no folder, and for one whose own folder is not there."""
+    if (folder.exists() and not folder.is_dir()) or not folder.parent.is_dir():
+        raise CommandError(f"{folder} is no folder and cannot become one: name another.", returncode=2)
+
+
 def read_file(path: Path) -> bytes:
-    """The content, or a little more than may be read of it. Raises CommandError."""
-    try:
-        with path.open("rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        raise CommandError(f"{path}: {error.strerror}. Name a file that can be read.", returncode=2) from None
+    """The content, or a little more than may be read of it."""
+    with path.open("rb") as stream:
+        return stream.read(MAX_BYTES + 1)
 
 
 def read_json(path: Path) -> object:

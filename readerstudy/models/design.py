@@ -136,7 +136,7 @@ class Voiding(models.Model):
     case = models.OneToOneField(StudyCase, on_delete=models.PROTECT, related_name="voiding")
     reason = models.TextField()
     before_unblinding = models.BooleanField()
-    declared = models.BooleanField(default=False)  # decided in an older study; said with the import of its readings
+    declared = models.BooleanField(default=False)  # decided in an older study; stated with the import of its readings
     source = models.CharField(max_length=200, blank=True)  # the file that it was imported with
     actor = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"

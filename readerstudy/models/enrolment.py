@@ -25,7 +25,7 @@ class StudyInvitation(OneTimeLink):
 
 
 class Enrolment(models.Model):
-    """One reader in one study. How far the reader has come stands in the times: readerstudy.enrolment.kernels.steps.
+    """One reader in one study. How far the reader has come follows from the times: readerstudy.enrolment.kernels.steps.
 
     Withdrawing and being replaced are states, never deletions.
     """

@@ -76,11 +76,11 @@ _SAYS_WHAT_ITS_STATE_SAYS = (
 
 
 class Response(Timed):
-    """How a reading ended. Insert-only, held by triggers.
+    """How a reading ended. Insert-only, by triggers.
 
     A reading has at most one confirmed response, which is final. Where the time ended first it also has an
     unconfirmed one, and another for each newer choice that was made in time and arrived afterwards: the newest counts,
-    until a commit that was on its way stands beside them and takes their place.
+    until a commit that was on its way is stored beside them and takes their place.
     """
 
     reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="responses")
@@ -134,7 +134,7 @@ class RefusedAnswer(models.Model):
 
 
 class Remark(models.Model):
-    """What the reader said about a case beside the answer. Insert-only; the newest of a kind counts."""
+    """What the reader remarked on a case beside the answer. Insert-only; the newest of a kind counts."""
 
     reading = models.ForeignKey(Reading, on_delete=models.PROTECT, related_name="remarks")
     kind = WordField(RemarkKind, max_length=10)
@@ -152,7 +152,7 @@ class Remark(models.Model):
 
 
 class TimingEvent(models.Model):
-    """One thing that the clock of a case told. Insert-only, held by triggers; page and sequence name it.
+    """One thing that the page reported of the clock of a case. Insert-only, by triggers; page and sequence name it.
 
     ``opened`` is written by the server, under the page "server".
     """

@@ -16,7 +16,7 @@ from annotation.exports.source_names import source_ids_shown_to
 from annotation.models import AuditEvent, User
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
-from readerstudy.enrolment.reader_status import ReaderStatus, standings_of
+from readerstudy.enrolment.reader_status import ReaderStatus, statuses_of
 from readerstudy.enums import Block, RemarkKind, SessionEnd
 from readerstudy.models import (
     Enrolment,
@@ -64,7 +64,7 @@ class Habits:
 
 @dataclass(frozen=True)
 class ReaderProgress:
-    standing: ReaderStatus
+    status: ReaderStatus
     pace: Pace
     last_seen: datetime | None
     is_here: bool
@@ -77,12 +77,12 @@ class ReaderProgress:
 
     @property
     def enrolment(self) -> Enrolment:
-        return self.standing.enrolment
+        return self.status.enrolment
 
     @property
     def has_problems(self) -> bool:
-        told = (self.n_refused, self.n_faults, self.n_takeovers, self.standing.is_stuck, self.is_unseen)
-        return any(told) or self.habits != Habits()
+        problems = (self.n_refused, self.n_faults, self.n_takeovers, self.status.is_stuck, self.is_unseen)
+        return any(problems) or self.habits != Habits()
 
     @property
     def is_unseen(self) -> bool:
@@ -108,12 +108,12 @@ def progress_of_readers(enrolments: Sequence[Enrolment], at: datetime) -> list[R
     flagged = Remark.objects.filter(reading__enrolment__in=keys, kind=RemarkKind.FAULT).order_by()
     faults = Counter(pk for pk, _case in flagged.values_list("reading__enrolment", "reading").distinct())
     found = []
-    for standing in standings_of(list(enrolments), at):
-        enrolment = standing.enrolment
+    for status in statuses_of(list(enrolments), at):
+        enrolment = status.enrolment
         seen = sessions.get(enrolment.pk, _Sessions())
         found.append(
             ReaderProgress(
-                standing=standing,
+                status=status,
                 pace=paces.get(enrolment.pk) or _pace([], 0),
                 last_seen=seen.last,
                 is_here=seen.open_at is not None and at - seen.open_at <= HERE,
@@ -169,7 +169,7 @@ def _habits(keys: Collection[int]) -> dict[int, Habits]:
 
 
 def longest_run(places: Sequence[int]) -> int:
-    """How often the same place stands in a row; -1 is no answer and ends a run."""
+    """How often the same place comes in a row; -1 is no answer and ends a run."""
     return max((len(list(run)) for place, run in groupby(places) if place >= 0), default=0)
 
 
@@ -226,11 +226,11 @@ class FlaggedFault:
 
 @dataclass(frozen=True)
 class FlaggedCase:
-    """A case with what its readers said; ``voiding`` is None while it counts."""
+    """A case with the remarks of its readers; ``voiding`` is None while it counts."""
 
     case: StudyCase
     voiding: Voiding | None
-    said: list[FlaggedFault] = field(default_factory=list)
+    faults: list[FlaggedFault] = field(default_factory=list)
 
 
 def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
@@ -245,8 +245,8 @@ def flagged_cases(study: ReaderStudy) -> list[FlaggedCase]:
     for one in newest.values():
         case = one.reading.case
         flagged = found.setdefault(case.pk, FlaggedCase(case, getattr(case, "voiding", None)))
-        flagged.said.append(FlaggedFault(one.reading.enrolment.pseudonym, one.text, one.at))
-    return sorted(found.values(), key=lambda one: (one.voiding is not None, -len(one.said), one.case.number))
+        flagged.faults.append(FlaggedFault(one.reading.enrolment.pseudonym, one.text, one.at))
+    return sorted(found.values(), key=lambda one: (one.voiding is not None, -len(one.faults), one.case.number))
 
 
 def voidings_of(study: ReaderStudy, *, person: User) -> list[tuple[Voiding, str]]:

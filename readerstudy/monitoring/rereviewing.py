@@ -26,8 +26,7 @@ from annotation.sampling.samples import Draw, SampleRefused, Stratum, store_samp
 from readerstudy.enums import Block
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.study.locking import StudyRefused, lock_study
-from readerstudy.study.tallies import scored_readings
-from readerstudy.unblinding.looks import may_see_results, unblind
+from readerstudy.unblinding.looks import may_see_results, scored_readings, unblind
 
 RULE = "rereview-1"
 MADE = "study.rereview_made"
@@ -49,9 +48,9 @@ def mixture_of(study: ReaderStudy, threshold_percent: int) -> Mixture:
     Raises StudyRefused before closing, for a threshold out of range, and where no case has answers enough.
     """
     if not may_see_results(study):
-        raise StudyRefused(_("Before closing nobody knows which cases were missed."))
+        raise StudyRefused("not_closed", _("Before closing nobody knows which cases were missed."))
     if not 1 <= threshold_percent <= 100:
-        raise StudyRefused(_("The error rate is a number from 1 to 100 percent."))
+        raise StudyRefused("out_of_range", _("The error rate is a number from 1 to 100 percent."))
     n, n_wrong = Counter[int](), Counter[int]()
     for one in scored_readings(study):
         n[one.case_id] += 1
@@ -60,7 +59,8 @@ def mixture_of(study: ReaderStudy, threshold_percent: int) -> Mixture:
     cases = [case for case in rows.order_by("number") if n[case.pk] >= FEWEST_ANSWERS]
     if not cases:
         raise StudyRefused(
-            _("No case has answers of %(n)s readers: nobody knows which were missed.") % {"n": FEWEST_ANSWERS}
+            "too_few_answers",
+            _("No case has answers of %(n)s readers: nobody knows which were missed.") % {"n": FEWEST_ANSWERS},
         )
     missed: list[StudyCase] = []
     others: list[StudyCase] = []
@@ -80,14 +80,14 @@ def send_to_rereview(
     """
     mixture = mixture_of(study, threshold_percent)
     if not mixture.missed:
-        raise StudyRefused(_("No case was missed that often: lower the error rate."))
+        raise StudyRefused("nothing_missed", _("No case was missed that often: lower the error rate."))
     n_missed, n_controls = len(mixture.missed), len(mixture.controls)
     if n_controls < n_missed:
         sentence = _(
             "Too few cases are left to mix in: %(left)s, for %(missed)s that were missed that often. Raise the error "
             "rate, or review all cases of the study instead."
         )
-        raise StudyRefused(sentence % {"missed": n_missed, "left": n_controls})
+        raise StudyRefused("too_few_controls", sentence % {"missed": n_missed, "left": n_controls})
     mixed = _ranked([*mixture.missed, *mixture.controls], study.seed + 1)
     with transaction.atomic():
         lock_study(study)
@@ -95,7 +95,7 @@ def send_to_rereview(
             plan = store_sample(_draw(study, mixed), name=name, actor=actor, at=at, rule=RULE)
             review_round = create_round(plan, name=name, reviewers=[], actor=actor, at=at)
         except (SampleRefused, ReviewRefused) as refusal:
-            raise StudyRefused(str(refusal)) from refusal
+            raise StudyRefused("round_refused", str(refusal)) from refusal
         unblind(study, actor=actor, at=at, because="choosing cases for a re-review")
         facts = {
             "rule": RULE,
@@ -110,7 +110,7 @@ def send_to_rereview(
 
 @dataclass(frozen=True)
 class Rereview:
-    """A round that was made from missed cases. Which are which is told when it has closed."""
+    """A round that was made from missed cases. Which are which is shown when it has closed."""
 
     round: ReviewRound
     threshold_percent: int
@@ -139,7 +139,7 @@ def _ranked(cases: Sequence[StudyCase], seed: int) -> list[StudyCase]:
 
 
 def _draw(study: ReaderStudy, mixed: Sequence[StudyCase]) -> Draw:
-    """The mixture as a sample of which every question stands in one stratum."""
+    """The mixture as a sample of which every question is in one stratum."""
     n_frame = study.cases.filter(block=Block.MAIN).count()
     numbers = sorted(case.revision.question.number for case in mixed)
     return Draw(

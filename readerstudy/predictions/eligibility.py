@@ -19,7 +19,7 @@ from annotation.models import Assignment, Membership, Question, QuestionBank, Re
 from annotation.site.hooks import Conflict
 from annotation.site.permissions import is_administrator, is_coordinator, site_roles
 from readerstudy.models import Enrolment, PredictionRun, ReaderStudy, SubmissionCall
-from readerstudy.predictions.entries import ModelRefused
+from readerstudy.predictions.kernels.records import PredictionsRefused
 
 COORDINATOR, SUBMITTER = Role.COORDINATOR, Role.MODEL_SUBMITTER
 UPLOADS = "predictions"  # purpose of an upload
@@ -42,7 +42,7 @@ def _banks_of_submitters(people: Collection[int]) -> dict[int, set[int]]:
         for person in who:
             found[person].add(bank)
     of_site = list(Membership.objects.filter(user__in=people, round=None).values_list("user", "role"))
-    holders = {role: {person for person, held in of_site if held == role} for role in (SUBMITTER, COORDINATOR)}
+    holders = {role: {person for person, its_role in of_site if its_role == role} for role in (SUBMITTER, COORDINATOR)}
     open_now = set(SubmissionCall.objects.values_list("bank", flat=True)) if holders[SUBMITTER] else set()
     for person in holders[SUBMITTER]:
         found[person] |= open_now
@@ -71,7 +71,7 @@ def open_banks(person: User) -> set[int]:
 
 
 def check_may_store(person: User | None, bank: QuestionBank, study: ReaderStudy | None) -> None:
-    """Raises ModelRefused for a bank that is closed to this person by now, and when they have sent enough for it.
+    """Refused for a bank that is closed to this person by now, and when they have sent enough for it.
 
     Locks the person until the transaction ends, so that two files at once count as two. None: the command line.
     """
@@ -79,23 +79,27 @@ def check_may_store(person: User | None, bank: QuestionBank, study: ReaderStudy 
         return
     User.objects.select_for_update().get(pk=person.pk)
     if bank.pk not in open_banks(person):
-        raise ModelRefused(_("You may not send predictions for “%(bank)s”.") % {"bank": bank.name})
+        raise PredictionsRefused(
+            "may_not_send", _("You may not send predictions for “%(bank)s”.") % {"bank": bank.name}
+        )
     n_sent = PredictionRun.objects.filter(imported_by=person, bank=bank, study=None).count()
     if n_sent >= settings.SUBMITTER_RUNS:
-        raise ModelRefused(
+        raise PredictionsRefused(
+            "sent_enough",
             _("You have sent %(n)d runs for “%(bank)s”, withdrawn ones included: no more are taken.")
-            % {"n": n_sent, "bank": bank.name}
+            % {"n": n_sent, "bank": bank.name},
         )
 
 
 def check_may_send_file(person: User, at: datetime) -> None:
-    """Raises ModelRefused for a submitter who has sent enough files within a day."""
+    """Refused for a submitter who has sent enough files within a day."""
     if is_coordinator(person):
         return
     sent = Upload.objects.filter(created_by=person, purpose=UPLOADS, created_at__gt=at - timedelta(days=1))
     if sent.count() >= settings.SUBMITTER_FILES:
-        raise ModelRefused(
-            _("You have sent %(n)d files within 24 hours. Send the next one later.") % {"n": settings.SUBMITTER_FILES}
+        raise PredictionsRefused(
+            "sent_enough",
+            _("You have sent %(n)d files within 24 hours. Send the next one later.") % {"n": settings.SUBMITTER_FILES},
         )
 
 

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.text import capfirst
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.models import User
+from annotation.models import AuditEvent, User
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelEntry, PredictionRun
+from readerstudy.predictions.kernels.records import PredictionsRefused
 
 FIELDS = ("name", "version", "dated_on", "prompt", "decoding", "link")
 ENTERED, EDITED, REPLACED, WITHDRAWN = "model.entered", "model.edited", "model.replaced", "model.withdrawn"
-
-
-class ModelRefused(ValueError):
-    """Something cannot be done with a model or its predictions; the text says why. Nothing was stored."""
+IMPORTED, NAMED, TAKEN_BACK = "predictions.imported", "predictions.named", "predictions.withdrawn"
 
 
 def find_entry(name: str, version: str | None) -> ModelEntry | None:
     """The listed entry of that name and version; without a version the only one of that name.
 
-    Raises ModelRefused where several versions of that name are listed and none is given.
+    Refused where several versions of that name are listed and none is given.
     """
     named = ModelEntry.objects.filter(name=name, state=EntryState.LISTED)
     if version is not None:
@@ -33,16 +33,17 @@ def find_entry(name: str, version: str | None) -> ModelEntry | None:
     found = list(named[:20])
     if len(found) > 1:
         versions = ", ".join(repr(one.version) for one in found)
-        raise ModelRefused(
+        raise PredictionsRefused(
+            "several_versions",
             _("Several versions of %(name)s are listed: %(versions)s. Say which.")
-            % {"name": name, "versions": versions}
+            % {"name": name, "versions": versions},
         )
     return found[0] if found else None
 
 
 @transaction.atomic
 def enter_model(fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> ModelEntry:
-    """A new entry. Raises ModelRefused where one of that name and version is listed."""
+    """A new entry. Refused where one of that name and version is listed."""
     entry = ModelEntry(submitter=actor, created_at=at, **fields)
     _check_free(entry)
     entry.save(force_insert=True)
@@ -51,12 +52,12 @@ def enter_model(fields: Mapping[str, Any], *, actor: User | None, at: datetime) 
 
 
 @transaction.atomic
-def edit_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> None:
-    """Change what an entry says of its model. The same again changes nothing. Raises ModelRefused."""
+def edit_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> ModelEntry:
+    """Change what an entry says of its model. The same again changes nothing."""
     lock_entry(entry)
     changed = {name: value for name, value in fields.items() if getattr(entry, name) != value}
     if not changed:
-        return
+        return entry
     facts = {name: [_plain(getattr(entry, name)), _plain(value)] for name, value in changed.items()}
     for name, value in changed.items():
         setattr(entry, name, value)
@@ -65,11 +66,12 @@ def edit_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | No
         entry.renamed_at = at
     entry.save(update_fields=[*changed, "renamed_at"])
     record(EDITED, actor=actor, at=at, subject=entry, facts={"changed": facts})
+    return entry
 
 
 @transaction.atomic
 def replace_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User | None, at: datetime) -> ModelEntry:
-    """A new entry in the place of this one, whose runs leave the figures. Raises ModelRefused."""
+    """A new entry in the place of this one, whose runs leave the figures."""
     lock_entry(entry)
     entry.state = EntryState.REPLACED
     entry.save(update_fields=["state"])
@@ -82,24 +84,26 @@ def replace_model(entry: ModelEntry, fields: Mapping[str, Any], *, actor: User |
 
 
 @transaction.atomic
-def withdraw_model(entry: ModelEntry, reason: str, *, actor: User | None, at: datetime) -> None:
-    """Take an entry and its runs out of the figures. Nothing is deleted. Raises ModelRefused."""
+def withdraw_model(entry: ModelEntry, reason: str, *, actor: User | None, at: datetime) -> ModelEntry:
+    """Take an entry and its runs out of the figures. Nothing is deleted."""
     lock_entry(entry)
     reason = reason.strip()
     if not reason:
-        raise ModelRefused(_("Say why the model is withdrawn."))
+        raise PredictionsRefused("no_reason", _("Say why the model is withdrawn."))
     entry.state, entry.withdrawn_because = EntryState.WITHDRAWN, reason
     entry.save(update_fields=["state", "withdrawn_because"])
     record(WITHDRAWN, actor=actor, at=at, subject=entry, facts={"reason": reason})
+    return entry
 
 
 def lock_entry(entry: ModelEntry) -> None:
-    """Bring the row up to date and lock it until the transaction ends. Raises ModelRefused once it is not listed."""
+    """Bring the row up to date and lock it until the transaction ends. Refused once it is not listed."""
     entry.refresh_from_db(from_queryset=ModelEntry.objects.select_for_update())
     if entry.state != EntryState.LISTED:
-        raise ModelRefused(
+        raise PredictionsRefused(
+            "not_listed",
             _("“%(name)s” is %(state)s and cannot change any more.")
-            % {"name": entry, "state": entry.get_state_display()}
+            % {"name": entry, "state": entry.get_state_display()},
         )
 
 
@@ -111,10 +115,77 @@ def has_named_runs(entry: ModelEntry) -> bool:
 def _check_free(entry: ModelEntry) -> None:
     others = ModelEntry.objects.filter(name=entry.name, version=entry.version, state=EntryState.LISTED)
     if others.exclude(pk=entry.pk).exists():
-        raise ModelRefused(
-            _("A model “%(name)s” is listed already: give another version, or edit that one.") % {"name": entry}
+        raise PredictionsRefused(
+            "listed_already",
+            _("A model “%(name)s” is listed already: give another version, or edit that one.") % {"name": entry},
         )
 
 
 def _plain(value: Any) -> str:
     return "" if value is None else str(value)
+
+
+# --- what happened to a model, from the audit log -------------------------------------------------
+@dataclass(frozen=True)
+class Change:
+    """One field of an entry, before and after."""
+
+    field: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Happening:
+    who: str  # "" for the command line
+    at: datetime
+    words: str
+    reason: str = ""
+    changes: tuple[Change, ...] = ()
+
+
+def history_of(entry: ModelEntry, known_runs: Collection[str]) -> list[Happening]:
+    """Newest first; of runs only those whose public id is known to the person who looks. One query."""
+    events = AuditEvent.objects.filter(subject_type="modelentry", subject_id=entry.public_id)
+    return [
+        Happening(
+            who=event.actor.name if event.actor else "",
+            at=event.at,
+            words=_words(event.act, event.facts),
+            reason=event.facts.get("reason", ""),
+            changes=_changes(event.facts),
+        )
+        for event in events.select_related("actor").order_by("-pk")
+        if "run" not in event.facts or event.facts["run"] in known_runs
+    ]
+
+
+def names_at(entry: ModelEntry, when: datetime) -> list[str]:
+    """What the model was called then: its name, and its name and version; from what was edited afterwards."""
+    found = {"name": entry.name, "version": entry.version}
+    edited = AuditEvent.objects.filter(act=EDITED, subject_type="modelentry", subject_id=entry.public_id)
+    for facts in edited.filter(at__gte=when).order_by("-pk").values_list("facts", flat=True):
+        found |= {name: facts["changed"][name][0] for name in found.keys() & facts["changed"].keys()}
+    return list(dict.fromkeys([found["name"], f"{found['name']} {found['version']}".strip()]))
+
+
+def _words(act: str, facts: dict[str, Any]) -> str:
+    sentences = {
+        ENTERED: _("entered as “%(name)s”"),
+        EDITED: _("edited"),
+        REPLACED: _("replaced by “%(by)s”"),
+        WITHDRAWN: _("withdrawn"),
+        IMPORTED: _("run %(number)s on “%(on)s” imported from %(file)s: %(stored)s answers, %(failed)s failed"),
+        NAMED: _("run %(number)s on “%(on)s” named for the figures instead of run %(instead_of)s"),
+        TAKEN_BACK: _("run %(number)s on “%(on)s” withdrawn"),
+    }
+    if act == NAMED and facts.get("instead_of") is None:
+        return _("run %(number)s on “%(on)s” named for the figures") % facts
+    return sentences.get(act, act) % facts
+
+
+def _changes(facts: dict[str, Any]) -> tuple[Change, ...]:
+    labels = {name: capfirst(str(ModelEntry._meta.get_field(name).verbose_name)) for name in FIELDS}  # type: ignore[union-attr]
+    return tuple(
+        Change(labels.get(name, name), before, after) for name, (before, after) in facts.get("changed", {}).items()
+    )

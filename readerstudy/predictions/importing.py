@@ -1,4 +1,4 @@
-"""Take in a file of predictions. All of it or nothing; what could not be read is told before anything is stored."""
+"""Take in a file of predictions. All of it or nothing; what could not be read is shown before anything is stored."""
 
 from __future__ import annotations
 
@@ -23,15 +23,14 @@ from annotation.questionbank.known import keys_of_questions
 from readerstudy.enums import EntryState, PredictionForm, PredictionState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy
 from readerstudy.predictions.eligibility import check_may_store
-from readerstudy.predictions.entries import ModelRefused, enter_model, lock_entry
+from readerstudy.predictions.entries import IMPORTED, enter_model, lock_entry
 from readerstudy.predictions.kernels.extraction import RULE
 from readerstudy.predictions.kernels.matching import Answer, Matching, match
 from readerstudy.predictions.kernels.reading import opened, read_predictions
-from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsUnreadable, Record
-from readerstudy.predictions.targets import Target, questions_of
+from readerstudy.predictions.kernels.records import KeptRecords, PredictionProblem, PredictionsRefused, Record
+from readerstudy.predictions.listing import Target, questions_of
 from readerstudy.study.locking import lock_study
 
-IMPORTED = "predictions.imported"
 AT_ONCE = 1_000  # rows in one statement
 MOST_KEPT = 1_000  # ids of each kind in the report of a run
 _COLUMNS = ("run_id", "revision_id", "state", "option", "raw", "explanation", "row", "confidence")
@@ -112,7 +111,7 @@ def import_predictions(
     """Store the predictions of a file as a new run of the model; an entry that is not stored yet is made.
 
     One problem anywhere and nothing is stored: ``problems`` names each with its row. Unknown ids, missing questions
-    and answers from which no option could be taken are told and refuse nothing. The same file again changes nothing.
+    and answers from which no option could be taken are listed and refuse nothing. The same file again changes nothing.
     The first run of a model on a study or bank is named for the figures.
     """
     result = PredictionsImported(entry, target, file, dry_run)
@@ -137,7 +136,7 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     try:
         _check(result.entry, target)
         read = read_predictions(file.content, file.form)
-    except (PredictionsUnreadable, ModelRefused) as refusal:
+    except PredictionsRefused as refusal:
         result.problems = [PredictionProblem(0, "", str(refusal))]
         return result
     result.form, result.n_read = read.form, read.n_read
@@ -148,30 +147,33 @@ def _import(result: PredictionsImported, *, actor: User | None, at: datetime) ->
     result.missing_ids = dict(sorted(left_out.items(), key=lambda pair: pair[1]))
     result.problems = sorted([*read.problems, *result.matching.problems])
     if read.records and not answered:
-        told = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
-        result.problems.insert(0, PredictionProblem(0, "", told))
+        sentence = _("No id of the file names a question of “%(name)s”.") % {"name": target.name}
+        result.problems.insert(0, PredictionProblem(0, "", sentence))
     if not result.problems and result.dry_run:
         _is_there(result)
     elif not result.problems:
         try:
             _store(result, read.records, actor=actor, at=at)
-        except ModelRefused as refusal:
+        except PredictionsRefused as refusal:
             result.problems = [PredictionProblem(0, "", str(refusal))]
     return result
 
 
 def _check(entry: ModelEntry, target: Target) -> None:
-    """Raises ModelRefused where this model or this study takes no predictions."""
+    """Refused where this model or this study takes no predictions."""
     if entry.state != EntryState.LISTED:
-        raise ModelRefused(
+        raise PredictionsRefused(
+            "not_listed",
             _("“%(name)s” is %(state)s: it takes no predictions any more.")
-            % {"name": entry, "state": entry.get_state_display()}
+            % {"name": entry, "state": entry.get_state_display()},
         )
     study = target.study
     if study is not None and study.state == StudyState.DRAFT:
-        raise ModelRefused(_("The study is a draft. Freeze it first: its cases must stand before predictions come in."))
+        raise PredictionsRefused(
+            "draft", _("The study is a draft. Freeze it first: its cases must stand before predictions come in.")
+        )
     if target.bank.archived_at is not None or (study is not None and study.archived_at is not None):
-        raise ModelRefused(_("“%(name)s” is archived: bring it back first.") % {"name": target.name})
+        raise PredictionsRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": target.name})
 
 
 @transaction.atomic

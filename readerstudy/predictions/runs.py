@@ -1,7 +1,9 @@
-"""Which run of a model the figures show, and runs that are taken back."""
+"""Which run of a model the figures show, which stands for it in a study, and runs that are taken back."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.db import transaction
@@ -9,24 +11,25 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
+from readerstudy.design.kernels.analysis_plan import readable_analysis
+from readerstudy.design.kernels.planned_raters import PlannedRun, folded, run_number
 from readerstudy.enums import EntryState
-from readerstudy.models import PredictionRun
-from readerstudy.predictions.entries import ModelRefused, lock_entry
+from readerstudy.models import PredictionRun, ReaderStudy
+from readerstudy.predictions.entries import NAMED, TAKEN_BACK, lock_entry, names_at
 from readerstudy.predictions.importing import is_before_unblinding
+from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.study.locking import lock_study
-
-NAMED, TAKEN_BACK = "predictions.named", "predictions.withdrawn"
 
 
 @transaction.atomic
 def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
     """The figures show this run instead of the one named before. Naming it again changes nothing.
 
-    Once results of the study were seen, the choice is stored as made afterwards. Raises ModelRefused.
+    Once results of the study were seen, the choice is stored as made afterwards.
     """
-    _hold(run)
+    _lock_run(run)
     if run.withdrawn_at is not None:
-        raise ModelRefused(_("This run is withdrawn and cannot be named for the figures."))
+        raise PredictionsRefused("run_withdrawn", _("This run is withdrawn and cannot be named for the figures."))
     if run.is_named:
         return
     others = PredictionRun.objects.filter(entry=run.entry_id, study=run.study_id, bank=run.bank_id, is_named=True)
@@ -41,13 +44,13 @@ def name_run(run: PredictionRun, *, actor: User | None, at: datetime) -> None:
 
 @transaction.atomic
 def withdraw_run(run: PredictionRun, reason: str, *, actor: User | None, at: datetime) -> None:
-    """Take a run out of the figures; its predictions stay stored. Raises ModelRefused."""
-    _hold(run)
+    """Take a run out of the figures; its predictions stay stored."""
+    _lock_run(run)
     reason = reason.strip()
     if not reason:
-        raise ModelRefused(_("Say why the run is withdrawn."))
+        raise PredictionsRefused("no_reason", _("Say why the run is withdrawn."))
     if run.withdrawn_at is not None:
-        raise ModelRefused(_("This run is withdrawn already."))
+        raise PredictionsRefused("run_withdrawn", _("This run is withdrawn already."))
     was_named = run.is_named
     run.is_named, run.withdrawn_at, run.withdrawn_because = False, at, reason
     run.save(update_fields=["is_named", "withdrawn_at", "withdrawn_because"])
@@ -82,10 +85,10 @@ def left_because(run: PredictionRun, *, is_chosen: bool = False) -> str:
     return "" if run.is_named or is_chosen else _("another run of the model was named")
 
 
-def _hold(run: PredictionRun) -> None:
+def _lock_run(run: PredictionRun) -> None:
     """Lock the entry of the run, and its study, and bring the run up to date.
 
-    Raises ModelRefused once the entry is not listed.
+    Refused once the entry is not listed.
     """
     lock_entry(run.entry)
     if run.study is not None:
@@ -95,3 +98,122 @@ def _hold(run: PredictionRun) -> None:
 
 def _facts(run: PredictionRun) -> dict[str, object]:
     return {"run": run.public_id, "number": run.number, "on": run.study.name if run.study else run.bank.name}
+
+
+# --- which runs stand for the models of a study: those that its plan names, else those named for the figures
+@dataclass(frozen=True)
+class StudyRun:
+    """One row of an analysis."""
+
+    run: PredictionRun
+    planned_as: str = ""  # by the plan: "mean of all runs", "run 2"; empty: nothing
+    is_met: bool = True  # the run that the plan names is there
+    mean_of: Sequence[PredictionRun] = field(default=())  # where the plan names the mean of runs
+
+    @property
+    def is_planned(self) -> bool:
+        """Whether it stood for its model when somebody first saw a result, as the plan asks."""
+        return self.run.was_planned and self.is_met
+
+    @property
+    def is_post_hoc(self) -> bool:
+        if not self.is_met:
+            return True
+        if self.planned_as and _is_blind(self.run):
+            return is_renamed(self.run)
+        return is_post_hoc(self.run)
+
+    @property
+    def mean_numbers(self) -> list[int]:
+        """The numbers of the runs in the mean; none where they came in after unblinding, or where there is one run."""
+        numbers = sorted(run.number for run in self.mean_of)
+        return numbers if len(numbers) > 1 and _is_blind(self.run) else []
+
+    @property
+    def left_because(self) -> str:
+        reasons = (
+            left_because(run, is_chosen=bool(self.planned_as) and self.is_met) for run in self.mean_of or [self.run]
+        )
+        return next(filter(None, reasons), "") if self.is_planned else ""
+
+
+@dataclass(frozen=True)
+class StudyRuns:
+    rows: Sequence[StudyRun]
+    nobody: Sequence[PlannedRun] = ()  # lines of the plan that mean no model, or several
+
+    @property
+    def runs(self) -> set[int]:
+        """The keys of all runs whose answers stand for a model."""
+        return {run.pk for row in self.rows for run in (row.run, *row.mean_of)}
+
+
+def runs_of_study(study: ReaderStudy, found: Sequence[PredictionRun]) -> StudyRuns:
+    """``found``: the runs of this study that can count."""
+    of_entry: dict[int, list[PredictionRun]] = {}
+    for run in found:
+        of_entry.setdefault(run.entry_id, []).append(run)
+    planned_as, nobody = _planned_as(study, of_entry)
+    rows = [row for entry, runs in of_entry.items() for row in _rows(runs, planned_as.get(entry, ""))]
+    return StudyRuns(rows, nobody)
+
+
+def mark_planned(study: ReaderStudy) -> None:
+    """What stands for its model now is planned, whatever becomes of it."""
+    found_runs = runs_of_study(study, list(PredictionRun.objects.live_on(study).select_related("study")))
+    PredictionRun.objects.filter(pk__in=found_runs.runs).update(was_planned=True)
+
+
+def _rows(runs: Sequence[PredictionRun], planned_as: str) -> list[StudyRun]:
+    """Of one model. What came in after unblinding does not stand in for what the plan meant."""
+    named = [run for run in runs if run.is_named or run.was_planned]
+    if not planned_as:
+        return [StudyRun(run) for run in named]
+    early = [run for run in runs if run.was_planned]
+    chosen, number = early or runs, run_number(planned_as)
+    if number is None:
+        return [StudyRun(max(chosen, key=_named_last), planned_as, mean_of=chosen)]
+    wanted = [run for run in chosen if run.number == number]
+    if wanted:
+        return [StudyRun(wanted[0], planned_as)]
+    return [StudyRun(run, planned_as, is_met=False) for run in named[:1]]
+
+
+def _is_blind(run: PredictionRun) -> bool:
+    """It was there when somebody first saw a result, or nobody has seen one."""
+    return run.was_planned or run.study is None or run.study.unblinded_at is None
+
+
+def _named_last(run: PredictionRun) -> tuple[bool, bool, float, int]:
+    """The run that was named last while blind, else the one that is named, else the first."""
+    named_at = run.named_at.timestamp() if run.named_at else 0.0
+    return run.named_before_unblinding and run.was_planned, run.is_named, named_at, -run.number
+
+
+def _planned_as(
+    study: ReaderStudy, of_entry: Mapping[int, Sequence[PredictionRun]]
+) -> tuple[dict[int, str], list[PlannedRun]]:
+    """What the plan says of each model, by its entry; and the lines that mean none, several, or one named before.
+
+    A model that came after unblinding takes its name from nobody who was there before.
+    """
+    found: dict[int, str] = {}
+    nobody: list[PlannedRun] = []
+    plan = readable_analysis(study.analysis)
+    lines = plan.runs if plan else ()
+    called = {entry: _called(runs[0]) for entry, runs in of_entry.items()} if lines else {}
+    for name, planned_as in lines:
+        meant = [entry for entry, names in called.items() if folded(name) in names]
+        early = [entry for entry in meant if any(run.was_planned for run in of_entry[entry])] or meant
+        if len(early) == 1 and early[0] not in found:
+            found[early[0]] = planned_as
+        else:
+            nobody.append((name, planned_as))
+    return found, nobody
+
+
+def _called(run: PredictionRun) -> set[str]:
+    names = [run.entry.name, str(run.entry)]
+    if is_renamed(run) and run.study is not None and run.study.unblinded_at is not None:
+        names = names_at(run.entry, run.study.unblinded_at)
+    return set(map(folded, names))

@@ -22,11 +22,11 @@ from annotation.models import Job, QuestionBank, Upload, User
 from readerstudy.enums import PredictionForm
 from readerstudy.models import ModelEntry, ReaderStudy
 from readerstudy.predictions.eligibility import UPLOADS, check_may_send_file
-from readerstudy.predictions.entries import ModelRefused, find_entry
+from readerstudy.predictions.entries import find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.kernels.reading import LONGEST_MODEL, model_named_in
-from readerstudy.predictions.kernels.records import without_hidden
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.kernels.records import PredictionsRefused, without_hidden
+from readerstudy.predictions.listing import Target
 
 CHECK, STORE = "check_predictions", "store_predictions"
 MOST_TOLD = 10_000  # of each list in the report
@@ -60,11 +60,13 @@ def entry_of_file(name: str, path: Path) -> ModelEntry:
     """The listed model that a file names, or a new one that is not stored yet.
 
     A text names its model in its first record; else, and for a spreadsheet, the name of the file without words such as
-    "predictions" does. Raises ModelRefused where several versions of that name are listed, and where none is named.
+    "predictions" does. Refused where several versions of that name are listed, and where none is named.
     """
     named = model_named_in(path) or without_hidden(_model_in_name(name))
     if not named:
-        raise ModelRefused(_("The name of the file names no model: give the file another name."))
+        raise PredictionsRefused(
+            "no_model_named", _("The name of the file names no model: give the file another name.")
+        )
     return find_entry(named, None) or ModelEntry(name=named)
 
 
@@ -75,7 +77,7 @@ def _model_in_name(name: str) -> str:
 
 
 def receive_file(content: Iterable[bytes], name: str, *, asked: UploadRequest, actor: User, at: datetime) -> Upload:
-    """Keep a sent file and start its check. Raises ModelRefused for a submitter who has sent enough for a day."""
+    """Keep a sent file and start its check. Refused for a submitter who has sent enough for a day."""
     check_may_send_file(actor, at)
     upload = Upload(created_by=actor, created_at=at, purpose=UPLOADS, bank=asked.target.bank, n_files=1)
     path = _path_of(upload)
@@ -102,13 +104,13 @@ def _begin(upload: Upload, name: str, asked: UploadRequest, *, actor: User, at: 
 
 @transaction.atomic
 def store_checked(upload: Upload, *, actor: User, at: datetime) -> Job:
-    """Start the import of a file whose check was good; asking twice gives the same job. Raises ModelRefused."""
+    """Start the import of a file whose check was good; asking twice gives the same job."""
     stored = store_job(upload)
     if stored is not None and stored.state not in (JobState.FAILED, JobState.CANCELLED):
         return stored
     check = upload.job
     if check is None or check.state != JobState.SUCCEEDED or not (check.result or {}).get("acceptable"):
-        raise ModelRefused(_("The file must be checked and found good before it can be stored."))
+        raise PredictionsRefused("not_checked", _("The file must be checked and found good before it can be stored."))
     title = _("Store %(name)s of %(model)s for %(target)s") % check.params
     return enqueue(STORE, title[:200], check.params, actor=actor, at=at)
 
@@ -137,13 +139,13 @@ def target_of(params: Params) -> Target:
 def check_predictions(progress: Progress, params: Params) -> Result:
     """Dry run: read, match and extract everything, store nothing."""
     found = _run(progress, params, dry_run=True)
-    return {**told(found), "acceptable": not found.is_refused and not found.unchanged}
+    return {**report_of(found), "acceptable": not found.is_refused and not found.unchanged}
 
 
 def store_predictions(progress: Progress, params: Params) -> Result:
     """Store all of it. Run again after it was stopped, it stores once: the same file is known again."""
     found = _run(progress, params, dry_run=False)
-    return {**told(found), "run_id": found.run.public_id if found.run else ""}
+    return {**report_of(found), "run_id": found.run.public_id if found.run else ""}
 
 
 def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImported:
@@ -171,11 +173,11 @@ def _entry_of(params: Params) -> ModelEntry:
     return find_entry(params["model"], "") or ModelEntry(name=params["model"])
 
 
-def told(found: PredictionsImported) -> Result:
+def report_of(found: PredictionsImported) -> Result:
     """The result with lists that a page can hold, and how long they were."""
-    told = found.as_json()
-    counts = {f"n_{name}": len(told[name]) for name in LISTS}
-    return {**told, **{name: told[name][:MOST_TOLD] for name in LISTS}, **counts}
+    report_of = found.as_json()
+    counts = {f"n_{name}": len(report_of[name]) for name in LISTS}
+    return {**report_of, **{name: report_of[name][:MOST_TOLD] for name in LISTS}, **counts}
 
 
 def _path_of(upload: Upload) -> Path:

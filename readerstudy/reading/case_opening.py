@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.case.kernels.parsing import SentEvent
 from annotation.case.kernels.traces import SERVER
@@ -15,80 +16,64 @@ from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import RemarkKind, ResponseState
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Remark, Response
 from readerstudy.reading.expiring import close_run_out
-from readerstudy.reading.prefetched import last_place, named_place, reading_of, standing_of
+from readerstudy.reading.prefetched import last_presented, position_of, presented_case, reading_of
 from readerstudy.reading.timing_events import insert_events
 from readerstudy.reading.write_checks import (
-    NotPrefetched,
-    NotYet,
+    ReadingRefused,
     check_may_read,
     check_write_lease,
     lock_enrolment,
+    not_prefetched,
     rules_of,
 )
 
 _insert = KeptInsert(Reading)
 
 
-class ReadingPaused(Exception):
-    """The reader takes a break; no case opens before it ends."""
-
-
-class GuessMissing(Exception):
-    """The reader could not tell, and the next case waits for their best guess."""
-
-
-class ConfidenceMissing(Exception):
-    """The study asks how sure the reader was of the last answer before the next case opens."""
-
-
 @transaction.atomic
-def open_place(enrolment: Enrolment, public_id: str, *, session: str, actor: User, at: datetime) -> Reading:
-    """The reading of a place, made now if it is the next one. Opening again changes nothing.
+def open_case(enrolment: Enrolment, public_id: str, *, session: str, actor: User, at: datetime) -> Reading:
+    """The reading of a presented case, made now if it is the next one. Opening again changes nothing.
 
-    Raises NotPrefetched, NotYet (prefetched, and an earlier one is not answered), ReadingPaused, GuessMissing,
-    ConfidenceMissing, ReadingRefused, NotTheReader.
+    Refused: ``not_yet`` (prefetched, and an earlier one is not answered), ``paused``, ``guess_missing``,
+    ``confidence_missing``.
     """
-    held = lock_enrolment(enrolment, actor=actor)
-    check_may_read(held, at)
-    lease = check_write_lease(held, session, at=at)
-    close_run_out(held, actor=actor, at=at)
-    place = named_place(held, public_id)
-    reading = reading_of(place)
+    locked = lock_enrolment(enrolment, actor=actor)
+    check_may_read(locked, at)
+    lease = check_write_lease(locked, session, at=at)
+    close_run_out(locked, actor=actor, at=at)
+    presented = presented_case(locked, public_id)
+    reading = reading_of(presented)
     if reading is not None:
         return reading
-    _check_turn(held, place, at=at)
-    if held.paused_at is not None:
-        raise ReadingPaused(f"enrolment {held.public_id} is paused")
-    return _open(held, place, lease, at=at)
+    _check_is_next(locked, presented, at=at)
+    if locked.paused_at is not None:
+        raise ReadingRefused("paused", _("You are on a break. End it to continue."))
+    return _open(locked, presented, lease, at=at)
 
 
-def open_answered(held: Enrolment, place: PresentedCase, lease: ReadingSession, *, at: datetime) -> Reading:
-    """Open the place of an answer whose opening was lost; during a break too, since the answer may be older.
-
-    Raises NotPrefetched, NotYet, GuessMissing, ConfidenceMissing.
-    """
-    _check_turn(held, place, at=at)
-    return _open(held, place, lease, at=at)
+def open_answered(locked: Enrolment, presented: PresentedCase, lease: ReadingSession, *, at: datetime) -> Reading:
+    """Open the place of an answer whose opening was lost; during a break too, since the answer may be older."""
+    _check_is_next(locked, presented, at=at)
+    return _open(locked, presented, lease, at=at)
 
 
-def _check_turn(held: Enrolment, place: PresentedCase, *, at: datetime) -> None:
-    """Raises NotPrefetched and NotYet."""
-    standing = standing_of(held, rules_of(held), at=at)
-    if place not in standing.prefetched:
-        raise NotPrefetched(f"place {place.public_id} is not prefetched")
-    if place != standing.current:
-        raise NotYet(f"place {place.public_id} is not the next one")
+def _check_is_next(locked: Enrolment, presented: PresentedCase, *, at: datetime) -> None:
+    """Refused unless it is the next case."""
+    position = position_of(locked, rules_of(locked), at=at)
+    if presented not in position.prefetched:
+        raise not_prefetched()
+    if presented != position.current:
+        raise ReadingRefused("not_yet", _("A case before this one is not answered yet."))
 
 
-def _open(held: Enrolment, place: PresentedCase, lease: ReadingSession, *, at: datetime) -> Reading:
-    """Raises GuessMissing and ConfidenceMissing."""
-    _check_said(held, rules_of(held))
+def _open(locked: Enrolment, presented: PresentedCase, lease: ReadingSession, *, at: datetime) -> Reading:
+    _check_remarks(locked, rules_of(locked))
     reading = Reading(
-        enrolment=held,
-        case_id=place.case_id,
-        arm_id=place.order.arm_id,
-        presented=place,
-        position=place.position,
+        enrolment=locked,
+        case_id=presented.case_id,
+        arm_id=presented.order.arm_id,
+        presented=presented,
+        position=presented.position,
         opened_at=at,
     )
     _insert(reading)
@@ -96,14 +81,15 @@ def _open(held: Enrolment, place: PresentedCase, lease: ReadingSession, *, at: d
     return reading
 
 
-def _check_said(held: Enrolment, rules: Rules) -> None:
-    """Raises GuessMissing and ConfidenceMissing."""
-    last = last_place(held) if rules.asks_after_the_answer else None
+def _check_remarks(locked: Enrolment, rules: Rules) -> None:
+    """Refused while the last answer waits for a best guess, or for how sure the reader is of it."""
+    last = last_presented(locked) if rules.asks_after_the_answer else None
     asked = still_asked(reading_of(last), rules) if last is not None else None
-    if last is not None and asked == RemarkKind.GUESS:
-        raise GuessMissing(f"place {last.public_id} has no guess")
-    if last is not None and asked == RemarkKind.CONFIDENCE:
-        raise ConfidenceMissing(f"place {last.public_id} has no confidence")
+    if asked == RemarkKind.GUESS:
+        raise ReadingRefused("guess_missing", _("First choose your best guess for the last case."))
+    if asked == RemarkKind.CONFIDENCE:
+        sentence = _("First rate how likely your last answer is to be correct.")
+        raise ReadingRefused("confidence_missing", sentence)
 
 
 def still_asked(reading: Reading | None, rules: Rules) -> RemarkKind | None:
@@ -118,7 +104,7 @@ def still_asked(reading: Reading | None, rules: Rules) -> RemarkKind | None:
     state = in_time.values_list("state", flat=True).first()
     if state is None:
         return None
-    said = set(Remark.objects.filter(reading=reading).values_list("kind", flat=True))
-    if state == ResponseState.DECLINED and RemarkKind.GUESS not in said:
+    stored = set(Remark.objects.filter(reading=reading).values_list("kind", flat=True))
+    if state == ResponseState.DECLINED and RemarkKind.GUESS not in stored:
         return RemarkKind.GUESS
-    return RemarkKind.CONFIDENCE if rules.confidence and RemarkKind.CONFIDENCE not in said else None
+    return RemarkKind.CONFIDENCE if rules.confidence and RemarkKind.CONFIDENCE not in stored else None

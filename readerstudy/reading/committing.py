@@ -1,4 +1,4 @@
-"""Storing an answer: once, for good, acknowledged after the commit of its transaction.
+"""A choice is saved at once, an answer stored for good, acknowledged after the commit of its transaction.
 
 An answer that cannot be the answer of its reading is refused with the reason, and kept. A clock that cannot be read
 costs the time, never the answer.
@@ -6,15 +6,18 @@ costs the time, never the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
+from annotation.case.kernels.durations import durations
 from annotation.case.kernels.parsing import NO_TRACE, Trace
 from annotation.case.kernels.traces import check_all_seen, time_columns
+from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptInsert, KeptQuery
 from readerstudy.design.kernels.rules import Rules
@@ -22,12 +25,11 @@ from readerstudy.design.shown import is_seen
 from readerstudy.enums import Refusal
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, RefusedAnswer, Response, ShownImage
 from readerstudy.reading.case_opening import open_answered
-from readerstudy.reading.expiring import close_run_out
-from readerstudy.reading.kernels.limits import judge, taken_ms
+from readerstudy.reading.expiring import close_run_out, close_with_newer_choice
+from readerstudy.reading.kernels.limits import is_in_time, is_over, judge, taken_ms
 from readerstudy.reading.practice import settle_block
-from readerstudy.reading.prefetched import named_place, place_of, reading_of
-from readerstudy.reading.selecting import NoSuchOption, check_option
-from readerstudy.reading.timing_events import add_trace, set_painted, time_of
+from readerstudy.reading.prefetched import find_presented, presented_case, reading_of
+from readerstudy.reading.timing_events import add_trace, opened_reading, set_painted, time_of
 from readerstudy.reading.write_checks import (
     ReadingRefused,
     check_key,
@@ -35,22 +37,76 @@ from readerstudy.reading.write_checks import (
     check_still_open,
     check_write_lease,
     lock_enrolment,
+    malformed,
     rules_of,
 )
 
+
+# --- the choice before it is confirmed: a crash or the end of the time does not lose it -----------
+@transaction.atomic
+def save_choice(
+    enrolment: Enrolment,
+    public_id: str,
+    option: str,
+    sequence: int,
+    *,
+    trace: Trace = NO_TRACE,
+    session: str,
+    actor: User,
+    at: datetime,
+) -> bool:
+    """Keep the option that is chosen now, empty for none; False when this changes nothing.
+
+    An older choice than the stored one changes nothing, nor does one after the answer. One that arrives after the end
+    of the case is judged by the clock of its page, as an answer is: made in time, the case ends with it, also where the
+    program has closed it meanwhile; what it tells is kept in any case.
+    """
+    locked = lock_enrolment(enrolment, actor=actor)
+    presented = presented_case(locked, public_id)
+    reading = opened_reading(presented)
+    check_may_read(locked, at)
+    lease = check_write_lease(locked, session, at=at)
+    if option:
+        check_option(presented, option)
+    if sequence <= reading.choice_sequence or _is_answered(reading):
+        return False
+    if is_over(reading.deadline_at, at) and not _is_made_in_time(locked, reading, trace, lease, at=at):
+        return False
+    if reading.closed_at is not None:
+        check_still_open(locked)
+    before, reading.choice, reading.choice_sequence = reading.choice, option, sequence
+    reading.save(update_fields=["choice", "choice_sequence"])
+    if reading.closed_at is not None and option != before:
+        close_with_newer_choice(locked, reading, actor=actor, at=at)
+    return True
+
+
+def _is_answered(reading: Reading) -> bool:
+    return reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists()
+
+
+def _is_made_in_time(locked: Enrolment, reading: Reading, trace: Trace, lease: ReadingSession, *, at: datetime) -> bool:
+    """Judged as if it had been submitted when it was made; a page that tells no time is judged by the server."""
+    trace_so_far = add_trace(reading, trace, session=lease, at=at).seen.events
+    chosen = {(trace.page, event.sequence) for event in trace.events if event.kind == EventKind.SELECTED}
+    others = [event for event in trace_so_far if event.kind != EventKind.SUBMITTED]
+    events = [replace(event, kind=EventKind.SUBMITTED) if event.key in chosen else event for event in others]
+    taken = taken_ms(events, durations(events).elapsed_ms, painted_at=reading.painted_at, at=at)
+    return is_in_time(taken, rules_of(locked).time_limit_s)
+
+
+def check_option(presented: PresentedCase, option: str) -> None:
+    """Refused where the case has no option of that name."""
+    if len(option) != 1 or option not in presented.options[: len(presented.case.revision.options)]:
+        raise malformed()
+
+
+# --- the answer -----------------------------------------------------------------------------------
 _insert = KeptInsert(Response)
 _IMAGES: KeptQuery[tuple[str, dict[str, Any]]] = KeptQuery(
     lambda case: ShownImage.objects.filter(case=case).values_list("image__state", "frozen"), int
 )
 _CONFIRMED = KeptQuery(lambda reading: Response.objects.filter(reading=reading, is_confirmed=True), int)
-
-
-class OtherAnswer(ReadingRefused):
-    """The final answer of this reading is stored, and it says something else."""
-
-    def __init__(self, stored: Response) -> None:
-        super().__init__(Refusal.OTHER_ANSWER)
-        self.stored = stored
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,16 +124,18 @@ def commit_answer(
 ) -> Response:
     """The stored answer: the same key, or the same option under another key, gets what is stored already.
 
-    A case that the program closed when its time ended still takes the reader's own answer, which stands beside. Raises
-    OtherAnswer and ReadingRefused (both kept), KeyMissing, NoSuchOption, CaseRefused, NotPrefetched, NotYet,
-    GuessMissing, ConfidenceMissing, NotTheReader.
+    A case that the program closed when its time ended still takes the reader's own answer, which stands beside. An
+    answer that is refused for one of readerstudy.enums.Refusal is kept; ``other_answer`` tells the one that is stored.
     """
     check_key(answer.key)
     with transaction.atomic():
         try:
             return _commit(enrolment, public_id, answer, session=session, actor=actor, at=at)
         except ReadingRefused as refusal:
-            _keep_refused(enrolment, public_id, answer, refusal, session=session, actor=actor, at=at)
+            if refusal.code not in Refusal.values():
+                raise
+            reason = Refusal(refusal.code)
+            _keep_refused(enrolment, public_id, answer, reason, session=session, actor=actor, at=at)
             refused = refusal
     raise refused
 
@@ -85,35 +143,36 @@ def commit_answer(
 def _commit(
     enrolment: Enrolment, public_id: str, answer: CommittedAnswer, *, session: str, actor: User, at: datetime
 ) -> Response:
-    held = lock_enrolment(enrolment, actor=actor)
-    place = named_place(held, public_id)
-    reading = reading_of(place)
+    locked = lock_enrolment(enrolment, actor=actor)
+    presented = presented_case(locked, public_id)
+    reading = reading_of(presented)
     if reading is not None and reading.closed_at is not None and (stored := _CONFIRMED.first(reading.pk)) is not None:
         if stored.key != answer.key and stored.option != answer.option:
-            raise OtherAnswer(stored)
+            sentence = _("The answer to this case is already stored and final.")
+            raise ReadingRefused(Refusal.OTHER_ANSWER.value, sentence, stored=stored)
         stored.reading = reading
         return stored
-    check_may_read(held, at)
-    lease = check_write_lease(held, session, at=at)
-    rules = rules_of(held)
-    _check_answer(place, answer, rules)
+    check_may_read(locked, at)
+    lease = check_write_lease(locked, session, at=at)
+    rules = rules_of(locked)
+    _check_answer(presented, answer, rules)
     if reading is None:  # its opening was lost on the way
-        close_run_out(held, actor=actor, at=at)
-        reading = open_answered(held, place, lease, at=at)
-    response = _response(held, place, reading, answer, rules, lease, at=at)
-    check_still_open(held)
+        close_run_out(locked, actor=actor, at=at)
+        reading = open_answered(locked, presented, lease, at=at)
+    response = _response(locked, presented, reading, answer, rules, lease, at=at)
+    check_still_open(locked)
     _insert(response)
     reading.closed_at = reading.closed_at or at
     reading.save(update_fields=["painted_at", "deadline_at", "closed_at"])
-    facts = {"position": reading.position, "block": place.block}
+    facts = {"position": reading.position, "block": presented.block}
     record("reading.answered", actor=actor, at=at, subject=reading, facts=facts)
-    settle_block(held, at=at)
+    settle_block(locked, at=at)
     return response
 
 
 def _response(
-    held: Enrolment,
-    place: PresentedCase,
+    locked: Enrolment,
+    presented: PresentedCase,
     reading: Reading,
     answer: CommittedAnswer,
     rules: Rules,
@@ -121,16 +180,17 @@ def _response(
     *,
     at: datetime,
 ) -> Response:
-    """The row to store. Raises CaseRefused."""
-    told = add_trace(reading, answer.trace, session=lease, at=at)
-    images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(place.case_id)}
-    check_all_seen(images, images if told.seen.is_damaged else told.seen.painted, answer.trace.unreadable)
-    set_painted(held, reading, answer.trace, at=at)
-    measured = time_of(reading, told, at=at)
+    """The row to store. Raises CaseRefused, where an image was not on screen."""
+    trace_so_far = add_trace(reading, answer.trace, session=lease, at=at)
+    images = {frozen["public_id"]: is_seen(state, frozen) for state, frozen in _IMAGES(presented.case_id)}
+    painted = images if trace_so_far.seen.is_damaged else trace_so_far.seen.painted
+    check_all_seen(images, painted, answer.trace.unreadable)
+    set_painted(locked, reading, answer.trace, at=at)
+    measured = time_of(reading, trace_so_far, at=at)
     judged = judge(
         declined=answer.declined,
         time_limit_s=rules.time_limit_s,
-        client_ms=taken_ms(told.seen.events, measured.elapsed_ms, painted_at=reading.painted_at, at=at),
+        client_ms=taken_ms(trace_so_far.seen.events, measured.elapsed_ms, painted_at=reading.painted_at, at=at),
         deadline_at=reading.deadline_at,
         at=at,
     )
@@ -150,37 +210,35 @@ def _response(
     )
 
 
-def _check_answer(place: PresentedCase, answer: CommittedAnswer, rules: Rules) -> None:
-    """Raises NoSuchOption."""
-    if answer.declined:
-        if answer.option or not rules.cannot_tell:
-            raise NoSuchOption(f"place {place.public_id} cannot be declined")
-        return
-    check_option(place, answer.option)
+def _check_answer(presented: PresentedCase, answer: CommittedAnswer, rules: Rules) -> None:
+    if not answer.declined:
+        check_option(presented, answer.option)
+    elif answer.option or not rules.cannot_tell:
+        raise malformed()
 
 
 def _keep_refused(
     enrolment: Enrolment,
     public_id: str,
     answer: CommittedAnswer,
-    refusal: ReadingRefused,
+    reason: Refusal,
     *,
     session: str,
     actor: User,
     at: datetime,
 ) -> None:
     """Keep what the reader sent to a place of their own, once. The audit log does not say which option."""
-    place = place_of(enrolment, public_id)
-    if place is not None:
+    presented = find_presented(enrolment, public_id)
+    if presented is not None:
         kept = RefusedAnswer(
-            presented=place,
-            reason=refusal.reason,
+            presented=presented,
+            reason=reason,
             option=answer.option if answer.option in set("ABCD") else "",
             key=answer.key,
             session=session if session.isprintable() and len(session) <= 16 else "",
             at=at,
         )
         RefusedAnswer.objects.bulk_create([kept], ignore_conflicts=True)
-    facts = {"place": public_id, "reason": refusal.reason.value, "key": answer.key}
-    subject = (reading_of(place) if place is not None else None) or enrolment
+    facts = {"place": public_id, "reason": reason.value, "key": answer.key}
+    subject = (reading_of(presented) if presented is not None else None) or enrolment
     record("reading.answer_refused", actor=actor, at=at, subject=subject, facts=facts)

@@ -43,19 +43,19 @@ def sweep_readings(at: datetime) -> int:
 def close_reading(pk: int, *, at: datetime) -> bool:
     """Close one reading whose time ended some while ago; False when it is closed already."""
     enrolment_id = Reading.objects.values_list("enrolment_id", flat=True).get(pk=pk)
-    held = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment_id)
+    locked = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment_id)
     reading = Reading.objects.get(pk=pk)
     if reading.closed_at is not None or not is_to_be_closed(reading.deadline_at, at):
         return False
-    _close(held, reading, actor=None, at=at)
+    _close(locked, reading, actor=None, at=at)
     return True
 
 
-def close_run_out(held: Enrolment, *, actor: User, at: datetime) -> None:
+def close_run_out(locked: Enrolment, *, actor: User, at: datetime) -> None:
     """Close the open case of this reader if its time has run out: the page asks for what comes next."""
-    reading = _OPEN.first(held.pk)
+    reading = _OPEN.first(locked.pk)
     if reading is not None and is_over(reading.deadline_at, at):
-        _close(held, reading, actor=actor, at=at)
+        _close(locked, reading, actor=actor, at=at)
 
 
 def end_left_sessions(*, at: datetime) -> int:
@@ -67,26 +67,26 @@ def end_left_sessions(*, at: datetime) -> int:
     return ended + forgotten.update(ended_at=at, end=SessionEnd.LAPSED)
 
 
-def close_with_newer_choice(held: Enrolment, reading: Reading, *, actor: User, at: datetime) -> None:
-    """A newer choice was made in time and came when the case was closed: how it ends with that stands beside the first.
+def close_with_newer_choice(locked: Enrolment, reading: Reading, *, actor: User, at: datetime) -> None:
+    """A newer choice was made in time and came when the case was closed: the end with it is stored beside the first.
 
     Without an answer the newest row counts.
     """
-    _store_end(held, reading, delivered_late=True, at=at)
+    _store_end(locked, reading, delivered_late=True, at=at)
     facts = {"position": reading.position, "sequence": reading.choice_sequence}
     record("reading.choice_delivered_late", actor=actor, at=at, subject=reading, facts=facts)
 
 
-def _close(held: Enrolment, reading: Reading, *, actor: User | None, at: datetime) -> None:
-    _store_end(held, reading, at=at)
+def _close(locked: Enrolment, reading: Reading, *, actor: User | None, at: datetime) -> None:
+    _store_end(locked, reading, at=at)
     reading.closed_at = at
     reading.save(update_fields=["closed_at"])
     record("reading.ran_out", actor=actor, at=at, subject=reading, facts={"position": reading.position})
-    settle_block(held, at=at)
+    settle_block(locked, at=at)
 
 
-def _store_end(held: Enrolment, reading: Reading, *, delivered_late: bool = False, at: datetime) -> None:
-    time_limit_s = rules_of(held).time_limit_s
+def _store_end(locked: Enrolment, reading: Reading, *, delivered_late: bool = False, at: datetime) -> None:
+    time_limit_s = rules_of(locked).time_limit_s
     Response.objects.create(
         reading=reading,
         is_confirmed=False,

@@ -33,37 +33,37 @@ def feedback_of(response: Response) -> Feedback | None:
 
     The table of keys is not asked before it is known that the answer is final and the case one of the practice block.
     """
-    place = response.reading.presented
-    if place is None or place.block != Block.PRACTICE:
+    presented = response.reading.presented
+    if presented is None or presented.block != Block.PRACTICE:
         return None
     is_final = Response.objects.filter(pk=response.pk, is_confirmed=True).exists()
-    standing = CaseProgress(may_read=True, block=place.block, is_prefetched=False, is_last=True, answered=is_final)
-    if Part.FEEDBACK not in visible_parts(standing):
+    progress = CaseProgress(may_read=True, block=presented.block, is_prefetched=False, is_last=True, answered=is_final)
+    if Part.FEEDBACK not in visible_parts(progress):
         return None
-    truth = _truth(place)
+    truth = _truth(presented)
     is_right = response.state == ResponseState.ANSWERED and response.option == truth.key
     return Feedback(is_right, truth.key, truth.explanation)
 
 
-def settle_block(held: Enrolment, *, at: datetime) -> None:
+def settle_block(locked: Enrolment, *, at: datetime) -> None:
     """Note the end of a block with its last case: of practice if it was passed or need not be, of the main block."""
-    counts = counts_of(held)
-    if held.practised_at is None and Block.PRACTICE in counts:
+    counts = counts_of(locked)
+    if locked.practised_at is None and Block.PRACTICE in counts:
         n, done = counts[Block.PRACTICE]
-        if done >= n and is_passed(held):
-            held.practised_at = at
-            held.save(update_fields=["practised_at"])
+        if done >= n and is_passed(locked):
+            locked.practised_at = at
+            locked.save(update_fields=["practised_at"])
         return
     n, done = counts.get(Block.MAIN, (0, 0))
-    if held.finished_at is None and n > 0 and done >= n:
-        held.finished_at = at
-        held.save(update_fields=["finished_at"])
+    if locked.finished_at is None and n > 0 and done >= n:
+        locked.finished_at = at
+        locked.save(update_fields=["finished_at"])
 
 
-def is_passed(held: Enrolment) -> bool:
+def is_passed(locked: Enrolment) -> bool:
     """Whether enough answers of the practice block are right, where the study asks for some."""
-    needed = rules_of(held).practice_pass
-    return needed is None or n_right(held) >= needed
+    needed = rules_of(locked).practice_pass
+    return needed is None or n_right(locked) >= needed
 
 
 def n_right(enrolment: Enrolment) -> int:
@@ -85,16 +85,16 @@ def let_pass(enrolment: Enrolment, reason: str, *, actor: User, at: datetime) ->
 
     Raises StudyRefused while practice cases are left.
     """
-    held = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment.pk)
-    n, done = counts_of(held).get(Block.PRACTICE, (0, 0))
+    locked = Enrolment.objects.select_for_update(of=("self",)).select_related("study").get(pk=enrolment.pk)
+    n, done = counts_of(locked).get(Block.PRACTICE, (0, 0))
     if done < n:
-        raise StudyRefused(_("%(reader)s has practice cases left.") % {"reader": held.pseudonym})
-    if held.practised_at is not None:
+        raise StudyRefused("practice_left", _("%(reader)s has practice cases left.") % {"reader": locked.pseudonym})
+    if locked.practised_at is not None:
         return
-    held.practised_at = at
-    held.save(update_fields=["practised_at"])
-    record("enrolment.practice_let_pass", actor=actor, at=at, subject=held, facts={"reason": reason})
+    locked.practised_at = at
+    locked.save(update_fields=["practised_at"])
+    record("enrolment.practice_let_pass", actor=actor, at=at, subject=locked, facts={"reason": reason})
 
 
-def _truth(place: PresentedCase) -> AnswerKey:
-    return AnswerKey.objects.only("key", "explanation").get(revision=place.case.revision_id)
+def _truth(presented: PresentedCase) -> AnswerKey:
+    return AnswerKey.objects.only("key", "explanation").get(revision=presented.case.revision_id)

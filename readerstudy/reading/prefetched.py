@@ -18,7 +18,7 @@ from readerstudy.design.kernels.rules import MOST_READY, Rules
 from readerstudy.enums import Block
 from readerstudy.models import Enrolment, PresentationOrder, PresentedCase, Reading, ShownImage
 from readerstudy.reading.kernels.limits import is_over
-from readerstudy.reading.write_checks import NotPrefetched
+from readerstudy.reading.write_checks import not_prefetched
 
 # What the page of a reader shows of a place, in one row. Nothing of a key, an explanation, a task or a category.
 _COLUMNS = (
@@ -28,19 +28,19 @@ _COLUMNS = (
     *("reading__opened_at", "reading__painted_at"),
     *("reading__deadline_at", "reading__choice", "reading__choice_sequence", "reading__closed_at"),
 )
-PLACES = PresentedCase.objects.select_related("order__arm", "case__revision", "reading").only(*_COLUMNS)
+PRESENTED = PresentedCase.objects.select_related("order__arm", "case__revision", "reading").only(*_COLUMNS)
 _OPEN = Q(reading__isnull=True) | Q(reading__closed_at__isnull=True)
 
 
-Places = TypeVar("Places", bound=QuerySet[PresentedCase, Any])
+Presented = TypeVar("Presented", bound=QuerySet[PresentedCase, Any])
 
 
-def _next(places: Places, enrolment: int, block: str) -> Places:
-    return places.filter(_OPEN, order__enrolment=enrolment, block=block).order_by("position")
+def _next(cases: Presented, enrolment: int, block: str) -> Presented:
+    return cases.filter(_OPEN, order__enrolment=enrolment, block=block).order_by("position")
 
 
-def _last(places: Places, enrolment: int) -> Places:
-    return places.filter(order__enrolment=enrolment, reading__closed_at__isnull=False).order_by("block", "-position")
+def _last(cases: Presented, enrolment: int) -> Presented:
+    return cases.filter(order__enrolment=enrolment, reading__closed_at__isnull=False).order_by("block", "-position")
 
 
 def _whether(image: int) -> QuerySet[PresentedCase, tuple[bool]]:
@@ -49,9 +49,9 @@ def _whether(image: int) -> QuerySet[PresentedCase, tuple[bool]]:
 
 
 _NEXT: KeptQuery[PresentedCase] = KeptQuery(
-    lambda enrolment, block: _next(PLACES, enrolment, block)[: MOST_READY + 1], *(int, str)
+    lambda enrolment, block: _next(PRESENTED, enrolment, block)[: MOST_READY + 1], *(int, str)
 )
-_LAST: KeptQuery[PresentedCase] = KeptQuery(lambda enrolment: _last(PLACES, enrolment)[:1], int)
+_LAST: KeptQuery[PresentedCase] = KeptQuery(lambda enrolment: _last(PRESENTED, enrolment)[:1], int)
 # What an image asks: the same places without all that a page shows, which takes PostgreSQL a fraction of the planning.
 _NEXT_SHOW: KeptQuery[tuple[bool]] = KeptQuery(
     lambda image, enrolment, block: _next(_whether(image), enrolment, block)[: MOST_READY + 1], *(int, int, str)
@@ -59,7 +59,7 @@ _NEXT_SHOW: KeptQuery[tuple[bool]] = KeptQuery(
 _LAST_SHOWS: KeptQuery[tuple[bool]] = KeptQuery(
     lambda image, enrolment: _last(_whether(image), enrolment)[:1], *(int, int)
 )
-_NAMED = KeptQuery(lambda enrolment, name: PLACES.filter(order__enrolment=enrolment, public_id=name), int, str)
+_NAMED = KeptQuery(lambda enrolment, name: PRESENTED.filter(order__enrolment=enrolment, public_id=name), int, str)
 # By hand: the database needs a tenth of the time that it takes to build this query from models.
 _COUNTS = KeptSQL(f"""
     SELECT place.block, COUNT(*), COUNT(reading.closed_at)
@@ -92,7 +92,7 @@ class ReaderPosition:
         return self.block == Block.MAIN and self.n > 0 and self.done >= self.n and self.run_out is None
 
 
-def standing_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> ReaderPosition:
+def position_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> ReaderPosition:
     counts = counts_of(enrolment)
     n_practice, n_practised = counts.get(Block.PRACTICE, (0, 0))
     practises = enrolment.practised_at is None and n_practice > 0
@@ -125,27 +125,27 @@ def counts_of(enrolment: Enrolment) -> dict[str, tuple[int, int]]:
     return {block: (n, done) for block, n, done in _COUNTS(enrolment.pk)}
 
 
-def place_of(enrolment: Enrolment, public_id: str) -> PresentedCase | None:
+def find_presented(enrolment: Enrolment, public_id: str) -> PresentedCase | None:
     """A place of this reader's own order, whether it is shown or not."""
     return _NAMED.first(enrolment.pk, public_id) if public_id.isprintable() else None
 
 
-def named_place(enrolment: Enrolment, public_id: str) -> PresentedCase:
-    """The same. Raises NotPrefetched where there is none."""
-    place = place_of(enrolment, public_id)
-    if place is None:
-        raise NotPrefetched(f"no place {public_id}")
-    return place
+def presented_case(enrolment: Enrolment, public_id: str) -> PresentedCase:
+    """The same; refused where there is none."""
+    presented = find_presented(enrolment, public_id)
+    if presented is None:
+        raise not_prefetched()
+    return presented
 
 
-def last_place(enrolment: Enrolment) -> PresentedCase | None:
+def last_presented(enrolment: Enrolment) -> PresentedCase | None:
     """The place that was closed last: the highest of the main block, before it of the practice block."""
     return _LAST.first(enrolment.pk)
 
 
-def last_answered_place(enrolment: Enrolment) -> PresentedCase | None:
+def last_answered(enrolment: Enrolment) -> PresentedCase | None:
     """The same of those that the reader answered; the time of a later one may have ended."""
-    answered = PLACES.filter(order__enrolment=enrolment, reading__responses__is_confirmed=True)
+    answered = PRESENTED.filter(order__enrolment=enrolment, reading__responses__is_confirmed=True)
     return answered.order_by("block", "-position").first()
 
 
@@ -154,15 +154,15 @@ def is_last_image(image: int, enrolment: Enrolment) -> bool:
     return any(shows for (shows,) in _LAST_SHOWS(image, enrolment.pk))
 
 
-def reading_of(place: PresentedCase) -> Reading | None:
+def reading_of(presented: PresentedCase) -> Reading | None:
     """The reading of a place as PLACES loads it; None while nobody has opened it."""
-    return getattr(place, "reading", None)
+    return getattr(presented, "reading", None)
 
 
 def _split(following: Sequence[PresentedCase], at: datetime) -> tuple[PresentedCase | None, list[PresentedCase]]:
     """The first place apart, when its time has run out."""
-    places = list(following)
-    reading = reading_of(places[0]) if places else None
+    cases = list(following)
+    reading = reading_of(cases[0]) if cases else None
     if reading is not None and is_over(reading.deadline_at, at):
-        return places[0], places[1:]
-    return None, places
+        return cases[0], cases[1:]
+    return None, cases

@@ -13,28 +13,21 @@ from django.db import transaction
 
 from annotation.audit.recording import record
 from annotation.models import User
-from readerstudy.design.case_names import find_cases
-from readerstudy.design.kernels.parsing import FileRefused, parse_voidings
-from readerstudy.design.voiding import CheckedVoidings, VoidingsRefused, check_declared, declare_voidings
+from readerstudy.design.kernels.case_files import parse_voidings
+from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.questions import find_cases
+from readerstudy.design.voiding import CheckedVoidings, check_declared, declare_voidings
 from readerstudy.enrolment.joining import as_spoken
 from readerstudy.enums import Block, RemarkKind, ResponseState, StudyState
 from readerstudy.models import Arm, CaseSet, Enrolment, ReaderStudy, Reading, Remark, Response
-from readerstudy.reading.kernels.response_file import (
-    ResponseProblem,
-    ResponseRow,
-    ResponsesUnreadable,
-    read_response_file,
-)
+from readerstudy.reading.kernels.response_file import ResponseProblem, ResponseRow, read_response_file
+from readerstudy.reading.write_checks import ReadingRefused
 from readerstudy.study.locking import StudyRefused
 
 TIME_RULE = "elsewhere"
 BY_PROGRAM = frozenset({ResponseState.UNCONFIRMED, ResponseState.TIMED_OUT, ResponseState.MISSING})
 MOST_TOLD = 10_000  # problems; more are counted, not listed
 _AT_ONCE = 500
-
-
-class TakesNoReadings(Exception):
-    """The study cannot take readings from a file; the sentence says why."""
 
 
 @dataclass
@@ -112,30 +105,32 @@ def import_responses(
     final. The study is at least frozen. With the first readings come the voidings of the study in which they were made,
     if ``declared``: in one act with them, before anybody can have seen a result.
     """
-    held = ReaderStudy.objects.select_for_update(of=("self",)).get(pk=study.pk)
+    locked = ReaderStudy.objects.select_for_update(of=("self",)).get(pk=study.pk)
     sha256 = hashlib.sha256(content).hexdigest()
-    result = ResponsesImported(held.slug, name, sha256, hash_of(content, declared), dry_run)
+    result = ResponsesImported(locked.slug, name, sha256, hash_of(content, declared), dry_run)
     try:
-        arm = _arm_of(held)
-        read = read_response_file(content)
-    except (ResponsesUnreadable, TakesNoReadings) as refusal:
-        result.problems = [ResponseProblem(0, "", str(refusal))]
+        arm = _arm_of(locked)
+    except ReadingRefused as refusal:
+        result.problems = [ResponseProblem(0, "", refusal.sentence)]
         return result
-    result.read = read.n_rows
-    placed = _Placed(held, read.answers)
+    read = read_response_file(content)
+    result.read, result.problems = read.n_rows, list(read.problems)
+    if not read.n_rows:
+        return result
+    placed = _Placed(locked, read.answers)
     new = placed.compared()
     result.problems = sorted([*read.problems, *placed.problems])
     result.unchanged = len(read.answers) - len(new) - len(placed.refused)
     result.created, result.readers = len(new), sorted({a.reader for a in new} - placed.stored.keys())
-    voidings = _voidings(held, declared, result) if declared else None
+    voidings = _voidings(locked, declared, result) if declared else None
     if result.is_refused or dry_run:
         return result
     if declared and voidings:
-        declare_voidings(held, voidings, source=declared.source, actor=actor, at=at)
+        declare_voidings(locked, voidings, source=declared.source, actor=actor, at=at)
     if new:
-        _store(held, arm, new, placed, source=f"{name[:100]} sha256:{result.sha256}", at=at)
+        _store(locked, arm, new, placed, source=f"{name[:100]} sha256:{result.sha256}", at=at)
         facts = {"file": name, "sha256": result.sha256, "created": len(new), "unchanged": result.unchanged}
-        record("study.responses_imported", actor=actor, at=at, subject=held, facts=facts)
+        record("study.responses_imported", actor=actor, at=at, subject=locked, facts=facts)
     result.stored = True
     return result
 
@@ -145,11 +140,8 @@ def _voidings(study: ReaderStudy, declared: DeclaredFile, result: ResponsesImpor
     try:
         rows, unreadable = parse_voidings(declared.content)
         checked = check_declared(study, rows, unreadable)
-    except VoidingsRefused as refusal:
-        result.voiding_problems = list(refusal.rows)
-        return None
-    except (FileRefused, StudyRefused) as refusal:
-        result.voiding_problems = [(0, str(refusal))]
+    except (DesignRefused, StudyRefused) as refusal:
+        result.voiding_problems = refusal.facts.get("rows") or [(0, str(refusal))]
         return None
     result.voided = len(checked.fresh)
     return checked
@@ -157,10 +149,11 @@ def _voidings(study: ReaderStudy, declared: DeclaredFile, result: ResponsesImpor
 
 def _arm_of(study: ReaderStudy) -> Arm:
     if study.state == StudyState.DRAFT:
-        raise TakesNoReadings("The study is a draft. Freeze it first: its cases must stand before readings come in.")
+        sentence = "The study is a draft. Freeze it first: its cases must stand before readings come in."
+        raise ReadingRefused("draft", sentence)
     arms = list(study.arms.all()[:2])
     if len(arms) != 1:
-        raise TakesNoReadings("The study has several arms; a file of readings does not say which.")
+        raise ReadingRefused("several_arms", "The study has several arms; a file of readings does not say which.")
     return arms[0]
 
 
@@ -247,15 +240,15 @@ Content = tuple[str, str, str, int | None, int | None, int | None]
 
 
 def _content(answer: ResponseRow) -> Content:
-    said = answer.best_guess, answer.confidence
-    return answer.state, answer.option, *said, answer.active_ms, answer.position
+    remarks = answer.best_guess, answer.confidence
+    return answer.state, answer.option, *remarks, answer.active_ms, answer.position
 
 
 def _stored_answers(enrolments: Iterable[Enrolment]) -> dict[tuple[str, int], Content]:
     """By reader and case: what is stored of readers whose readings were made elsewhere."""
     imported = {"reading__enrolment__in": [e for e in enrolments if e.reader_id is None]}
-    said = Remark.objects.filter(**imported).values_list("kind", "reading", "value")
-    remarks = {(kind, reading): value for kind, reading, value in said}
+    found = Remark.objects.filter(**imported).values_list("kind", "reading", "value")
+    remarks = {(kind, reading): value for kind, reading, value in found}
 
     def confidence(reading: int) -> int | None:
         value = remarks.get((RemarkKind.CONFIDENCE, reading))

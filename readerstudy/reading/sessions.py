@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.models import User
@@ -21,6 +22,7 @@ from readerstudy.reading.write_checks import (
     check_write_lease,
     live_session,
     lock_enrolment,
+    not_taken,
     rules_of,
 )
 
@@ -48,12 +50,11 @@ def take_write_lease(
 ) -> Lease:
     """A new session for this page, or its own again; with ``take_over`` also from a page that is alive.
 
-    A session that was not heard of for LEASE ends by itself. None begins for who could look the answers up. Raises
-    ReadingRefused, NotPrefetched, NotTheReader.
+    A session that was not heard of for LEASE ends by itself. None begins for who could look the answers up.
     """
-    held = lock_enrolment(enrolment, actor=actor)
-    check_may_read(held, at)
-    live = live_session(held)
+    locked = lock_enrolment(enrolment, actor=actor)
+    check_may_read(locked, at)
+    live = live_session(locked)
     if live is not None and live.public_id == token:
         ReadingSession.objects.filter(pk=live.pk).update(seen_at=at)
     elif live is not None and at - live.seen_at <= LEASE and not take_over:
@@ -61,12 +62,12 @@ def take_write_lease(
     else:
         if live is not None:
             _end(live, taken_over=at - live.seen_at <= LEASE, actor=actor, at=at)
-        if has_keys_at_hand(actor, held.study):
-            raise ReadingRefused(Refusal.KEYS_AT_HAND)
-        live = ReadingSession.objects.create(enrolment=held, started_at=at, seen_at=at, device=device or {})
+        if has_keys_at_hand(actor, locked.study):
+            raise not_taken(Refusal.KEYS_AT_HAND)
+        live = ReadingSession.objects.create(enrolment=locked, started_at=at, seen_at=at, device=device or {})
         record("reading.session_started", actor=actor, at=at, subject=live)
-    close_run_out(held, actor=actor, at=at)
-    _skip_empty_practice(held, at=at)
+    close_run_out(locked, actor=actor, at=at)
+    _skip_empty_practice(locked, at=at)
     return Lease(live.public_id)
 
 
@@ -77,40 +78,36 @@ def _end(live: ReadingSession, *, taken_over: bool, actor: User, at: datetime) -
     record(f"reading.session_{live.end}", actor=actor, at=at, subject=live)
 
 
-def _skip_empty_practice(held: Enrolment, *, at: datetime) -> None:
+def _skip_empty_practice(locked: Enrolment, *, at: datetime) -> None:
     """A study without practice cases begins with the main block."""
-    if held.practised_at is None and Block.PRACTICE not in counts_of(held):
-        held.practised_at = at
-        held.save(update_fields=["practised_at"])
-
-
-class NoPauseHere(Exception):
-    """The study is read without breaks of the reader's own."""
+    if locked.practised_at is None and Block.PRACTICE not in counts_of(locked):
+        locked.practised_at = at
+        locked.save(update_fields=["practised_at"])
 
 
 @transaction.atomic
 def pause(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
-    """Twice changes nothing. Raises NoPauseHere, ReadingRefused, NotPrefetched, NotTheReader."""
-    held = lock_enrolment(enrolment, actor=actor)
-    check_may_read(held, at)
-    check_write_lease(held, session, at=at)
-    rules = rules_of(held)
+    """Twice changes nothing. Refused in a study that is read without breaks."""
+    locked = lock_enrolment(enrolment, actor=actor)
+    check_may_read(locked, at)
+    check_write_lease(locked, session, at=at)
+    rules = rules_of(locked)
     if not rules.may_pause and rules.break_every is None:
-        raise NoPauseHere("this study has no breaks")
-    if held.paused_at is None:
-        held.paused_at = at
-        held.save(update_fields=["paused_at"])
-        record("reading.paused", actor=actor, at=at, subject=held)
+        raise ReadingRefused("no_pause", _("This study has no breaks."))
+    if locked.paused_at is None:
+        locked.paused_at = at
+        locked.save(update_fields=["paused_at"])
+        record("reading.paused", actor=actor, at=at, subject=locked)
 
 
 @transaction.atomic
 def resume(enrolment: Enrolment, *, session: str, actor: User, at: datetime) -> None:
-    """Twice changes nothing. Raises ReadingRefused, NotPrefetched, NotTheReader."""
-    held = lock_enrolment(enrolment, actor=actor)
-    check_may_read(held, at)
-    check_write_lease(held, session, at=at)
-    if held.paused_at is not None:
-        seconds = round((at - held.paused_at).total_seconds())
-        held.paused_at = None
-        held.save(update_fields=["paused_at"])
-        record("reading.resumed", actor=actor, at=at, subject=held, facts={"seconds": seconds})
+    """Twice changes nothing."""
+    locked = lock_enrolment(enrolment, actor=actor)
+    check_may_read(locked, at)
+    check_write_lease(locked, session, at=at)
+    if locked.paused_at is not None:
+        seconds = round((at - locked.paused_at).total_seconds())
+        locked.paused_at = None
+        locked.save(update_fields=["paused_at"])
+        record("reading.resumed", actor=actor, at=at, subject=locked, facts={"seconds": seconds})

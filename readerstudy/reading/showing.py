@@ -7,19 +7,27 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
+from annotation.models import Image
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.design.kernels.options import in_order
 from readerstudy.design.kernels.rules import MOST_READY, Rules
 from readerstudy.design.shown import Views, views_of
-from readerstudy.enums import Block, RemarkKind
-from readerstudy.models import Enrolment, PresentedCase, Response, ShownImage
+from readerstudy.enums import Block, RemarkKind, StudyState
+from readerstudy.models import Enrolment, PresentedCase, ReaderStudy, Response, ShownImage, StudyCase
 from readerstudy.reading.case_opening import still_asked
 from readerstudy.reading.kernels.limits import seconds_left
 from readerstudy.reading.kernels.visibility import CaseProgress, Part, visible_parts
-from readerstudy.reading.prefetched import ReaderPosition, last_place, reading_of, standing_of
-from readerstudy.reading.write_checks import live_session, may_read, rules_of
+from readerstudy.reading.prefetched import (
+    ReaderPosition,
+    is_last_image,
+    is_prefetched_image,
+    last_presented,
+    position_of,
+    reading_of,
+)
+from readerstudy.reading.write_checks import ENROLMENTS, live_session, may_read, rules_of
 
 # Images of the prefetched cases as they were frozen, and whether each may be seen now.
 _CASES = (int,) * (1 + MOST_READY)
@@ -37,8 +45,8 @@ _CONFIRMED: KeptQuery[Response] = KeptQuery(lambda pk: _final(pk), int)
 
 
 @dataclass(frozen=True, kw_only=True)
-class ShownPlace:
-    """One prefetched place; what may not be seen is empty."""
+class ShownCase:
+    """One prefetched case; what may not be seen is empty."""
 
     id: str
     position: int
@@ -58,7 +66,7 @@ class ShownPlace:
 
 @dataclass(frozen=True, kw_only=True)
 class ShownLast:
-    """The place that was closed last, and what can still be said about it."""
+    """The case that was closed last, and what can still be remarked on it."""
 
     id: str
     asked: RemarkKind | None  # before the next case opens
@@ -74,10 +82,10 @@ class ShownState:
 
     enrolment: Enrolment
     rules: Rules
-    standing: ReaderPosition
+    position: ReaderPosition
     session: str | None
     paused: bool
-    cases: list[ShownPlace]
+    cases: list[ShownCase]
     last: ShownLast | None
 
     @property
@@ -86,79 +94,79 @@ class ShownState:
 
     @property
     def finished(self) -> bool:
-        return self.standing.is_finished or self.standing.is_undecided
+        return self.position.is_finished or self.position.is_undecided
 
 
 def show_state(enrolment: Enrolment, *, token: str, at: datetime) -> ShownState:
     """Where the reader is. Cases only for the page that holds the write lease, and only while this reader may read."""
     rules = rules_of(enrolment)
-    standing = standing_of(enrolment, rules, at=at)
+    position = position_of(enrolment, rules, at=at)
     live = live_session(enrolment)
     session = token if live is not None and live.public_id == token else None
     reads = may_read(enrolment, at)
-    prefetched = standing.prefetched if session is not None and reads else ()
+    prefetched = position.prefetched if session is not None and reads else ()
     return ShownState(
         enrolment=enrolment,
         rules=rules,
-        standing=standing,
+        position=position,
         session=session,
         paused=enrolment.paused_at is not None,
-        cases=_shown_places(prefetched, rules, has_practice=standing.has_practice, at=at),
+        cases=_shown_cases(prefetched, rules, has_practice=position.has_practice, at=at),
         last=_shown_last(enrolment, rules) if session is not None and reads else None,
     )
 
 
-def _shown_places(
+def _shown_cases(
     prefetched: Sequence[PresentedCase], rules: Rules, *, has_practice: bool, at: datetime
-) -> list[ShownPlace]:
+) -> list[ShownCase]:
     if not prefetched:
         return []
-    views = _views_of([place.case_id for place in prefetched])
+    views = _views_of([presented.case_id for presented in prefetched])
     parts = [
         visible_parts(
             CaseProgress(
                 may_read=True,
-                block=place.block,
-                information=place.order.arm.information,
+                block=presented.block,
+                information=presented.order.arm.information,
                 is_prefetched=True,
                 answered=False,
             )
         )
-        for place in prefetched
+        for presented in prefetched
     ]
     return [
-        _shown(place, seen, views.get(place.case_id, NOTHING), rules, has_practice=has_practice, at=at)
-        for place, seen in zip(prefetched, parts, strict=True)
+        _shown(presented, seen, views.get(presented.case_id, NOTHING), rules, has_practice=has_practice, at=at)
+        for presented, seen in zip(prefetched, parts, strict=True)
     ]
 
 
 def _shown(
-    place: PresentedCase, parts: frozenset[Part], views: Views, rules: Rules, *, has_practice: bool, at: datetime
-) -> ShownPlace:
-    revision, reading = place.case.revision, reading_of(place)
+    presented: PresentedCase, parts: frozenset[Part], views: Views, rules: Rules, *, has_practice: bool, at: datetime
+) -> ShownCase:
+    revision, reading = presented.case.revision, reading_of(presented)
     views = views if Part.IMAGES in parts else NOTHING
-    return ShownPlace(
-        id=place.public_id,
-        position=place.position,
+    return ShownCase(
+        id=presented.public_id,
+        position=presented.position,
         stem=revision.stem if Part.STEM in parts else "",
-        options=in_order(place.options, revision.options) if Part.OPTIONS in parts else [],
+        options=in_order(presented.options, revision.options) if Part.OPTIONS in parts else [],
         views=views.shown,
         withheld=views.withheld,
-        information=_information(place, parts),
+        information=_information(presented, parts),
         opened=reading is not None,
         painted=reading is not None and reading.painted_at is not None,
         choice=reading.choice if reading is not None and Part.OWN_CHOICE in parts else "",
         choice_sequence=reading.choice_sequence if reading is not None else 0,
         seconds_left=seconds_left(reading.deadline_at, at) if reading is not None else None,
-        break_before=reading is None and rules.has_break_before(place.block, place.position),
-        begins=reading is None and has_practice and place.block == Block.MAIN and place.position == 1,
+        break_before=reading is None and rules.has_break_before(presented.block, presented.position),
+        begins=reading is None and has_practice and presented.block == Block.MAIN and presented.position == 1,
     )
 
 
 def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
-    place = last_place(enrolment)
-    reading = reading_of(place) if place is not None else None
-    if place is None or reading is None:
+    presented = last_presented(enrolment)
+    reading = reading_of(presented) if presented is not None else None
+    if presented is None or reading is None:
         return None
     answer = _CONFIRMED.first(reading.pk)
     option = answer.option if answer is not None else ""
@@ -166,7 +174,7 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
     parts = visible_parts(
         CaseProgress(
             may_read=True,
-            block=place.block,
+            block=presented.block,
             is_prefetched=False,
             is_last=True,
             answered=answer is not None,
@@ -174,14 +182,14 @@ def _shown_last(enrolment: Enrolment, rules: Rules) -> ShownLast | None:
             guesses=asked == RemarkKind.GUESS,
         )
     )
-    revision = place.case.revision
+    revision = presented.case.revision
     return ShownLast(
-        id=place.public_id,
+        id=presented.public_id,
         asked=asked,
         may_slip=may_slip,
         option=option,
         stem=revision.stem if Part.STEM in parts else "",
-        options=in_order(place.options, revision.options) if Part.OPTIONS in parts else [],
+        options=in_order(presented.options, revision.options) if Part.OPTIONS in parts else [],
     )
 
 
@@ -198,10 +206,59 @@ def _views_of(cases: Sequence[int]) -> dict[int, Views]:
     return {case: views_of(of_one) for case, of_one in images.items()}
 
 
-def _information(place: PresentedCase, parts: frozenset[Part]) -> dict[str, Any] | None:
+def _information(presented: PresentedCase, parts: frozenset[Part]) -> dict[str, Any] | None:
     """What the arm shows of what was frozen beside the images."""
     if Part.AGE_SEX not in parts:
         return None
-    told = place.case.information or {}
-    indication = told.get("indication", "") if Part.INDICATION in parts else ""
-    return {"age": told.get("age"), "sex": told.get("sex", ""), "indication": indication}
+    frozen = presented.case.information or {}
+    indication = frozen.get("indication", "") if Part.INDICATION in parts else ""
+    return {"age": frozen.get("age"), "sex": frozen.get("sex", ""), "indication": indication}
+
+
+# --- which images of a study a person may fetch: its readers and its coordinators -----------------
+_MINE: KeptQuery[Enrolment] = KeptQuery(
+    lambda person, image: ENROLMENTS.filter(
+        reader=person,
+        study__state=StudyState.OPEN,
+        orders__places__case__shown_images__image=image,
+    ).distinct(),
+    *(int, int),
+)
+
+
+def shows_images(person_id: int, image: Image, at: datetime) -> bool:
+    """A rule of annotation.site.hooks: whether some place that shows its images to this person shows this one."""
+    return any(_shows(enrolment, image.pk, at) for enrolment in _MINE(person_id, image.pk))
+
+
+def _shows(enrolment: Enrolment, image: int, at: datetime) -> bool:
+    """The practice block is prefetched until it is done, the main block from then on."""
+    reads = may_read(enrolment, at)
+    block = Block.MAIN if enrolment.practised_at is not None else Block.PRACTICE
+    if _is_part(CaseProgress(may_read=reads, block=block, is_prefetched=True)) and is_prefetched_image(
+        image, enrolment, block, rules_of(enrolment)
+    ):
+        return True
+    last = CaseProgress(may_read=reads, block=block, is_prefetched=False, is_last=True)
+    return _is_part(last) and is_last_image(image, enrolment)
+
+
+def _is_part(position: CaseProgress) -> bool:
+    return Part.IMAGES in visible_parts(position)
+
+
+def shows_to_coordinators(person_id: int, image: Image, _at: datetime) -> bool:
+    """A rule of annotation.site.hooks: a coordinator of a study, who does not read in it, sees the exams of its
+    cases with their priors, and what is frozen with them.
+    """
+    exam = image.exam_id
+    of_exam = Q(revision__question__exam=exam) | Q(revision__question__exam__prior=exam)
+    its = of_exam | Q(shown_images__image=image)
+    mine = StudyCase.objects.filter(its, study__coordinators__user=person_id, study__deleted_at=None)
+    return mine.exclude(study__enrolments__reader=person_id).exists()
+
+
+def open_studies_with(image_id: int) -> list[str]:
+    """A rule of annotation.site.hooks: the studies in which this image is being read."""
+    studies = ReaderStudy.objects.filter(state=StudyState.OPEN, cases__shown_images__image=image_id)
+    return list(studies.order_by("name").values_list("name", flat=True).distinct())

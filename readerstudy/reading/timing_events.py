@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from annotation.case.kernels.durations import ClockEvent, Durations, durations
 from annotation.case.kernels.parsing import SentEvent, Trace
@@ -17,8 +18,14 @@ from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.models import Enrolment, PresentedCase, Reading, ReadingSession, Response, TimingEvent
 from readerstudy.reading.kernels.limits import Heard, deadline_after, most_elapsed_ms, since_opening_ms
-from readerstudy.reading.prefetched import named_place, reading_of
-from readerstudy.reading.write_checks import NotOpened, check_may_read, check_write_lease, lock_enrolment, rules_of
+from readerstudy.reading.prefetched import presented_case, reading_of
+from readerstudy.reading.write_checks import (
+    ReadingRefused,
+    check_may_read,
+    check_write_lease,
+    lock_enrolment,
+    rules_of,
+)
 
 _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
     lambda reading: TimingEvent.objects.filter(reading=reading).values_list(*(*ROW, "session_id")),
@@ -26,13 +33,9 @@ _STORED: KeptQuery[tuple[*Row, int | None]] = KeptQuery(
 )
 
 
-class TooManyEvents(Exception):
-    """The log of this reading is full; nothing of the request was stored."""
-
-
 @dataclass(frozen=True)
 class CaseTrace:
-    """All that is known of the clock of a case, and the sittings in which it was opened or something was told."""
+    """All that is known of the clock of a case, and the sittings in which it was opened or something was reported."""
 
     seen: TraceSoFar
     sessions: frozenset[int]
@@ -42,29 +45,27 @@ class CaseTrace:
 def record_events(
     enrolment: Enrolment, public_id: str, trace: Trace, *, session: str, actor: User, at: datetime
 ) -> None:
-    """Store events that come on their own; after the final answer nothing more is stored.
-
-    Raises NotPrefetched, NotOpened, TooManyEvents, ReadingRefused, NotTheReader.
-    """
-    held = lock_enrolment(enrolment, actor=actor)
-    place = named_place(held, public_id)
-    reading = opened_reading(place)
-    check_may_read(held, at)
-    lease = check_write_lease(held, session, at=at)
+    """Store events that come on their own; after the final answer nothing more is. Refused once the log is full."""
+    locked = lock_enrolment(enrolment, actor=actor)
+    presented = presented_case(locked, public_id)
+    reading = opened_reading(presented)
+    check_may_read(locked, at)
+    lease = check_write_lease(locked, session, at=at)
     if reading.closed_at is not None and Response.objects.filter(reading=reading, is_confirmed=True).exists():
         return
     if not is_room_for(TimingEvent.objects.filter(reading=reading).count(), trace.events):
-        raise TooManyEvents(f"the log of reading {reading.public_id} is full")
+        sentence = _("Too many timing events were sent for this case; further ones are not stored.")
+        raise ReadingRefused("too_many_events", sentence, status=422)
     insert_events(reading, trace.page, trace.events, session=lease, at=at)
-    if set_painted(held, reading, trace, at=at):
+    if set_painted(locked, reading, trace, at=at):
         reading.save(update_fields=["painted_at", "deadline_at"])
 
 
-def opened_reading(place: PresentedCase) -> Reading:
-    """Raises NotOpened."""
-    reading = reading_of(place)
+def opened_reading(presented: PresentedCase) -> Reading:
+    """Refused where nobody has opened it."""
+    reading = reading_of(presented)
     if reading is None:
-        raise NotOpened(f"place {place.public_id} was not opened")
+        raise ReadingRefused("not_opened", _("This case was not opened."))
     return reading
 
 
@@ -81,28 +82,28 @@ def add_trace(reading: Reading, trace: Trace, *, session: ReadingSession, at: da
     )
 
 
-def set_painted(held: Enrolment, reading: Reading, trace: Trace, *, at: datetime) -> bool:
-    """The first painted frame starts the clock on the server, once: a deadline that stands is never moved.
+def set_painted(locked: Enrolment, reading: Reading, trace: Trace, *, at: datetime) -> bool:
+    """The first painted frame starts the clock on the server, once: a deadline that is set is never moved.
 
     True when the row has changed; the caller saves it.
     """
     if reading.painted_at is not None or not any(event.kind == EventKind.PAINTED for event in trace.events):
         return False
     reading.painted_at = at
-    reading.deadline_at = deadline_after(at, rules_of(held).time_limit_s)
+    reading.deadline_at = deadline_after(at, rules_of(locked).time_limit_s)
     return True
 
 
-def time_of(reading: Reading, told: CaseTrace, *, at: datetime) -> Durations:
+def time_of(reading: Reading, trace_so_far: CaseTrace, *, at: datetime) -> Durations:
     """First painted to the commit. A clock that cannot be read and a second sitting are flagged."""
-    measured = durations(told.seen.events, server_elapsed_ms=since_opening_ms(reading.opened_at, at))
+    measured = durations(trace_so_far.seen.events, server_elapsed_ms=since_opening_ms(reading.opened_at, at))
     if TimeFlag.ABOVE_SERVER in measured.flags:  # opened while the network was away: ask what is known of the page
-        measured = durations(told.seen.events, server_elapsed_ms=_most_elapsed_ms(reading, told, at=at))
-    more = {TimeFlag.MALFORMED} if told.seen.is_damaged else set()
-    if len(told.sessions) > 1:
+        measured = durations(trace_so_far.seen.events, server_elapsed_ms=_most_elapsed_ms(reading, trace_so_far, at=at))
+    more = {TimeFlag.MALFORMED} if trace_so_far.seen.is_damaged else set()
+    if len(trace_so_far.sessions) > 1:
         more |= {TimeFlag.RESUMED}
     flags = tuple(flag for flag in TimeFlag if flag in more or flag in measured.flags)
-    if told.seen.is_damaged:
+    if trace_so_far.seen.is_damaged:
         return Durations(None, None, None, flags)
     return replace(measured, flags=flags)
 
@@ -131,15 +132,17 @@ def insert_events(
         )
 
 
-def _most_elapsed_ms(reading: Reading, told: CaseTrace, *, at: datetime) -> float | None:
+def _most_elapsed_ms(reading: Reading, trace_so_far: CaseTrace, *, at: datetime) -> float | None:
     """What the server can say about a case whose opening reached it late; see readerstudy.reading.kernels.limits."""
-    pages = {event.page for event in told.seen.events}
+    pages = {event.page for event in trace_so_far.seen.events}
     before = TimingEvent.objects.filter(
         reading__enrolment=reading.enrolment_id, page__in=pages, received_at__lt=reading.opened_at
     )
     earlier = [Heard(*row) for row in before.values_list("page", "client_ms", "received_at")]
-    started = ReadingSession.objects.filter(pk__in=told.sessions).order_by("started_at").first()
-    return most_elapsed_ms(_painted(told.seen.events), earlier, begun_at=started.started_at if started else None, at=at)
+    started = ReadingSession.objects.filter(pk__in=trace_so_far.sessions).order_by("started_at").first()
+    return most_elapsed_ms(
+        _painted(trace_so_far.seen.events), earlier, begun_at=started.started_at if started else None, at=at
+    )
 
 
 def _painted(events: Sequence[ClockEvent]) -> ClockEvent | None:

@@ -8,8 +8,11 @@ from __future__ import annotations
 import re
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext as _
+
 from annotation.audit.recording import lock_log
 from annotation.models import User
+from annotation.refusals import Refused
 from annotation.site.kept_queries import KeptQuery
 from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Refusal, StudyState
@@ -28,57 +31,46 @@ _COLUMNS = (
 )
 ENROLMENTS = Enrolment.objects.select_related("study").only(*_COLUMNS)
 _OWN = KeptQuery(lambda user, slug: ENROLMENTS.filter(reader=user, study__slug=slug), int, str)
-_HELD = KeptQuery(lambda pk: ENROLMENTS.filter(pk=pk).select_for_update(of=("self",)), int)
+_LOCKED = KeptQuery(lambda pk: ENROLMENTS.filter(pk=pk).select_for_update(of=("self",)), int)
 _STATE: KeptQuery[tuple[str]] = KeptQuery(lambda pk: ReaderStudy.objects.filter(pk=pk).values_list("state"), int)
 _LIVE = KeptQuery(lambda pk: ReadingSession.objects.filter(enrolment=pk, ended_at__isnull=True), int)
 SEEN_EVERY = timedelta(seconds=5)  # so fine is noted when a page was heard of
 _KEY = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 
 
-class NotTheReader(Exception):
-    """The person is not the reader of this enrolment."""
+class ReadingRefused(Refused):
+    """Something that a reader's page sends or asks for is not taken; docs/reading.md lists the codes."""
 
 
-class KeyMissing(Exception):
-    """What a page sends once has no key: a UUID in small letters."""
+def not_taken(reason: Refusal) -> ReadingRefused:
+    """The study takes nothing from this page. An answer that is refused so is kept, under this reason."""
+    return ReadingRefused(reason.value, _(reason.label))
 
 
-class NotPrefetched(Exception):
-    """This place is not shown to this reader now; nobody is told whether it exists."""
+def not_prefetched() -> ReadingRefused:
+    """The case is not shown to this reader now; nobody is told whether it exists."""
+    return ReadingRefused("not_prefetched", status=404)
 
 
-class NotYet(Exception):
-    """The place is prefetched, and it is not its turn."""
-
-
-class NotOpened(Exception):
-    """The place was never opened."""
-
-
-class ReadingRefused(Exception):
-    """The study does not take anything from this page; ``reason`` says why."""
-
-    def __init__(self, reason: Refusal) -> None:
-        super().__init__(reason.value)
-        self.reason = reason
+def malformed(sentence: str = "") -> ReadingRefused:
+    """Nonsense, which no page of ours sends."""
+    return ReadingRefused("malformed", sentence or _("The data sent do not match this case."), status=422)
 
 
 def own_enrolment(user: User, slug: str) -> Enrolment:
-    """The enrolment of this person in the study of that name. Raises Enrolment.DoesNotExist, also for a draft."""
+    """The enrolment of this person in the study of that name. Refused where there is none, also for a draft."""
     found = _OWN.first(user.pk, slug)
     if found is None or found.study.state in (StudyState.DRAFT, StudyState.FROZEN):
-        raise Enrolment.DoesNotExist(f"no enrolment in {slug}")
+        raise ReadingRefused("not_enrolled", status=404)
     return found
 
 
 def lock_enrolment(enrolment: Enrolment, *, actor: User) -> Enrolment:
-    """The enrolment as stored now, locked until the transaction ends. Raises NotTheReader."""
-    held = _HELD.first(enrolment.pk)
-    if held is None:
-        raise Enrolment.DoesNotExist(f"enrolment {enrolment.pk} is gone")
-    if held.reader_id != actor.pk:
-        raise NotTheReader(f"enrolment {held.public_id} is not of this person")
-    return held
+    """The enrolment as stored now, locked until the transaction ends. Refused to everybody but its reader."""
+    locked = _LOCKED.first(enrolment.pk)
+    if locked is None or locked.reader_id != actor.pk:
+        raise ReadingRefused("not_the_reader", status=404)
+    return locked
 
 
 def rules_of(enrolment: Enrolment) -> Rules:
@@ -108,28 +100,28 @@ def may_read(enrolment: Enrolment, at: datetime) -> bool:
 
 
 def check_key(key: str) -> None:
-    """Raises KeyMissing."""
+    """What a page sends once has a key: a UUID in small letters."""
     if not _KEY.fullmatch(key):
-        raise KeyMissing("no key")
+        raise malformed()
 
 
 def check_still_open(enrolment: Enrolment) -> None:
-    """Right before an answer is stored. Raises ReadingRefused where the study was closed since this act began.
+    """Right before an answer is stored. Refused where the study was closed since this act began.
 
     Closing writes to the log too, and one act at a time does: it has ended and is seen here, or it comes after this
     answer and counts it.
     """
     lock_log()
     if _STATE.first(enrolment.study_id) != (StudyState.OPEN,):
-        raise ReadingRefused(Refusal.STUDY_CLOSED)
+        raise not_taken(Refusal.STUDY_CLOSED)
 
 
 def check_may_read(enrolment: Enrolment, at: datetime) -> None:
-    """Raises ReadingRefused, and NotPrefetched before the steps in front of the first case are done."""
+    """Refused with the reason; before the steps in front of the first case are done nothing is there."""
     if (reason := why_not(enrolment, at)) is not None:
-        raise ReadingRefused(reason)
+        raise not_taken(reason)
     if not is_prepared(enrolment):
-        raise NotPrefetched(f"enrolment {enrolment.public_id} is not prepared")
+        raise not_prefetched()
 
 
 def live_session(enrolment: Enrolment) -> ReadingSession | None:
@@ -138,10 +130,10 @@ def live_session(enrolment: Enrolment) -> ReadingSession | None:
 
 
 def check_write_lease(enrolment: Enrolment, token: str, *, at: datetime) -> ReadingSession:
-    """The session of the page that writes, noted as seen. Raises ReadingRefused for every other page."""
+    """The session of the page that writes, noted as seen. Every other page is refused."""
     session = live_session(enrolment)
     if session is None or session.public_id != token:
-        raise ReadingRefused(Refusal.NOT_THE_WRITER)
+        raise not_taken(Refusal.NOT_THE_WRITER)
     if at - session.seen_at >= SEEN_EVERY:
         ReadingSession.objects.filter(pk=session.pk).update(seen_at=at)
     return session

@@ -14,7 +14,7 @@ from annotation.models import Revision
 from readerstudy.analysis.kernels.result import ALL_TASKS, DECLARED, MODEL, READER, StoredAnalysis, plain
 from readerstudy.design.indications import statement_on
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.enrolment.kernels.reader_facts import DisplayUsed, Exposure, Training
+from readerstudy.enrolment.kernels.steps import DisplayUsed, Exposure, Training
 from readerstudy.enums import Aid, Block, Information
 from readerstudy.figures.kernels.flow import Box, Flow
 from readerstudy.models import Analysis, Enrolment, PredictionRun, ReaderStudy

@@ -35,9 +35,11 @@ class IssuedLink:
 def share_results(analysis: Analysis, *, days: int, note: str, actor: User, at: datetime) -> IssuedLink:
     """Raises StudyRefused for a study whose results nobody may see or has seen yet, and for other days than DAYS."""
     if days not in DAYS:
-        raise StudyRefused(_("A link works for 1, 7 or 30 days."))
+        raise StudyRefused("out_of_range", _("A link works for 1, 7 or 30 days."))
     if not is_seen(analysis.study):
-        raise StudyRefused(_("The results of this study have not been looked at yet: they cannot be shared."))
+        raise StudyRefused(
+            "not_seen_yet", _("The results of this study have not been looked at yet: they cannot be shared.")
+        )
     token = secrets.token_urlsafe(32)
     link = ResultsLink.objects.create(
         analysis=analysis,

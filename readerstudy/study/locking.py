@@ -15,15 +15,15 @@ from readerstudy.study.kernels.states import may_become
 
 
 class StudyRefused(Refused):
-    """Something cannot be done with a study; the text says why and what to do. Nothing was stored."""
+    """Something cannot be done with a study or one of its readers; the sentence says why and what to do."""
 
 
 def lock_study(study: ReaderStudy) -> None:
-    """Bring the row up to date and lock it until the transaction ends. Raises StudyRefused once it is in the bin."""
+    """Bring the row up to date and lock it until the transaction ends. Refused once it is in the bin."""
     try:
         study.refresh_from_db(from_queryset=ReaderStudy.objects.select_for_update())
     except ReaderStudy.DoesNotExist:
-        raise StudyRefused(_("“%(name)s” was deleted in the meantime.") % {"name": study.name}) from None
+        raise StudyRefused("deleted", _("“%(name)s” was deleted in the meantime.") % {"name": study.name}) from None
 
 
 @contextmanager
@@ -35,32 +35,37 @@ def locked_study(study: ReaderStudy) -> Iterator[None]:
 
 
 def check_draft(study: ReaderStudy) -> None:
-    """Raises StudyRefused once the study is frozen."""
+    """Refused once the study is frozen."""
     if study.state != StudyState.DRAFT:
-        raise StudyRefused(_("“%(name)s” is frozen and cannot change: copy it instead.") % {"name": study.name})
+        raise StudyRefused(
+            "frozen", _("“%(name)s” is frozen and cannot change: copy it instead.") % {"name": study.name}
+        )
 
 
 def check_not_archived(study: ReaderStudy) -> None:
     if study.archived_at is not None:
-        raise StudyRefused(_("“%(name)s” is archived: bring it back first.") % {"name": study.name})
+        raise StudyRefused("archived", _("“%(name)s” is archived: bring it back first.") % {"name": study.name})
 
 
 def check_transition(study: ReaderStudy, to: StudyState) -> None:
     if not may_become(study.state, to):
         raise StudyRefused(
+            "wrong_state",
             _("The study is %(state)s; it cannot become %(to)s.")
-            % {"state": study.get_state_display(), "to": _(to.label)}
+            % {"state": study.get_state_display(), "to": _(to.label)},
         )
 
 
-class HasLeft(Exception):
-    """The reader declined, withdrew or was replaced."""
+HAS_LEFT = "has_left"
 
 
-def hold(enrolment: Enrolment, *, also_left: bool = False) -> None:
-    """Bring the row up to date and lock it until the transaction ends. Raises HasLeft unless ``also_left``."""
+def lock_reader(enrolment: Enrolment, *, also_left: bool = False) -> None:
+    """Bring the row up to date and lock it until the transaction ends.
+
+    Refused to who declined, withdrew or was replaced, unless ``also_left``.
+    """
     study, reader = enrolment.study, enrolment.reader
     enrolment.refresh_from_db(from_queryset=Enrolment.objects.select_for_update())
     enrolment.study, enrolment.reader = study, reader
     if not also_left and (enrolment.withdrawn_at is not None or enrolment.replaced_at is not None):
-        raise HasLeft
+        raise StudyRefused(HAS_LEFT, _("You have left the study."))

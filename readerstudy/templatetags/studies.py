@@ -7,8 +7,8 @@ from django.utils.formats import number_format
 from django.utils.translation import gettext as _
 
 from annotation.enums import Difficulty, Task
+from readerstudy.design.kernels.analysis_plan import LABELS
 from readerstudy.design.kernels.drawing import ANY
-from readerstudy.design.kernels.plan_choices import LABELS
 
 register = template.Library()
 

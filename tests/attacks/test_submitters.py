@@ -37,9 +37,8 @@ from readerstudy.enrolment.inviting import invite_reader
 from readerstudy.enrolment.joining import join_as, join_as_new_person
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, SubmissionCall
 from readerstudy.predictions.entries import enter_model
-from readerstudy.predictions.listing import close_submissions, open_submissions
+from readerstudy.predictions.listing import Target, close_submissions, open_submissions
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.predictions.targets import Target
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON, make_revision, make_round
 from tests.annotation.rounds.made import make_sample

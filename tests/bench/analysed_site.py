@@ -64,7 +64,7 @@ def _answer(study: ReaderStudy) -> None:
     from annotation.questionbank.known import keys_of_questions
     from readerstudy.models import ModelEntry
     from readerstudy.predictions.importing import SentFile, import_predictions
-    from readerstudy.predictions.targets import Target
+    from readerstudy.predictions.listing import Target
     from readerstudy.reading.response_import import import_responses
 
     question = "revision__question"

@@ -90,7 +90,7 @@ def _imported(bank: Any, content: bytes) -> float:
     from readerstudy.models import ModelEntry
     from readerstudy.predictions.entries import find_entry
     from readerstudy.predictions.importing import SentFile, import_predictions
-    from readerstudy.predictions.targets import Target
+    from readerstudy.predictions.listing import Target
 
     begun = time.perf_counter()
     entry = find_entry("Model", None) or ModelEntry(name="Model")

@@ -60,7 +60,7 @@ def check_all_seen(images: Mapping[str, bool], painted: Collection[str], unreada
     """
     marked = set(unreadable)
     if not marked <= images.keys():
-        raise CaseRefused("no_such_image", "This case has no such image.", status=422)
+        raise CaseRefused("malformed", "This case has no such image.", status=422)
     unseen = sorted(
         name for name, is_shown in images.items() if is_shown and name not in painted and name not in marked
     )

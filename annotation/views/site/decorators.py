@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 from functools import wraps
-from typing import Any, TypeVar, cast
+from typing import Any, TypedDict, TypeVar, cast
 
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
@@ -23,6 +25,18 @@ class AuthenticatedRequest(HttpRequest):
     """A request behind one of these decorators: its user is a person."""
 
     user: User
+
+
+class By(TypedDict):
+    """Who acts, and when: what every act is told."""
+
+    actor: User
+    at: datetime
+
+
+def by(request: AuthenticatedRequest) -> By:
+    """The person of this request, now: ``act(study, **by(request))``."""
+    return By(actor=request.user, at=timezone.now())
 
 
 def anyone(view: View) -> View:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from annotation.enums import Task
 from annotation.statistics.kernels.estimate import POST_HOC
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.design.kernels.protocol import canonical
+from readerstudy.design.kernels.documents import canonical
 from readerstudy.enums import ResponseState
 
 TASKS: tuple[str, ...] = tuple(task.value for task in Task)

@@ -60,7 +60,7 @@ from readerstudy.analysis.kernels.result import (
     inference_in,
     unit_in,
 )
-from readerstudy.design.kernels.rules import AnalysisPlan, is_made
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made
 
 MEAN_OF_READERS = "mean of the readers"
 NAMED = {  # in a plan

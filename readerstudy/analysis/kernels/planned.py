@@ -9,7 +9,7 @@ from typing import Any
 from annotation.statistics.kernels.estimate import ONE_RATER
 from readerstudy.analysis.kernels.arrays import Rater
 from readerstudy.analysis.kernels.result import MODEL, READER
-from readerstudy.design.kernels.planned_pairs import EACH_MODEL, EACH_READER, folded
+from readerstudy.design.kernels.planned_raters import EACH_MODEL, EACH_READER, folded
 
 NO_SUCH_RATER, SEVERAL_RATERS = "no_such_rater", "several_raters"
 GROUPS = {EACH_READER: READER, EACH_MODEL: MODEL}

@@ -2,33 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
-from math import ceil, floor, isfinite, sqrt
-from typing import Any
+from math import ceil, floor, sqrt
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import asdict
 
 from annotation.statistics.kernels.planning import Components, components
+from readerstudy.design.kernels.documents import DesignRefused, Document, bounds_of, decode, expects
 
-LONGEST = 300
 FIGURES = ("discordant_model_reader", "discordant_readers", "delta", "sd_reader")  # those that a finished study gives
+LINES = ("taken_from", "made_by", "made_at")
+LONGEST = 300
+ONE_LINE = f"One line of text of at most {LONGEST} characters is expected."
+Line = Annotated[str, Meta(max_length=LONGEST, extra=expects(ONE_LINE))]
+# A whole number stays one: what was frozen with it keeps its text.
+Share = Annotated[float, Meta(ge=0, le=1)] | Annotated[int, Meta(ge=0, le=1)]
+Difference = Annotated[float, Meta(ge=-1, le=1)] | Annotated[int, Meta(ge=-1, le=1)]
+Spread = Annotated[float, Meta(ge=0, le=0.5)] | Annotated[int, Meta(ge=0, le=0)]
+Effect = Annotated[float, Meta(ge=1, le=50)] | Annotated[int, Meta(ge=1, le=50)]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Assumptions:
+class Assumptions(Document, frozen=True, kw_only=True):
     """Shares from 0 to 1. The defaults of the four figures are near what the study of the paper shows."""
 
-    accuracy: float = 0.75  # of a reader
-    discordant_model_reader: float = 0.30  # of the cases: a model and a reader are not both right or both wrong
-    discordant_readers: float = 0.20  # the same of two readers
-    delta: float = 0.10  # true difference, model minus the mean of the readers
-    sd_reader: float = 0.055  # standard deviation between the accuracies of readers
-    models: int = 1  # compared with the readers, one family of tests
-    design_effect: float = 1.0  # of cases that share patients or exams
-    delta_for_margin: float = 0.0  # true difference at which the model is to be shown not inferior
-    target: float = 0.80  # power to reach
-    taken_from: str = ""  # the finished study that gave the four figures
-    made_by: str = ""
-    made_at: str = ""
+    accuracy: Annotated[float, Meta(ge=0.05, le=0.99)] = 0.75  # of a reader
+    discordant_model_reader: Share = 0.30  # of the cases: a model and a reader are not both right or both wrong
+    discordant_readers: Share = 0.20  # the same of two readers
+    delta: Difference = 0.10  # true difference, model minus the mean of the readers
+    sd_reader: Spread = 0.055  # standard deviation between the accuracies of readers
+    models: Annotated[int, Meta(ge=1, le=1000)] = 1  # compared with the readers, one family of tests
+    design_effect: Effect = 1.0  # of cases that share patients or exams
+    delta_for_margin: Difference = 0.0  # true difference at which the model is to be shown not inferior
+    target: Annotated[float, Meta(ge=0.5, le=0.99)] = 0.80  # power to reach
+    taken_from: Line = ""  # the finished study that gave the four figures
+    made_by: Line = ""
+    made_at: Line = ""
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -37,80 +46,50 @@ class Assumptions:
         return components(**{name: getattr(self, name) for name in FIGURES})
 
 
-RANGES = {
-    "accuracy": (0.05, 0.99),
-    "discordant_model_reader": (0.0, 1.0),
-    "discordant_readers": (0.0, 1.0),
-    "delta": (-1.0, 1.0),
-    "sd_reader": (0.0, 0.5),
-    "models": (1, 1000),
-    "design_effect": (1.0, 50.0),
-    "delta_for_margin": (-1.0, 1.0),
-    "target": (0.5, 0.99),
-}
-
-
-class AssumptionsRefused(ValueError):
-    """An assumption cannot be, or not beside the others; ``field`` names it, the sentence says what would do."""
-
-    def __init__(self, field: str, sentence: str) -> None:
-        super().__init__(sentence)
-        self.field = field
+Assumptions.UNKNOWN = f"There is no such assumption. Known: {', '.join(sorted(Assumptions.__struct_fields__))}."
+RANGES = bounds_of(Assumptions)
 
 
 def read_assumptions(data: object) -> Assumptions:
-    """From JSON; what is not named keeps its default. Raises AssumptionsRefused."""
-    if not isinstance(data, Mapping):
-        raise AssumptionsRefused("", "An object with named values is expected.")
-    known = {field.name for field in fields(Assumptions)}
-    for name, value in data.items():
-        if name not in known:
-            raise AssumptionsRefused(str(name), f"There is no such assumption. Known: {', '.join(sorted(known))}.")
-        _check_value(name, value)
-    assumed = Assumptions(**data)
+    """From JSON; what is not named keeps its default. Refused where a value cannot be, or not beside the others."""
+    assumed = decode(data, Assumptions)
+    for name in LINES:
+        if not all(sign.isprintable() for sign in getattr(assumed, name)):
+            raise DesignRefused("bad_value", ONE_LINE, field=name)
     if contradiction := contradiction_in(assumed):
         raise contradiction
     return assumed
 
 
-def _check_value(name: str, value: object) -> None:
-    if name not in RANGES:
-        if not isinstance(value, str) or len(value) > LONGEST or any(not sign.isprintable() for sign in value):
-            raise AssumptionsRefused(name, f"One line of text of at most {LONGEST} characters is expected.")
-        return
-    least, most = RANGES[name]
-    is_number = isinstance(value, int) or (isinstance(value, float) and name != "models")
-    if isinstance(value, bool) or not is_number or not isfinite(value) or not least <= value <= most:  # type: ignore[arg-type, operator]
-        kind = "whole number" if name == "models" else "number"
-        raise AssumptionsRefused(name, f"A {kind} from {least:g} to {most:g} is expected.")
-
-
-def contradiction_in(assumed: Assumptions) -> AssumptionsRefused | None:
+def contradiction_in(assumed: Assumptions) -> DesignRefused | None:
     """Which figure to change where the four cannot all be true, and to what; None where they can."""
     if assumed.components() is not None:
         return None
     with_model, readers, delta = assumed.discordant_model_reader, assumed.discordant_readers, abs(assumed.delta)
     if assumed.sd_reader**2 > readers / 2:
-        return AssumptionsRefused(
-            "sd_reader",
+        return DesignRefused(
+            "contradiction",
             f"Readers whose accuracies spread by {_points(assumed.sd_reader)} points differ on more than "
             f"{_percent(readers)} of the cases. Assume a spread of at most {_at_most(sqrt(readers / 2))} points, or "
             f"that two readers differ on at least {_at_least(2 * assumed.sd_reader**2)} %.",
+            field="sd_reader",
         )
     if with_model < delta:
-        return AssumptionsRefused(
-            "discordant_model_reader",
+        return DesignRefused(
+            "contradiction",
             f"A model that is {_points(delta)} points apart from the readers differs from a reader on more than "
             f"{_percent(with_model)} of the cases. Assume at least {_at_least(delta)} %, or a smaller difference.",
+            field="discordant_model_reader",
         )
     least, most = readers / 2 + delta**2, 2 * (with_model - delta**2)
     instead = [f"at least {_at_least(least)} % for model and reader"] if least <= 1 else []
     instead += [f"at most {_at_most(most)} % for two readers"] if most >= 2 * assumed.sd_reader**2 else []
-    return AssumptionsRefused(
-        "discordant_model_reader",
+    return DesignRefused(
+        "contradiction",
         f"If two readers differ on {_percent(readers)} of the cases, a model that is {_points(delta)} points apart "
         f"differs from a reader on more than {_percent(with_model)}. Assume "
         f"{', or '.join(instead) or 'a smaller difference'}.",
+        field="discordant_model_reader",
     )
 
 

@@ -1,32 +1,27 @@
-"""Rule "cells-1": which questions a study draws. Stratified by task and difficulty, seeded, by patient. Pure."""
+"""Rule "cells-1": which questions a study draws, stratified by task and difficulty, seeded, by patient; what it keeps
+of a draw, and what that does to the pooled number. Pure.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, Any
+
+from msgspec import Meta
+from msgspec.structs import asdict
 
 from annotation.enums import Difficulty, Task
 from annotation.sampling.kernels.drawing import proportional
 from readerstudy.design.kernels.chance import Purpose, branch, shuffled
+from readerstudy.design.kernels.documents import DesignRefused, Document, Text, _, decode, within
+from readerstudy.design.kernels.rules import Rules
 
 RULE = "cells-1"  # change the name when a change would draw other questions
 ANY = "any"
 
 Cell = tuple[str, str]  # task, difficulty
-
-
-class DrawRefused(ValueError):
-    """These questions cannot be drawn; ``sentence`` % ``facts`` says why."""
-
-    def __init__(self, sentence: str, **facts: object) -> None:
-        super().__init__(sentence % facts)
-        self.sentence, self.facts = sentence, facts
-
-
-def _(text: str) -> str:
-    """Mark a sentence for translation; pages translate it where it is shown."""
-    return text
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,27 +39,33 @@ class Candidate:
         return (self.task, self.difficulty)
 
 
-@dataclass(frozen=True)
-class Quota:
+Cases = Annotated[int, Meta(ge=0, le=100_000)]
+
+
+class Quota(Document, frozen=True):
     """So many cases of these cells; "any" stands for all tasks or all difficulties."""
 
-    n: int
-    task: str = ANY
-    difficulty: str = ANY
+    n: Cases = 0
+    task: Text = ANY
+    difficulty: Text = ANY
 
     def covers(self, cell: Cell) -> bool:
         return self.task in (ANY, cell[0]) and self.difficulty in (ANY, cell[1])
 
 
-@dataclass(frozen=True, kw_only=True)
-class DrawRequest:
+class DrawDocument(Document, frozen=True, kw_only=True):
     """``n`` cases of the main block. Quotas fix some of them; the others are shared in proportion to the pool."""
 
-    n: int = 200
+    n: Annotated[int, Meta(ge=1, le=100_000)] = 200
     quotas: tuple[Quota, ...] = ()
-    n_practice: int = 0
-    n_sets: int = 1
-    n_shared: int = 0  # cases of the main block that stand in every set
+    n_practice: Annotated[int, Meta(ge=0, le=100)] = 0
+    n_sets: Annotated[int, Meta(ge=1, le=20)] = 1
+    n_shared: Cases = 0  # cases of the main block that stand in every set
+
+
+class DrawRequest(DrawDocument, frozen=True, kw_only=True):
+    """The same with what the rules say."""
+
     several_per_patient: bool = False
 
 
@@ -98,16 +99,19 @@ def cell_counts(candidates: Iterable[Candidate]) -> dict[Cell, int]:
 
 
 def allocate(counts: Mapping[Cell, int], request: DrawRequest) -> dict[Cell, int]:
-    """How many cases each cell gives. Raises DrawRefused."""
+    """How many cases each cell gives. Refused where the pool cannot give them."""
     shares = dict.fromkeys(counts, 0)
     free = dict(counts)
     left = request.n
     for quota in request.quotas:
         covered = {cell: size for cell, size in counts.items() if quota.covers(cell)}
         if any(cell not in free for cell in covered):
-            raise DrawRefused(_("Two quotas speak of the same questions (%(what)s)."), what=_named(quota))
+            raise DesignRefused(
+                "quotas_overlap", _("Two quotas speak of the same questions (%(what)s)."), what=_named(quota)
+            )
         if sum(covered.values()) < quota.n:
-            raise DrawRefused(
+            raise DesignRefused(
+                "pool_too_small",
                 _("The quota for %(what)s asks for %(n)s questions, and the pool holds %(held)s."),
                 what=_named(quota),
                 n=quota.n,
@@ -118,9 +122,12 @@ def allocate(counts: Mapping[Cell, int], request: DrawRequest) -> dict[Cell, int
         for cell in covered:
             del free[cell]
     if left < 0:
-        raise DrawRefused(_("The quotas ask for more than the %(n)s cases of the study."), n=request.n)
+        raise DesignRefused(
+            "quotas_exceed", _("The quotas ask for more than the %(n)s cases of the study."), n=request.n
+        )
     if left > sum(free.values()):
-        raise DrawRefused(
+        raise DesignRefused(
+            "pool_too_small",
             _("%(n)s cases are asked for, and the pool holds only %(held)s questions for them."),
             n=left if request.quotas else request.n,
             held=sum(free.values()),
@@ -139,7 +146,7 @@ def _named(quota: Quota) -> str:
 
 
 def draw(candidates: Sequence[Candidate], request: DrawRequest, seed: int) -> Drawing:
-    """Draw main block, practice block and sets. Raises DrawRefused.
+    """Draw main block, practice block and sets. Refused where the pool cannot give them.
 
     Each question has a random rank made from the seed and its number alone; each cell gives its questions of lowest
     rank. With one question per patient the scarcest cells choose first. The practice block is drawn from patients
@@ -171,7 +178,8 @@ def _chosen(ranked: Sequence[Candidate], allocation: Mapping[Cell, int], *, seve
     for cell in sorted(members, key=lambda cell: (len(members[cell]) - allocation[cell], cell)):
         found = _first(members[cell], allocation[cell], set() if several else taken, several=several)
         if len(found) < allocation[cell]:
-            raise DrawRefused(
+            raise DesignRefused(
+                "too_few_patients",
                 _(
                     "With one question per patient only %(found)s of the %(n)s questions for %(task)s, %(difficulty)s "
                     "can be drawn. Ask for fewer, or allow several questions per patient."
@@ -205,7 +213,8 @@ def _practice(
     ranked = _ranked(candidates, branch(seed, Purpose.PRACTICE)) if request.n_practice else []
     found = _first(ranked, request.n_practice, taken, several=False)
     if len(found) < request.n_practice:
-        raise DrawRefused(
+        raise DesignRefused(
+            "too_few_patients",
             _("Only %(found)s of %(n)s practice cases can be drawn from patients who are not in the main block."),
             found=len(found),
             n=request.n_practice,
@@ -216,10 +225,10 @@ def _practice(
 def split_sets(main: Sequence[Candidate], n_sets: int, n_shared: int, seed: int) -> list[list[int]]:
     """Indices into the main block for each set: the shared cases in all of them, the others dealt out in turn.
 
-    Cases are dealt cell by cell, so that the sets are alike in tasks and difficulties. Raises DrawRefused.
+    Cases are dealt cell by cell, so that the sets are alike in tasks and difficulties.
     """
     if n_sets < 1 or not 0 <= n_shared <= len(main):
-        raise DrawRefused(_("The sets cannot share %(n)s of %(all)s cases."), n=n_shared, all=len(main))
+        raise DesignRefused("bad_sets", _("The sets cannot share %(n)s of %(all)s cases."), n=n_shared, all=len(main))
     everything = list(range(len(main)))
     if n_sets == 1:
         return [everything]
@@ -232,6 +241,64 @@ def split_sets(main: Sequence[Candidate], n_sets: int, n_shared: int, seed: int)
     return [sorted(shared + dealt[number::n_sets]) for number in range(n_sets)]
 
 
+# --- what a study keeps of a draw -----------------------------------------------------------------------
+def request_document(request: DrawRequest, accepted_because: str = "") -> dict[str, Any]:
+    """What was asked for, and by which rule; ``accepted_because`` makes every question of the bank a candidate."""
+    asked = {**asdict(request), "quotas": [asdict(quota) for quota in request.quotas]}
+    del asked["several_per_patient"]
+    return {"rule": RULE, **asked, "accepted_because": accepted_because}
+
+
+def drawn_document(request: DrawRequest, drawing: Drawing, accepted_because: str = "") -> dict[str, Any]:
+    """The same, and how many each cell gave."""
+    return {
+        **request_document(request, accepted_because),
+        "n_pool": sum(cell.n_pool for cell in drawing.cells),
+        "cells": [[cell.task, cell.difficulty, cell.n_pool, cell.n_drawn] for cell in drawing.cells],
+    }
+
+
+class _StoredDraw(DrawDocument, frozen=True, kw_only=True):
+    rule: Text = RULE
+    accepted_because: Text = ""
+    n_pool: Any = 0
+    cells: tuple[Any, ...] = ()
+
+
+def read_request(draw: Mapping[str, Any], rules: Rules) -> DrawRequest:
+    """What is asked for; the rules say whether a patient may come twice. Refused with the place in the document."""
+    with within("draw"):
+        stored = decode(draw, _StoredDraw)
+        if stored.rule != RULE:
+            raise DesignRefused("other_rule", f"This program draws by the rule {RULE}.", field="rule")
+        for number, cell in enumerate(stored.cells, 1):
+            _check_cell(cell, f"cells {number}")
+        for number, quota in enumerate(stored.quotas, 1):
+            _check_word(quota.task, Task, f"quotas {number}, task")
+            _check_word(quota.difficulty, Difficulty, f"quotas {number}, difficulty")
+    asked = {name: getattr(stored, name) for name in DrawDocument.__struct_fields__}
+    return DrawRequest(**asked, several_per_patient=rules.several_per_patient)
+
+
+def _check_cell(cell: object, place: str) -> None:
+    match cell:
+        case [str(task), str(difficulty), int(), int()] if task in Task.values() and difficulty in Difficulty.values():
+            return
+    raise DesignRefused("bad_value", "A task, a difficulty and two numbers are expected.", field=place)
+
+
+def _check_word(value: str, known: type[Task] | type[Difficulty], place: str) -> None:
+    if value not in (ANY, *known.values()):
+        words = ", ".join(filter(None, known.values()))
+        raise DesignRefused("bad_value", f"One of: {ANY}, {words}.", field=place)
+
+
+def cells_of(draw: Mapping[str, Any]) -> list[CellCount]:
+    """What each cell gave, of a stored draw; empty for a list of cases."""
+    return [CellCount(*cell) for cell in draw.get("cells", [])]
+
+
+# --- what a draw does to the pooled number ----------------------------------------------------------------
 @dataclass(frozen=True)
 class CellEffect:
     """One task (or cell): its share of the pool, its share of the study, and how often its cases count."""
@@ -277,7 +344,7 @@ def effect_by_task(cells: Iterable[CellCount]) -> QuotaEffect:
         for task in Task.values()
         if pool[task] or study[task]
     ]
-    held = [row for row in rows if row.n_pool]
-    if not held or any(row.n_study == 0 for row in held):
+    pooled = [row for row in rows if row.n_pool]
+    if not pooled or any(row.n_study == 0 for row in pooled):
         return QuotaEffect(rows, None)
-    return QuotaEffect(rows, 1 / sum(row.pool_share**2 / row.n_study for row in held))
+    return QuotaEffect(rows, 1 / sum(row.pool_share**2 / row.n_study for row in pooled))

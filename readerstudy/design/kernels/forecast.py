@@ -23,9 +23,15 @@ from annotation.statistics.kernels.planning import (
     readers_needed,
     smallest_difference,
 )
+from readerstudy.design.kernels.analysis_plan import (
+    FIXED_READERS,
+    INFERENCES,
+    RANDOM_BOTH,
+    AnalysisPlan,
+    known_inference,
+)
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.drawing import CellCount
-from readerstudy.design.kernels.rules import FIXED_READERS, INFERENCES, RANDOM_BOTH, AnalysisPlan, known_inference
 
 RANDOM_CASES = 200  # of which the page says how few rare questions they hold
 RARE = (Task.GEOMETRIC, Task.LOCATION)

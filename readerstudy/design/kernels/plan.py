@@ -2,65 +2,67 @@
 
 from __future__ import annotations
 
+import zoneinfo
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import MAXYEAR, MINYEAR, datetime
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from readerstudy.design.kernels.drawn import read_request
-from readerstudy.design.kernels.planfields import PlanRefused, Reader, reading
-from readerstudy.design.kernels.rules import AnalysisPlan, Rules, proposed_analysis, read_new_analysis, read_rules
+from msgspec import Meta, field
+from msgspec.structs import asdict
+
+from annotation.sampling.kernels.drawing import SEED_MAX
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, proposed_analysis, read_new_analysis
+from readerstudy.design.kernels.documents import DesignRefused, Document, Text, decode, within
+from readerstudy.design.kernels.drawing import read_request
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Aid, Information
 
 FORMAT = "reader-study-plan 1"
 N_READERS = 3  # where a plan does not say
+Number = Annotated[int, Meta(ge=1, le=SEED_MAX)]
 
 
-@dataclass(frozen=True)
-class PlannedCase:
+class PlannedCase(Document, frozen=True):
     """A question by its number in the bank, or by its key at the source; which wording of it, where that is said."""
 
-    question: int | str
-    revision: int | None = None
-    text_sha256: str = ""  # readerstudy.design.kernels.protocol.text_sha256: refused where the bank has another wording
-    accepted_because: str = ""
+    question: Number | Annotated[Text, Meta(min_length=1)]
+    revision: Annotated[int, Meta(ge=0, le=SEED_MAX)] | None = None
+    text_sha256: Text = ""  # readerstudy.design.kernels.documents.text_sha256: refused where the bank's is another
+    accepted_because: Text = ""
 
 
-@dataclass(frozen=True)
-class PlannedArm:
+class PlannedArm(Document, frozen=True):
     information: Information = Information.NONE
     aid: Aid = Aid.NONE
 
 
-@dataclass(frozen=True)
-class PlannedSet:
-    name: str
-    cases: tuple[int, ...]  # numbers of main cases, from 1
+class PlannedSet(Document, frozen=True):
+    name: Text
+    cases: tuple[Number, ...]  # numbers of main cases, from 1
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+class Plan(Document, frozen=True, kw_only=True):
     """Everything that a coordinator decides. ``cases`` empty and ``draw`` given: the cases are still to be drawn."""
 
-    name: str
-    bank: str
-    seed: int = 1
+    name: Text
+    bank: Text
+    seed: Annotated[int, Meta(ge=0, le=SEED_MAX)] = 1
     cases: tuple[PlannedCase, ...] = ()
     practice: tuple[PlannedCase, ...] = ()
-    draw: Mapping[str, Any] = field(default_factory=dict)  # drawn.py: asked for, and what came of it
+    draw: dict[str, Any] = {}  # drawing.py: asked for, and what came of it
     sets: tuple[PlannedSet, ...] = ()  # empty: one set of all cases
     arms: tuple[PlannedArm, ...] = (PlannedArm(),)
-    rules: Rules = field(default_factory=Rules)
+    rules: Rules = Rules()
     analysis: AnalysisPlan = field(default_factory=partial(proposed_analysis, N_READERS))
-    n_readers: int = N_READERS
-    n_orders: int = 0  # of each set; 0: twice the readers
-    instructions: str = ""
-    consent: str = ""
-    consent_version: int = 1
-    contact: str = ""
+    n_readers: Annotated[int, Meta(ge=1, le=500)] = N_READERS
+    n_orders: Annotated[int, Meta(ge=0, le=2000)] = 0  # of each set; 0: twice the readers
+    instructions: Text = ""
+    consent: Text = ""
+    consent_version: Annotated[int, Meta(ge=1, le=32_000)] = 1
+    contact: Text = ""
     deadline_at: datetime | None = None
-    time_zone: str = "UTC"
+    time_zone: Text = "UTC"
     simulated: bool | None = None  # None: as the bank
 
 
@@ -68,9 +70,7 @@ def plan_document(plan: Plan) -> dict[str, Any]:
     """The plan as JSON; ``read_plan`` makes the same plan of it."""
     return {
         "format": FORMAT,
-        "name": plan.name,
-        "bank": plan.bank,
-        "seed": plan.seed,
+        **asdict(plan),
         "cases": [_case_document(case) for case in plan.cases],
         "practice": [_case_document(case) for case in plan.practice],
         "draw": dict(plan.draw),
@@ -78,83 +78,76 @@ def plan_document(plan: Plan) -> dict[str, Any]:
         "arms": [{"information": str(arm.information), "aid": str(arm.aid)} for arm in plan.arms],
         "rules": plan.rules.as_json(),
         "analysis": plan.analysis.as_json(),
-        "n_readers": plan.n_readers,
-        "n_orders": plan.n_orders,
-        "instructions": plan.instructions,
-        "consent": plan.consent,
-        "consent_version": plan.consent_version,
-        "contact": plan.contact,
         "deadline_at": plan.deadline_at.isoformat() if plan.deadline_at else None,
-        "time_zone": plan.time_zone,
-        "simulated": plan.simulated,
     }
 
 
 def _case_document(case: PlannedCase) -> dict[str, Any]:
-    parts = {"revision": case.revision, "text_sha256": case.text_sha256, "accepted_because": case.accepted_because}
-    return {"question": case.question, **{name: value for name, value in parts.items() if value}}
+    return {name: value for name, value in asdict(case).items() if value}
 
 
 # What an exported plan carries beside the plan: it says what the study became, and is not read back.
 BESIDE = frozenset({"state", "protocol", "protocol_sha256", "exported_at", "opening"})
+READ_APART = ("rules", "analysis", "deadline_at")
 
 
 def read_plan(document: object) -> Plan:
-    """A plan from JSON; what is not named keeps its default. Raises PlanRefused, which names the place."""
-    reader = Reader(document, "")
-    if reader.text("format", FORMAT) != FORMAT:
-        raise PlanRefused("format", f"This is not a plan of the form “{FORMAT}”.")
-    known = {*Plan.__dataclass_fields__, "format"} | BESIDE
-    reader.refuse_others(known)
-    rules, draw = reading("rules", read_rules, reader.mapping("rules")), reader.mapping("draw")
-    n_readers = reader.number("n_readers", N_READERS, least=1, most=500)
-    if draw:
-        read_request(draw, rules)
-    return Plan(
-        name=reader.text("name"),
-        bank=reader.text("bank"),
-        seed=reader.number("seed", 1, least=0),
-        cases=tuple(_read_case(one) for one in reader.items("cases")),
-        practice=tuple(_read_case(one) for one in reader.items("practice")),
-        draw=draw,
-        sets=tuple(_read_set(one) for one in reader.items("sets")),
-        arms=tuple(_read_arm(one) for one in reader.items("arms")) or (PlannedArm(),),
-        rules=rules,
-        analysis=reading("analysis", partial(read_new_analysis, n_readers=n_readers), reader.mapping("analysis")),
-        n_readers=n_readers,
-        n_orders=reader.number("n_orders", 0, least=0, most=2000),
-        instructions=reader.text("instructions", ""),
-        consent=reader.text("consent", ""),
-        consent_version=reader.number("consent_version", 1, least=1, most=32_000),
-        contact=reader.text("contact", ""),
-        deadline_at=reader.moment("deadline_at"),
-        time_zone=reader.time_zone("time_zone"),
-        simulated=reader.truth("simulated"),
-    )
+    """A plan from JSON; what is not named keeps its default. Refused with the place of what is wrong before it."""
+    try:
+        return _read(document)
+    except DesignRefused as refusal:
+        sentence = f"{refusal.field}: {refusal.sentence}" if refusal.field else refusal.sentence
+        raise DesignRefused(refusal.code, sentence, field=refusal.field) from refusal
 
 
-def _read_case(reader: Reader) -> PlannedCase:
-    if isinstance(reader.data, int | str):
-        return PlannedCase(reader.question(reader.data))
-    reader.refuse_others({"question", "revision", "text_sha256", "accepted_because"})
-    return PlannedCase(
-        question=reader.question(reader.value("question")),
-        revision=reader.number("revision", 0, least=0) or None,
-        text_sha256=reader.text("text_sha256", ""),
-        accepted_because=reader.text("accepted_because", ""),
-    )
+def _read(document: object) -> Plan:
+    given = dict(document) if isinstance(document, Mapping) else {}
+    if given.pop("format", FORMAT) != FORMAT:
+        raise DesignRefused("other_format", f"This is not a plan of the form “{FORMAT}”.", field="format")
+    apart = {name: given.pop(name) for name in READ_APART if name in given}
+    for block in ("cases", "practice"):
+        if isinstance(given.get(block), list):
+            given[block] = [_as_object(case) for case in given[block]]
+    plain = {name: value for name, value in given.items() if name not in BESIDE}
+    plan = decode(plain if isinstance(document, Mapping) else document, Plan)
+    if plan.time_zone not in zoneinfo.available_timezones():
+        sentence = "A name of a time zone is expected, such as Europe/Zurich."
+        raise DesignRefused("bad_value", sentence, field="time_zone")
+    with within("rules"):
+        rules = read_rules(_object(apart.get("rules", {})))
+    if plan.draw:
+        read_request(plan.draw, rules)
+    with within("analysis"):
+        analysis = read_new_analysis(_object(apart.get("analysis", {})), n_readers=plan.n_readers)
+    with within("deadline_at"):
+        deadline_at = _moment(apart.get("deadline_at"))
+    more = {"rules": rules, "analysis": analysis, "deadline_at": deadline_at, "arms": plan.arms or (PlannedArm(),)}
+    return Plan(**{**asdict(plan), **more})
 
 
-def _read_set(reader: Reader) -> PlannedSet:
-    reader.refuse_others({"name", "cases"})
-    return PlannedSet(reader.text("name"), tuple(reader.numbers("cases")))
+def _as_object(case: object) -> object:
+    """A question alone stands for a case of which nothing else is said."""
+    named = {"question": case} if isinstance(case, int | str) else case
+    if isinstance(named, dict) and isinstance(question := named.get("question"), str):
+        return {**named, "question": question.strip()}
+    return named
 
 
-def _read_arm(reader: Reader) -> PlannedArm:
-    reader.refuse_others({"information", "aid"})
-    information, aid = reader.text("information", Information.NONE), reader.text("aid", Aid.NONE)
-    if information not in Information.values():
-        raise PlanRefused(reader.at("information"), f"One of: {', '.join(Information.values())}.")
-    if aid not in Aid.values():
-        raise PlanRefused(reader.at("aid"), f"One of: {', '.join(Aid.values())}.")
-    return PlannedArm(Information(information), Aid(aid))
+def _object(found: object) -> Mapping[str, Any]:
+    if not isinstance(found, dict):
+        raise DesignRefused("bad_value", "An object with named values is expected.")
+    return found
+
+
+def _moment(found: object) -> datetime | None:
+    if found is None:
+        return None
+    try:
+        read = datetime.fromisoformat(str(found))
+    except ValueError:
+        raise DesignRefused("bad_value", "A moment is expected, such as 2027-01-31T18:00:00+01:00.") from None
+    if read.tzinfo is None:
+        raise DesignRefused("bad_value", "Say the offset from UTC, as in 2027-01-31T18:00:00+01:00.")
+    if not MINYEAR < read.year < MAXYEAR:
+        raise DesignRefused("bad_value", "Choose another year: in some time zone this one is no date.")
+    return read

@@ -1,8 +1,10 @@
-"""What a reader does next, from what is done: a table with the first thing that is missing. Pure."""
+"""What a reader does next, from what is done; what is asked about them, and the check of their display. Pure."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import hashlib
+from dataclasses import asdict, dataclass
+from typing import Any
 
 from annotation.enums import Word
 from readerstudy.enums import StudyState
@@ -30,7 +32,7 @@ class Step(Word):
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """How far a reader is, and how the study stands."""
+    """How far a reader is, and the state of the study."""
 
     state: str = StudyState.OPEN
     has_left: bool = False
@@ -95,3 +97,90 @@ def done_steps(facts: Facts) -> frozenset[Step]:
     if facts.declared:
         done.add(Step.DECLARATION)
     return frozenset(done)
+
+
+# --- what a paper must report of each reader; in Enrolment.facts under the names of ReaderFacts ---
+MOST_YEARS, MOST_FILMS = 70, 5000
+
+
+def _(label: str) -> str:
+    """Mark a label for translation; pages translate it where it is shown."""
+    return label
+
+
+class Training(Word):
+    RADIOLOGIST = "radiologist", _("radiologist, training completed")
+    RESIDENT = "resident", _("radiologist in training")
+    PHYSICIAN = "physician", _("physician in another specialty")
+    RADIOGRAPHER = "radiographer", _("radiographer")
+    STUDENT = "student", _("medical student")
+    OTHER = "other", _("other")
+
+
+class DisplayUsed(Word):
+    MEDICAL = "medical", _("medical display, calibrated")
+    MONITOR = "monitor", _("office monitor")
+    LAPTOP = "laptop", _("laptop")
+    TABLET = "tablet", _("tablet")
+    OTHER = "other", _("other")
+
+
+class Exposure(Word):
+    NONE = "none", _("no, not that I know of")
+    SOME = "some", _("I may have seen some of them")
+    KNOWN = "known", _("I have worked with them")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReaderFacts:
+    training: str
+    years: int  # of reading chest radiographs
+    chest_fellowship: bool
+    films_per_week: int  # chest radiographs
+    display: str
+    exposure: str  # to the questions or images of this bank
+    exposure_text: str = ""
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+# --- the display check ----------------------------------------------------------------------------
+def _(label: str) -> str:
+    """Mark a label for translation; pages translate it where it is shown."""
+    return label
+
+
+class Corner(Word):
+    UPPER_LEFT = "upper_left", _("upper left")
+    UPPER_RIGHT = "upper_right", _("upper right")
+    LOWER_LEFT = "lower_left", _("lower left")
+    LOWER_RIGHT = "lower_right", _("lower right")
+    NOWHERE = "nowhere", _("I do not see it")
+
+
+CORNERS = (Corner.UPPER_LEFT, Corner.UPPER_RIGHT, Corner.LOWER_LEFT, Corner.LOWER_RIGHT)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Screen:
+    """What the browser tells, in CSS pixels; ``pixel_ratio`` is device pixels for one of them."""
+
+    width: int
+    height: int
+    screen_width: int
+    screen_height: int
+    pixel_ratio: float
+
+    def as_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def corners_of(name: str, attempt: int) -> tuple[Corner, Corner]:
+    """Where the patches stand, dark one first, for the ``attempt``-th try (from 0) of a reader."""
+    digest = hashlib.sha256(f"{name} {attempt}".encode()).digest()
+    return CORNERS[digest[0] % 4], CORNERS[digest[1] % 4]
+
+
+def is_large_enough(screen: Screen, least: tuple[int, int] | None) -> bool:
+    return least is None or (screen.width >= least[0] and screen.height >= least[1])

@@ -5,21 +5,20 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.tables import whole_file
+from annotation.management.base import ActCommand
 from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings, SettingsRefused
 from readerstudy.analysis.seeing import check_may_see, see_analysis
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.management.arguments import find_study
+from readerstudy.management.arguments import add_before_closing, check_output_file, find_study
 from readerstudy.models import Analysis, ReaderStudy
-from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Analyse a reader study and store the result. Printing it or writing it to a file unblinds the study."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -33,24 +32,18 @@ class Command(BaseCommand):
             parser.add_argument(
                 switch, choices=words, default=words[0], help=f"failed extractions; default: {words[0]}"
             )
-        parser.add_argument(
-            "--before-closing",
-            default="",
-            metavar="REASON",
-            help=f"results of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
-        )
+        add_before_closing(parser, "results")
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, path = find_study(options["study"]), options["output"]
-        if path is not None and (path.is_dir() or not path.parent.is_dir()):
-            reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-            raise CommandError(f"{path} {reason}: name a file in an existing folder.", returncode=2)
+        if path is not None:
+            check_output_file(path)
         shows = options["json"] or path is not None
         try:
             if shows:
                 check_may_see(study, options["before_closing"])
             analysis = analyse_study(study, actor=None, at=timezone.now(), settings=_settings(study, options))
-        except (StudyRefused, SettingsRefused) as refusal:
+        except SettingsRefused as refusal:
             raise CommandError(f"{refusal} Nothing was stored.", returncode=2) from refusal
         if not shows:
             self.stdout.write(f"Stored: analysis {analysis.public_id} of “{study.name}”, {_hashes(analysis)}.")
@@ -58,7 +51,8 @@ class Command(BaseCommand):
             return
         result = see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
         if path is not None:
-            _write(path, result)
+            with whole_file(path) as file:
+                file.write(result.encode() + b"\n")
         if options["json"]:
             self.stdout.write(result)
         else:
@@ -73,11 +67,3 @@ def _settings(study: ReaderStudy, options: dict[str, Any]) -> Settings:
 
 def _hashes(analysis: Analysis) -> str:
     return f"inputs SHA-256 {analysis.inputs_sha256}, result SHA-256 {analysis.result_sha256}"
-
-
-def _write(path: Path, result: str) -> None:
-    try:
-        with whole_file(path) as file:
-            file.write(result.encode() + b"\n")
-    except OSError as failure:
-        raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure

@@ -3,29 +3,27 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
+from msgspec.structs import replace
 
+from annotation.management.base import ActCommand
 from annotation.sampling.kernels.drawing import SEED_MAX
-from readerstudy.design.case_list import plan_of_list
-from readerstudy.design.case_names import ListRefused, Name, listed_names
 from readerstudy.design.checking import notes_of, problems_of
-from readerstudy.design.creating import create_study, find_bank
+from readerstudy.design.creating import create_study, find_bank, plan_of_list
 from readerstudy.design.indications import indication_notes
-from readerstudy.design.kernels.parsing import FileRefused, parse_cases
+from readerstudy.design.kernels.case_files import parse_cases
 from readerstudy.design.kernels.plan import Plan, read_plan
-from readerstudy.design.kernels.planfields import PlanRefused
+from readerstudy.design.questions import Name, listed_names
 from readerstudy.enums import Block
 from readerstudy.management.arguments import read_file, read_json
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Make the draft of a reader study: from a plan, or of the questions that a file lists."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,11 +41,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         self._check(options)
-        try:
-            plan = self._plan(options)
-            study = create_study(plan, actor=None, at=timezone.now())
-        except (StudyRefused, PlanRefused, FileRefused, ListRefused) as refusal:
-            raise CommandError(f"{refusal} Nothing was stored.", returncode=2) from refusal
+        study = create_study(self._plan(options), actor=None, at=timezone.now())
         self.stdout.write(
             json.dumps(as_json(study), ensure_ascii=False, indent=2) if options["json"] else as_text(study)
         )

@@ -6,15 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from annotation.exports.tables import whole_file
-from readerstudy.design.copying import export_protocol
-from readerstudy.management.arguments import find_study
+from annotation.management.base import ActCommand
+from readerstudy.design.freezing import export_protocol
+from readerstudy.management.arguments import check_output_file, find_study
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = "Nothing was written."
     help = "Write the plan of a reader study, with its protocol and hash once it is frozen."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,15 +28,10 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, path = find_study(options["study"]), options["output"]
-        if path.is_dir() or not path.parent.is_dir():
-            reason = "is a folder" if path.is_dir() else "is in a folder that does not exist"
-            raise CommandError(f"{path} {reason}: name a file in an existing folder.", returncode=2)
+        check_output_file(path)
         document = export_protocol(study, actor=None, at=timezone.now())
-        try:
-            with whole_file(path) as file:
-                file.write((json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode())
-        except OSError as failure:
-            raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
+        with whole_file(path) as file:
+            file.write((json.dumps(document, ensure_ascii=False, indent=1) + "\n").encode())
         n_cases = len(document["cases"])
         if options["json"]:
             result = {

@@ -6,17 +6,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from annotation.exports.tables import ExportRefused, Format, whole_file, write_codebook
+from annotation.exports.tables import Format, whole_file, write_codebook
+from annotation.management.base import ActCommand
 from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, may_take_source_ids
-from readerstudy.management.arguments import find_study
+from readerstudy.management.arguments import add_before_closing, find_study
 from readerstudy.models import ReaderStudy
 from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = "Nothing was written."
     help = "Write a table of a reader study, or all tables into a folder, and a codebook beside each."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -26,13 +28,7 @@ class Command(BaseCommand):
             "--output", required=True, metavar="FILE", type=Path, help="an existing file is replaced; a folder: all"
         )
         parser.add_argument("--table", choices=Table.values(), help="default: responses; into a folder: all")
-        parser.add_argument(
-            "--before-closing",
-            default="",
-            metavar="REASON",
-            help="answers of a study that is not closed yet; the reason is kept in the audit log",
-        )
-
+        add_before_closing(parser, "answers")
         parser.add_argument(
             "--source-ids", action="store_true", help="a further column: the id of each question in the imported file"
         )
@@ -68,8 +64,4 @@ class Command(BaseCommand):
                 f"give a reason of at least {SHORTEST_REASON} characters with --before-closing.",
                 returncode=2,
             ) from None
-        except ExportRefused as refusal:
-            raise CommandError(f"{refusal} Nothing was written.", returncode=2) from None
-        except OSError as failure:
-            raise CommandError(f"{path} could not be written: {failure.strerror}.", returncode=2) from failure
         self.stdout.write(f"{written.n_rows} rows in {path}, what the columns mean in {codebook.name}")

@@ -5,17 +5,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
+from annotation.management.base import ActCommand
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import IndicationsNotRead, cases_with_information, sha256_of_information
+from readerstudy.design.indications import cases_with_information, sha256_of_information
 from readerstudy.management.arguments import find_study
 from readerstudy.study.locking import StudyRefused
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Freeze a reader study: orders are drawn, the protocol gets its hash, and nothing of the design changes."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -43,11 +44,11 @@ class Command(BaseCommand):
                 indications_read=read,
                 read_elsewhere=options["read_elsewhere"],
             )
-        except IndicationsNotRead as refusal:
-            where = f"They stand at /studies/{study.slug}/indications/; the statement is --indications-read."
-            raise CommandError(f"{refusal} {where} Nothing was stored.", returncode=2) from refusal
         except StudyRefused as refusal:
-            raise CommandError(f"{refusal} Nothing was stored.", returncode=2) from refusal
+            if refusal.code != "indications_not_read":
+                raise
+            where = f"They stand at /studies/{study.slug}/indications/; the statement is --indications-read."
+            raise CommandError(f"{refusal} {where} {self.unchanged}", returncode=2) from refusal
         warnings = hindrances_of(study)
         if options["json"]:
             result = {

@@ -6,26 +6,28 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from annotation.management.base import ActCommand
 from annotation.models import QuestionBank
 from annotation.site.slugs import the_one
-from readerstudy.design.kernels.parsing import storable_name
+from readerstudy.design.kernels.case_files import storable_name
 from readerstudy.enums import PredictionForm
 from readerstudy.management.arguments import find_study
 from readerstudy.models import ModelEntry
-from readerstudy.predictions.entries import ModelRefused, find_entry
+from readerstudy.predictions.entries import find_entry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
 from readerstudy.predictions.kernels.matching import FIRST, LAST
 from readerstudy.predictions.kernels.reading import MOST_BYTES
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.kernels.records import PredictionsRefused
+from readerstudy.predictions.listing import Target
 
 SHOWN = 20
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Import a file of predictions as a new run of a model. One refused row stores nothing."
 
     def create_parser(self, prog_name: str, subcommand: str, **kwargs: Any) -> CommandParser:
@@ -69,7 +71,7 @@ class Command(BaseCommand):
         if result.is_refused:
             self._refuse(result)
         if not options["json"]:
-            self._tell(result, keys)
+            self._report(result, keys)
 
     def _entry(self, name: str, version: str | None) -> ModelEntry:
         lengths = {"--model": (name, 1, 200), "--version": (version or "", 0, 100)}
@@ -78,8 +80,8 @@ class Command(BaseCommand):
                 raise CommandError(f"{option}: give {least} to {most} characters.", returncode=2)
         try:
             return find_entry(name, version) or ModelEntry(name=name, version=version or "")
-        except ModelRefused as refusal:
-            raise CommandError(f"{refusal} Give one with --version. Nothing was stored.", returncode=2) from None
+        except PredictionsRefused as refusal:
+            raise CommandError(f"{refusal} Give one with --version. {self.unchanged}", returncode=2) from None
 
     def _refuse(self, result: PredictionsImported) -> None:
         for problem in result.problems[:SHOWN]:
@@ -93,40 +95,37 @@ class Command(BaseCommand):
             hint = _(" With --duplicates first or last one of several answers counts.")
         raise CommandError(_("The file is refused. Nothing was stored.") + hint, returncode=2)
 
-    def _tell(self, result: PredictionsImported, keys: dict[int, str]) -> None:
+    def _report(self, result: PredictionsImported, keys: dict[int, str]) -> None:
         heading = (
             _("What would happen to %(model)s on %(target)s:") if result.dry_run else _("%(model)s on %(target)s:")
         )
         self.stdout.write(heading % {"model": result.entry, "target": result.target.name})
-        told = result.as_json(keys)
+        report = result.as_json(keys)
         for label, number in (
-            (_("read"), told["read"]),
-            (_("questions matched"), told["matched"]),
-            (_("of these without an option"), len(told["failed"])),
-            (_("missing"), len(told["missing"])),
-            (_("repeated"), len(told["duplicate"])),
-            (_("unknown"), len(told["unknown"])),
-            (_("stored"), told["stored"]),
+            (_("read"), report["read"]),
+            (_("questions matched"), report["matched"]),
+            (_("of these without an option"), len(report["failed"])),
+            (_("missing"), len(report["missing"])),
+            (_("repeated"), len(report["duplicate"])),
+            (_("unknown"), len(report["unknown"])),
+            (_("stored"), report["stored"]),
         ):
             self.stdout.write(f"  {label:<28}{number:>10,}")
-        for label, ids in ((_("missing"), told["missing"]), (_("unknown"), told["unknown"])):
+        for label, ids in ((_("missing"), report["missing"]), (_("unknown"), report["unknown"])):
             for one in ids[:SHOWN]:
                 self.stdout.write(f"  {label}: {one}")
             if len(ids) > SHOWN:
                 self.stdout.write(_("  %(more)d more; --json lists them.") % {"more": len(ids) - SHOWN})
-        for one in told["failed"][:SHOWN]:
+        for one in report["failed"][:SHOWN]:
             self.stdout.write(f"  {_('without an option')}: {one['id']}: {one['raw'][:200]!r}")
         if result.unchanged:
-            self.stdout.write(_("This file is stored already as run %(n)d.") % {"n": told["run"]})
+            self.stdout.write(_("This file is stored already as run %(n)d.") % {"n": report["run"]})
 
 
 def readable(path: Path) -> Path:
     """The path of a file that can be read and is not too large."""
-    try:
-        if path.stat().st_size > MOST_BYTES:
-            raise CommandError(f"{path}: the file is too large. Split it. Nothing was stored.", returncode=2)
-        with path.open("rb") as file:
-            file.read(1)
-    except OSError as failure:
-        raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure
+    if path.stat().st_size > MOST_BYTES:
+        raise CommandError(f"{path}: the file is too large. Split it. Nothing was stored.", returncode=2)
+    with path.open("rb") as file:
+        file.read(1)
     return path

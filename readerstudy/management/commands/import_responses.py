@@ -6,11 +6,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from readerstudy.design.kernels.parsing import storable_name
+from annotation.management.base import ActCommand
+from readerstudy.design.kernels.case_files import storable_name
 from readerstudy.management.arguments import find_study
 from readerstudy.reading.response_import import DeclaredFile, ResponsesImported, import_responses
 
@@ -18,7 +19,7 @@ SHOWN = 20
 STATEMENT = "--decided-in-original-study"
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Import readings that were made elsewhere: CSV, one row per reader and case. One refused row stores nothing."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -49,18 +50,18 @@ class Command(BaseCommand):
         result = import_responses(
             study,
             name=storable_name(path),
-            content=_read(path),
+            content=path.read_bytes(),
             actor=None,
             at=timezone.now(),
             dry_run=options["dry_run"],
-            declared=_declared(options["voidings"], is_said=options["decided_in_original_study"]),
+            declared=_declared(options["voidings"], is_stated=options["decided_in_original_study"]),
         )
         if options["json"]:
             self.stdout.write(json.dumps(result.as_json(), ensure_ascii=False, indent=1))
         if result.is_refused:
             self._refuse(result)
         if not options["json"]:
-            self._tell(result)
+            self._report(result)
 
     def _refuse(self, result: ResponsesImported) -> None:
         for problem in result.problems[:SHOWN]:
@@ -72,7 +73,7 @@ class Command(BaseCommand):
             self.stderr.write(_("%(more)d more; --json lists them.") % {"more": len(result.problems) - SHOWN})
         raise CommandError(_("The file is refused. Nothing was stored."), returncode=2)
 
-    def _tell(self, result: ResponsesImported) -> None:
+    def _report(self, result: ResponsesImported) -> None:
         heading = _("What would happen to %(study)s:") if result.dry_run else _("Study %(study)s:")
         self.stdout.write(heading % {"study": result.study})
         for label, number in (
@@ -85,25 +86,18 @@ class Command(BaseCommand):
             self.stdout.write(f"  {label:<12}{number:>10,}")
 
 
-def _declared(path: Path | None, *, is_said: bool) -> DeclaredFile | None:
+def _declared(path: Path | None, *, is_stated: bool) -> DeclaredFile | None:
     """Both or neither: whoever sends older voidings says so, since nobody else can know it."""
-    if path is None and is_said:
+    if path is None and is_stated:
         raise CommandError(
             _("%(statement)s is said of the file of --voidings.") % {"statement": STATEMENT}, returncode=2
         )
     if path is None:
         return None
-    if not is_said:
-        said = _(
+    if not is_stated:
+        sentence = _(
             "Say with %(statement)s that these cases were voided there before its results were seen; otherwise "
             "import them with import_voidings."
         ) % {"statement": STATEMENT}
-        raise CommandError(f"{path}: {said} " + _("Nothing was stored."), returncode=2)
-    return DeclaredFile(storable_name(path), _read(path))
-
-
-def _read(path: Path) -> bytes:
-    try:
-        return path.read_bytes()
-    except OSError as failure:
-        raise CommandError(f"{path}: {failure.strerror}. Nothing was stored.", returncode=2) from failure
+        raise CommandError(f"{path}: {sentence} " + _("Nothing was stored."), returncode=2)
+    return DeclaredFile(storable_name(path), path.read_bytes())

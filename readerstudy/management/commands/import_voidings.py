@@ -6,16 +6,17 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
-from readerstudy.design.kernels.parsing import FileRefused, parse_voidings, storable_name
-from readerstudy.design.voiding import VoidingsRefused, import_voidings
+from annotation.management.base import ActCommand
+from readerstudy.design.kernels.case_files import parse_voidings, storable_name
+from readerstudy.design.voiding import import_voidings
 from readerstudy.management.arguments import find_study, read_file
 from readerstudy.study.locking import StudyRefused
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Void the cases that a CSV names: the columns are case (key or number of the question) and reason."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -25,20 +26,20 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         study, path = find_study(options["study"]), options["file"]
+        rows, bad = parse_voidings(read_file(path))
         try:
-            rows, bad = parse_voidings(read_file(path))
             done = import_voidings(
                 study, rows, source=storable_name(path), actor=None, at=timezone.now(), unreadable=bad
             )
-        except VoidingsRefused as refusal:
-            errors = [{"row": row, "message": why} for row, why in refusal.rows]
+        except StudyRefused as refusal:
+            if refusal.code != "bad_rows":
+                raise
+            errors = [{"row": row, "message": why} for row, why in refusal.facts["rows"]]
             if options["json"]:
                 result = {"study": study.name, "stored": False, "n_stored": 0, "errors": errors}
                 self.stdout.write(json.dumps(result, ensure_ascii=False, indent=2))
-            lines = [f"  row {row}: {why}" for row, why in refusal.rows]
+            lines = [f"  row {row}: {why}" for row, why in refusal.facts["rows"]]
             raise CommandError("\n".join([f"{path}: nothing was stored.", *lines]), returncode=2) from None
-        except (FileRefused, StudyRefused) as refusal:
-            raise CommandError(f"{path}: {refusal} Nothing was stored.", returncode=2) from None
         if options["json"]:
             result = {
                 "study": study.name,

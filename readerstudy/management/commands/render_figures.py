@@ -5,21 +5,21 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 
 from annotation.exports.tables import whole_file
 from annotation.figures.kernels.forms import FigureForm, Width
+from annotation.management.base import ActCommand
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.figures.figure_files import figure_file
 from readerstudy.figures.kernels.legends import figure_legend
-from readerstudy.management.arguments import find_study
+from readerstudy.management.arguments import add_before_closing, check_output_folder, find_study
 from readerstudy.results.looking import named_result, newest_analysis, reader_names, stored_result
-from readerstudy.study.locking import StudyRefused
-from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
+    unchanged = "Nothing was written."
     help = "Write the figures of the newest stored analysis of a study, for one and two journal columns; this unblinds."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -27,40 +27,27 @@ class Command(BaseCommand):
         parser.add_argument(
             "--output", required=True, metavar="DIR", type=Path, help="made if it is not there; files are replaced"
         )
-        parser.add_argument(
-            "--before-closing",
-            default="",
-            metavar="REASON",
-            help=f"figures of a study that is not closed yet; {SHORTEST_REASON} characters, kept in the audit log",
-        )
-
+        add_before_closing(parser, "figures")
         parser.add_argument("--afresh", action="store_true", help="draw again what the site has kept")
 
     def handle(self, *args: Any, **options: Any) -> None:
         from readerstudy.figures.kernels.rendering import figures_of  # with matplotlib, slow to load
 
         study, folder = find_study(options["study"]), options["output"]
-        if (folder.exists() and not folder.is_dir()) or not folder.parent.is_dir():
-            raise CommandError(f"{folder} is no folder and cannot become one: name another.", returncode=2)
+        check_output_folder(folder)
         analysis = newest_analysis(study)
         if analysis is None:
             raise CommandError(f"{study.name} has no analysis yet: run analyse_study {study.slug} first.", returncode=2)
-        try:
-            see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
-        except StudyRefused as refusal:
-            raise CommandError(f"{refusal} Nothing was written.", returncode=2) from refusal
+        see_analysis(analysis, actor=None, at=timezone.now(), before_closing=options["before_closing"])
         result, names = stored_result(analysis), reader_names(analysis)
-        try:
-            folder.mkdir(exist_ok=True)
-            for name in figures_of(result):
-                for width in Width:
-                    for form in FigureForm:
-                        with whole_file(folder / f"{name}-{width.value}.{form.value}") as file:
-                            afresh = options["afresh"]
-                            file.write(figure_file(analysis, name, form, width, names=names, afresh=afresh))
-                with whole_file(folder / f"{name}.txt") as file:
-                    file.write(f"{figure_legend(name, named_result(analysis, names))}\n".encode())
-                self.stdout.write(f"{name}: one and two columns as SVG, PDF and PNG, and its legend")
-        except OSError as failure:
-            raise CommandError(f"{folder} could not be written: {failure.strerror}.", returncode=2) from failure
+        folder.mkdir(exist_ok=True)
+        for name in figures_of(result):
+            for width in Width:
+                for form in FigureForm:
+                    with whole_file(folder / f"{name}-{width.value}.{form.value}") as file:
+                        afresh = options["afresh"]
+                        file.write(figure_file(analysis, name, form, width, names=names, afresh=afresh))
+            with whole_file(folder / f"{name}.txt") as file:
+                file.write(f"{figure_legend(name, named_result(analysis, names))}\n".encode())
+            self.stdout.write(f"{name}: one and two columns as SVG, PDF and PNG, and its legend")
         self.stdout.write(f"Figures of analysis {analysis.public_id} of “{study.name}” in {folder}.")

@@ -173,9 +173,11 @@ def _is_denied(match: re.Match[str]) -> bool:
 
 def _worded(raw: str, options: Sequence[str]) -> str:
     """By step 7."""
-    said = _plain(raw) if len(raw) <= LONGEST_WORDING else ""
-    alike = [(letter, option) for letter, option in zip(LETTERS, options, strict=False) if len(said) <= len(option) + 8]
-    found = [letter for letter, option in alike if said and _plain(option) == said]
+    plain = _plain(raw) if len(raw) <= LONGEST_WORDING else ""
+    alike = [
+        (letter, option) for letter, option in zip(LETTERS, options, strict=False) if len(plain) <= len(option) + 8
+    ]
+    found = [letter for letter, option in alike if plain and _plain(option) == plain]
     return found[0] if len(found) == 1 else ""
 
 

@@ -67,7 +67,7 @@ def match(records: Iterable[Record], known: Mapping[str, KnownQuestion], *, dupl
         duplicate[record.id] = None
         if duplicates == LAST:
             chosen[question.revision_id] = answer
-        elif duplicates != FIRST and _said(answer) != _said(before):
+        elif duplicates != FIRST and _content_of(answer) != _content_of(before):
             found.problems.append(_conflict(before, answer))
     found.answers = list(chosen.values())
     found.unknown, found.duplicate = list(unknown), list(duplicate)
@@ -80,20 +80,20 @@ def _answer(place: int, record: Record, question: KnownQuestion, found: Matching
     return Answer(kept, question, option, place)
 
 
-def _said(answer: Answer) -> tuple[str, float | None]:
+def _content_of(answer: Answer) -> tuple[str, float | None]:
     return answer.option, answer.record.confidence
 
 
 def _conflict(before: Answer, answer: Answer) -> PredictionProblem:
     first, this = (
         f"{option or 'no option'}" + ("" if percent is None else f", confidence {percent:g}")
-        for option, percent in (_said(before), _said(answer))
+        for option, percent in (_content_of(before), _content_of(answer))
     )
-    told = (
+    sentence = (
         f"Row {before.record.row} answers this question with {first}, this row with {this}. Say which counts: the "
         "first or the last."
     )
-    return PredictionProblem(answer.record.row, answer.record.id, told)
+    return PredictionProblem(answer.record.row, answer.record.id, sentence)
 
 
 def _option(record: Record, options: Sequence[str], found: Matching) -> str:

@@ -13,18 +13,31 @@ from typing import Any, BinaryIO, TextIO
 from annotation.questionbank.kernels import strictjson
 from annotation.questionbank.kernels.sheets import SheetUnreadable, lines_of_sheet
 from readerstudy.enums import PredictionForm
-from readerstudy.predictions.kernels.csv_rows import Row, named_rows, rows_of_text
-from readerstudy.predictions.kernels.forms import COUNTED, FORMS, Entry, find_form, read_record, share_problem
 from readerstudy.predictions.kernels.records import (
+    COUNTED,
+    FORMS,
+    Entry,
     KeptRecords,
     PredictionProblem,
-    PredictionsUnreadable,
+    PredictionsRefused,
     ReadPredictions,
     _,
+    find_form,
+    read_record,
+    share_problem,
     text_problem,
+    unreadable,
     without_hidden,
 )
-from readerstudy.predictions.kernels.strict import SPACE, Spoiled, StrictReader, values_of_list
+from readerstudy.predictions.kernels.strict import (
+    SPACE,
+    Row,
+    Spoiled,
+    StrictReader,
+    named_rows,
+    rows_of_text,
+    values_of_list,
+)
 
 MOST_BYTES = 256 * 1024 * 1024
 PART = 1 << 18
@@ -43,11 +56,11 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
     """The records of the file and what is wrong with the others. ``form``: None finds it by the fields.
 
     The file is read twice, part by part: for its form, which the first record mostly tells, and for its records; only
-    a JSON list is held as a whole. Raises FileUnreadable where the file as a whole cannot be read.
+    a JSON list is held as a whole. Refused where the file as a whole cannot be read.
     """
     with opened(content) as file:
         if file.seek(0, io.SEEK_END) > MOST_BYTES:
-            raise PredictionsUnreadable(_("The file is too large. Split it."))
+            raise unreadable(_("The file is too large. Split it."))
     form = _form_of(content, form)
     unread: list[PredictionProblem] = []  # of records that could not be read at all
     problems: list[PredictionProblem] = []
@@ -55,7 +68,7 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
     for entry in _entries(content, unread)[0]:
         n_entries += 1
         if n_entries + len(unread) > MOST_ROWS:
-            raise PredictionsUnreadable(_("The file holds more records than are taken. Split it."))
+            raise unreadable(_("The file holds more records than are taken. Split it."))
         may_count = may_count and _is_no_zero(form, entry)
         found = read_record(form, *entry)
         if isinstance(found, PredictionProblem):
@@ -64,7 +77,7 @@ def read_predictions(content: bytes | Path, form: PredictionForm | None = None) 
             records.add(found)
     n_read = n_entries + len({problem.row for problem in unread})
     if not n_read:
-        raise PredictionsUnreadable(_("The file holds no record."))
+        raise unreadable(_("The file holds no record."))
     shares = share_problem(records)
     problems += [*unread, *([shares] if shares else [])]
     return ReadPredictions(form.value, records, tuple(sorted(problems)), n_read)
@@ -78,7 +91,7 @@ def model_named_in(content: bytes | Path) -> str:
     """
     try:
         entry = next(_entries(_beginning(content), [])[0], None)
-    except PredictionsUnreadable:
+    except PredictionsRefused:
         return ""
     value = entry[2] if entry else None
     if not isinstance(value, dict):
@@ -92,20 +105,20 @@ def _beginning(content: bytes | Path) -> bytes:
     """The first bytes of a text, up to a whole character; nothing of a spreadsheet and of what is no text."""
     with opened(content) as file:
         head = file.read(NAMED_WITHIN)
-        is_valid_or_flash = not file.read(1)
+        is_whole = not file.read(1)
     if head.startswith(ZIP):
         return b""
     try:
-        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_valid_or_flash)
+        text = codecs.getincrementaldecoder("utf-8")().decode(head, final=is_whole)
     except UnicodeDecodeError:
         return b""
-    if not is_valid_or_flash and text.lstrip("\ufeff" + SPACE)[:1] not in ("[", "{"):
+    if not is_whole and text.lstrip("\ufeff" + SPACE)[:1] not in ("[", "{"):
         text = text[: text.rfind("\n") + 1]  # a row that is cut off could end within the name
     return text.encode()
 
 
 def _form_of(content: bytes | Path, form: PredictionForm | None) -> PredictionForm:
-    """Raises FileUnreadable where no record has an answer in a field of the form, or of any."""
+    """Refused where no record has an answer in a field of the form, or of any."""
     entries, is_table = _entries(content, [])
     first = next(entries, None)
     if first is None:
@@ -115,7 +128,7 @@ def _form_of(content: bytes | Path, form: PredictionForm | None) -> PredictionFo
         return find_form(entries, is_table=is_table)
     if not any(_has_answer(form, value) for _row, _key, value in entries):
         names = ", ".join(FORMS[form].answer)
-        raise PredictionsUnreadable(f"No record has an answer where the form {form.value!r} keeps it: {names}.")
+        raise unreadable(f"No record has an answer where the form {form.value!r} keeps it: {names}.")
     return form
 
 
@@ -124,7 +137,7 @@ def _has_answer(form: PredictionForm, value: Any) -> bool:
 
 
 def _is_no_zero(form: PredictionForm, entry: Entry) -> bool:
-    """Whether the next record may be one that counts, too. Raises FileUnreadable for an index from 0.
+    """Whether the next record may be one that counts, too. Refused for an index from 0.
 
     It would name the neighbour of each question.
     """
@@ -133,7 +146,7 @@ def _is_no_zero(form: PredictionForm, entry: Entry) -> bool:
         return False
     name = next((name for name in FORMS[form].id if value.get(name) is not None), "")
     if name == COUNTED and str(value[name]).strip() == "0":
-        raise PredictionsUnreadable(
+        raise unreadable(
             _("The column “index” counts from 0, the questions of a bank from 1: give each row its question’s id.")
         )
     return True
@@ -171,7 +184,7 @@ def _sheet_rows(content: bytes | Path, problems: list[PredictionProblem]) -> Ite
         try:
             yield from named_rows(lines_of_sheet(file.read()), problems)
         except SheetUnreadable as error:
-            raise PredictionsUnreadable(str(error)) from None
+            raise unreadable(str(error)) from None
 
 
 def _values(content: bytes | Path) -> Iterator[tuple[int, Any]]:
@@ -183,7 +196,7 @@ def _text(content: bytes | Path, newline: str = "\n") -> TextIO:
 
 
 def _check_text(file: BinaryIO) -> None:
-    """Raises FileUnreadable for what is not UTF-8 text, wherever in the file it stands."""
+    """Refused for what is not UTF-8 text, wherever in the file it stands."""
     file.seek(0)
     decoder, at = codecs.getincrementaldecoder("utf-8")(), 0  # at: where what it has to decode begins
     for part in itertools.chain(iter(lambda: file.read(PART), b""), [b""]):
@@ -192,9 +205,9 @@ def _check_text(file: BinaryIO) -> None:
             text = decoder.decode(part, final=not part)
         except UnicodeDecodeError as error:
             place = at - n_before + error.start
-            raise PredictionsUnreadable(f"The file is not UTF-8 text near byte {place}. Save it as UTF-8.") from None
+            raise unreadable(f"The file is not UTF-8 text near byte {place}. Save it as UTF-8.") from None
         if "\0" in text:
-            raise PredictionsUnreadable(_("The file holds zero bytes; it is not text."))
+            raise unreadable(_("The file holds zero bytes; it is not text."))
         at += len(part)
 
 
@@ -210,7 +223,7 @@ def _is_lines(text: TextIO) -> bool:
         value, end = StrictReader().value(first)
     except json.JSONDecodeError:
         return False
-    except Spoiled:
+    if isinstance(value, Spoiled):
         return has_more
     if first[end:].strip(SPACE):
         return False
@@ -230,20 +243,18 @@ def _lines(text: TextIO) -> Iterator[tuple[int, Any]]:
             continue
         try:
             value, end = reader.value(line)
-        except Spoiled as spoiled:
-            yield number, spoiled
-            continue
         except json.JSONDecodeError as error:
-            said = error.msg[:1].lower() + error.msg[1:]
-            yield number, Spoiled(f"This line is not JSON: {said} (column {error.colno}).")
-            continue
-        yield number, Spoiled("Text follows the record in its line.") if line[end:].strip(SPACE) else value
+            fault = error.msg[:1].lower() + error.msg[1:]
+            value, end = Spoiled(f"This line is not JSON: {fault} (column {error.colno})."), len(line)
+        if not isinstance(value, Spoiled) and line[end:].strip(SPACE):
+            value = Spoiled("Text follows the record in its line.")
+        yield number, value
 
 
 def _listed(values: Iterable[tuple[int, Any]], problems: list[PredictionProblem]) -> Iterator[Entry]:
     for row, value in values:
         if isinstance(value, Spoiled):
-            problems.append(PredictionProblem(row, "", str(value)))
+            problems.append(PredictionProblem(row, "", value.sentence))
         else:
             yield row, "", value
 
@@ -258,4 +269,4 @@ def _members(content: bytes | Path, problems: list[PredictionProblem]) -> Iterat
                     value = {"model_prediction": entry.value} if isinstance(entry.value, str) else entry.value
                     yield row, entry.key, value
         except strictjson.FileUnreadable as error:
-            raise PredictionsUnreadable(str(error)) from None
+            raise unreadable(str(error)) from None

@@ -1,15 +1,23 @@
-"""What a file of predictions holds, whatever its form: one record per answer, and what is wrong. Pure."""
+"""What a file of predictions holds: one record per answer, in any of the forms, and what is wrong. Pure.
+
+Ground truth that a record may carry (``correct_answer``, ``gt_answer``, ``target``, ``correct``, ...) is never read.
+"""
 
 from __future__ import annotations
 
+import json
 import tempfile
 import unicodedata
 from array import array
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from math import nan
+from typing import Any, NamedTuple
 
 import msgspec
+
+from annotation.refusals import Refused
+from readerstudy.enums import PredictionForm
 
 LONGEST_ID = 255
 HIDDEN = ("Cc", "Cf", "Zl", "Zp")  # categories of Unicode: control, formatting such as U+202E, and ends of lines
@@ -40,8 +48,13 @@ class PredictionProblem(NamedTuple):
     message: str
 
 
-class PredictionsUnreadable(ValueError):
+class PredictionsRefused(Refused):
+    """Something cannot be done with a model or its predictions, or a file of them cannot be read."""
+
+
+def unreadable(sentence: str) -> PredictionsRefused:
     """The file as a whole cannot be read; the sentence says where and why."""
+    return PredictionsRefused("unreadable", sentence, status=422)
 
 
 class KeptRecords:
@@ -91,3 +104,145 @@ def without_hidden(name: str) -> str:
     """One line without characters that are not shown: white space in one piece, no control or formatting character."""
     spaced = " ".join(name.split())
     return " ".join("".join(one for one in spaced if unicodedata.category(one) not in HIDDEN).split())
+
+
+# --- the forms: where each keeps id, answer and explanation ---------------------------------------
+Entry = tuple[int, str, Any]  # row, key ("" where the form has none), value
+
+
+OF_MODEL = ("model_explanation", "explanation")
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Names of fields, the first that is there counts."""
+
+    answer: tuple[str, ...]
+    id: tuple[str, ...]
+    explanation: tuple[str, ...] = OF_MODEL
+
+
+FORMS: dict[PredictionForm, Fields] = {
+    PredictionForm.HARNESS: Fields(("resps", "filtered_resps"), ("case_id", "id", "question_id", "index")),
+    PredictionForm.AGENT: Fields(("model_answer",), ("data_point_id", "case_id", "id")),
+    PredictionForm.DIRECT: Fields(("pred_answer",), ("id", "case_id")),
+    PredictionForm.RESULTS: Fields(("model_response",), ("case_id", "id")),  # question_id is not unique there
+    # its records are those of the question file: what they call explanation would be that of the key
+    PredictionForm.SUBMISSION: Fields(
+        ("model_prediction", "prediction"), ("case_id", "id", "question_id"), ("model_explanation",)
+    ),
+    PredictionForm.TABLE: Fields(
+        ("prediction", "model_prediction", "pred_answer", "model_response", "model_answer", "response"),
+        ("case_id", "id", "question_id", "index"),
+    ),
+}
+CONFIDENCE = "confidence"  # in every form, beside the answer or in it
+COUNTED = "index"  # may count from 0, while questions count from 1
+
+
+def find_form(entries: Iterable[Entry], *, is_table: bool) -> PredictionForm:
+    """By the fields of the records. Refused where none has an answer in a known field."""
+    asked = [PredictionForm.TABLE] if is_table else [form for form in FORMS if form != PredictionForm.TABLE]
+    has_failed: bool | None = None
+    for _row, _key, value in entries:
+        if not isinstance(value, Mapping):
+            continue
+        for form in asked:
+            if any(name in value for name in FORMS[form].answer):
+                return form
+        has_failed = "error" in value and has_failed is not False
+    if has_failed:
+        return PredictionForm.RESULTS  # a run that failed as a whole
+    known = ", ".join(dict.fromkeys(name for form in asked for name in FORMS[form].answer))
+    raise unreadable(f"No record has its answer in a field that is known: {known}.")
+
+
+def read_record(form: PredictionForm, row: int, key: str, value: Any) -> Record | PredictionProblem:
+    """One record of that form."""
+    if not isinstance(value, Mapping):
+        return PredictionProblem(row, key[:LONGEST_ID], "The record is not an object with named fields.")
+    fields = FORMS[form]
+    about = value.get("doc") if form == PredictionForm.HARNESS else value
+    about = about if isinstance(about, Mapping) else {}
+    name = _id(about, fields, key)
+    if isinstance(name, PredictionProblem):
+        return name._replace(row=row)
+    answer = _first(value, fields.answer)
+    raw = _response(answer) if form == PredictionForm.HARNESS else answer
+    explanation, stated = _first(value, fields.explanation), value.get(CONFIDENCE)
+    if isinstance(raw, Mapping):  # {"answer": "B", "explanation": "...", "confidence": 80}
+        explanation = explanation or _first(raw, OF_MODEL)
+        stated = raw.get(CONFIDENCE) if stated is None else stated
+        inner = _first(raw, ("answer", "option", *fields.answer))
+        raw = raw if inner is None else inner
+    confidence = None if stated is None else _percent(stated)
+    if isinstance(confidence, str):
+        return PredictionProblem(row, name, confidence)
+    record = Record(row, name, _text(raw), _text(explanation), _options(about.get("options")), confidence)
+    wrong = text_problem(record.id) or text_problem(record.raw) or text_problem(record.explanation)
+    return PredictionProblem(row, name if not text_problem(name) else "", wrong) if wrong else record
+
+
+def _id(about: Mapping[str, Any], fields: Fields, key: str) -> str | PredictionProblem:
+    found = key or _text(_first(about, fields.id)).strip()
+    if not found:
+        return PredictionProblem(0, "", f"The record has no id; looked for: {', '.join(fields.id)}.")
+    if len(found) > LONGEST_ID:
+        return PredictionProblem(0, found[:80], f"The id has more than {LONGEST_ID} characters.")
+    return found
+
+
+def _first(value: Mapping[str, Any], names: tuple[str, ...]) -> Any:
+    for name in names:
+        if (found := value.get(name)) is not None:
+            return found
+    return None
+
+
+def _response(answer: Any) -> Any:
+    """The first text of ``[[text]]`` or ``[text]``; further ones are repeats of the same question."""
+    while isinstance(answer, list) and answer and isinstance(answer[0], str | list):
+        answer = answer[0]
+    return answer
+
+
+def _percent(stated: Any) -> float | str | None:
+    """A stated chance of being right, None for an empty cell; or why it is none."""
+    text = stated.strip() if isinstance(stated, str) else _text(stated)
+    if not text:
+        return None
+    try:
+        percent = float(text.removesuffix("%")) if not isinstance(stated, bool) else nan
+    except ValueError:
+        percent = nan
+    if 0 <= percent <= 100:
+        return percent
+    sentence = (
+        "The confidence is %(said)r. It is the chance of being right in percent: a number from 0 to 100, or nothing."
+    )
+    return sentence % {"said": text[:40]}
+
+
+def share_problem(records: Iterable[Record]) -> PredictionProblem | None:
+    """Chances that are all 1 or less are shares, and read as percent they would be something else."""
+    first, most = None, 0.0
+    for one in records:
+        if one.confidence is not None:
+            first, most = first or one, max(most, one.confidence)
+    if first is None or not 0 < most <= 1:
+        return None
+    sentence = "No confidence of the file is above 1. They are read as percent: write 85 for 0.85, and 100 for 1."
+    return PredictionProblem(first.row, first.id, sentence)
+
+
+def _text(value: Any) -> str:
+    """The value as it stands, with nothing taken away."""
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def _options(value: Any) -> tuple[str, ...]:
+    if isinstance(value, list) and all(isinstance(one, str) for one in value):
+        return tuple(value)
+    return ()

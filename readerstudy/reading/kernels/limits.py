@@ -65,7 +65,7 @@ def taken_ms(
 
 
 def _monotonic_ms(events: Sequence[ClockEvent]) -> float | None:
-    """First painted to last commit, where one page has told everything."""
+    """First painted to last commit, where one page has reported everything."""
     painted = [event.client_ms for event in events if event.kind == EventKind.PAINTED]
     submitted = [event.client_ms for event in events if event.kind == EventKind.SUBMITTED]
     if len({event.page for event in events}) != 1 or not painted or not submitted:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -37,10 +37,6 @@ class ResponseProblem(NamedTuple):
     message: str
 
 
-class ResponsesUnreadable(ValueError):
-    """The file as a whole is not what is asked for; the sentence says why."""
-
-
 @dataclass(frozen=True)
 class ResponseRow:
     """One row: one reader on one case."""
@@ -64,43 +60,47 @@ class ReadResponses:
 
 
 def read_response_file(content: bytes) -> ReadResponses:
-    """The rows of the file and what is wrong with them; a row with a problem is no answer. Raises FileUnreadable."""
-    answers: list[ResponseRow] = []
+    """The rows of the file and what is wrong with them; a row with a problem is no answer.
+
+    A file that as a whole is not what is asked for has no rows and one problem, of row 0.
+    """
+    try:
+        rows = list(_rows(content))
+    except ValueError as unreadable:
+        return ReadResponses((), (ResponseProblem(0, "", str(unreadable)),), 0)
     problems: list[ResponseProblem] = []
-    n_rows = 0
-    for number, cells in _rows(content):
-        n_rows += 1
-        if n_rows > MOST_ROWS:
-            raise ResponsesUnreadable(_("The file has more rows than are taken. Split it by reader."))
-        answer = _answer(number, cells, problems)
-        if answer is not None:
-            answers.append(answer)
-    if not n_rows:
-        raise ResponsesUnreadable(_("The file has no rows under its header."))
-    return ReadResponses(tuple(answers), tuple(problems + _positions_twice(answers)), n_rows)
+    found = (_answer(number, cells, problems) for number, cells in rows)
+    answers = tuple(answer for answer in found if answer is not None)
+    return ReadResponses(answers, (*problems, *_positions_twice(answers)), len(rows))
 
 
-def _rows(content: bytes) -> Iterable[tuple[int, dict[str, str]]]:
+def _rows(content: bytes) -> Iterator[tuple[int, dict[str, str]]]:
+    """Raises ValueError with the sentence for a file that as a whole cannot be read."""
     if len(content) > MOST_BYTES:
-        raise ResponsesUnreadable(_("The file is too large. Split it by reader."))
+        raise ValueError(_("The file is too large. Split it by reader."))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise ResponsesUnreadable(_("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
+        raise ValueError(_("The file is not UTF-8 text. Save it as CSV UTF-8.")) from None
     first = text.partition("\n")[0]
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=";" if "," not in first else ",", strict=True)
-    number = 0
+    n_rows = number = 0
     try:
         header = _header(next(reader, []))
         number = 1
         for number, cells in enumerate(reader, start=2):
             if any(cell.strip() for cell in cells):
+                n_rows += 1
                 yield number, _named(number, header, cells)
+            if n_rows > MOST_ROWS:
+                raise ValueError(_("The file has more rows than are taken. Split it by reader."))
     except csv.Error:
-        raise ResponsesUnreadable(
+        raise ValueError(
             f"Row {number + 1} cannot be read: a quotation mark is open or stands in the wrong place, or a cell is too "
             "long. Save the table as CSV anew."
         ) from None
+    if not n_rows:
+        raise ValueError(_("The file has no rows under its header."))
 
 
 def _header(cells: Sequence[str]) -> list[str]:
@@ -108,25 +108,25 @@ def _header(cells: Sequence[str]) -> list[str]:
     missing = [name for name in REQUIRED if name not in names]
     unknown = [name for name in names if name not in (*REQUIRED, *OPTIONAL)]
     if missing:
-        raise ResponsesUnreadable(f"The header has no column {', '.join(missing)}. Needed: {', '.join(REQUIRED)}.")
+        raise ValueError(f"The header has no column {', '.join(missing)}. Needed: {', '.join(REQUIRED)}.")
     if unknown:
-        raise ResponsesUnreadable(
+        raise ValueError(
             f"The header has a column that is not known: {', '.join(map(repr, unknown))}. "
             f"Known: {', '.join((*REQUIRED, *OPTIONAL))}."
         )
     if len(set(names)) < len(names):
-        raise ResponsesUnreadable(_("The header has a column twice."))
+        raise ValueError(_("The header has a column twice."))
     return names
 
 
 def _named(number: int, header: Sequence[str], cells: Sequence[str]) -> dict[str, str]:
     if len(cells) != len(header):
-        raise ResponsesUnreadable(f"Row {number} has {len(cells)} cells; the header has {len(header)}.")
+        raise ValueError(f"Row {number} has {len(cells)} cells; the header has {len(header)}.")
     return {name: cell.strip() for name, cell in zip(header, cells, strict=True)}
 
 
 def _answer(row: int, cells: dict[str, str], problems: list[ResponseProblem]) -> ResponseRow | None:
-    """The answer of a row, or None after its problems were told."""
+    """The answer of a row, or None after its problems were noted."""
     found: list[ResponseProblem] = []
     for name, longest in (("reader", LONGEST_NAME), ("case", 200)):
         if not cells[name]:

@@ -36,34 +36,34 @@ class CaseProgress:
     is_prefetched: bool  # the current place, or one of the next that the rules let a page hold
     is_last: bool = False  # the one that was closed last
     answered: bool = False  # the final answer is stored
-    may_slip: bool = False  # another option can be said to have been meant
+    may_slip: bool = False  # another option can be reported as the one that was meant
     guesses: bool = False  # the final answer is "cannot tell", and the best guess is still asked
 
 
 QUESTION = frozenset({Part.STEM, Part.OPTIONS, Part.IMAGES, Part.OWN_CHOICE})
 
 
-def visible_parts(standing: CaseProgress) -> frozenset[Part]:
+def visible_parts(progress: CaseProgress) -> frozenset[Part]:
     """The parts that this reader may see now; none of a place that is neither prefetched nor the last one.
 
     Of the last one its images stay (its last frame is still on screen), with the reader's own answer, and its options
     where a slip can be reported. While a best guess is asked its question stays too. A practice case that has its
     final answer also shows whether it was right, and why.
     """
-    if not standing.may_read:
+    if not progress.may_read:
         return frozenset()
-    if standing.is_prefetched and not standing.answered:
-        return QUESTION | _information(standing.information)
-    if not standing.is_last:
+    if progress.is_prefetched and not progress.answered:
+        return QUESTION | _information(progress.information)
+    if not progress.is_last:
         return frozenset()
     parts = {Part.IMAGES}
-    if standing.answered:
+    if progress.answered:
         parts.add(Part.OWN_ANSWER)
-        if standing.may_slip or standing.guesses:
+        if progress.may_slip or progress.guesses:
             parts.add(Part.OPTIONS)
-        if standing.guesses:
+        if progress.guesses:
             parts.add(Part.STEM)
-        if standing.block == Block.PRACTICE:
+        if progress.block == Block.PRACTICE:
             parts.add(Part.FEEDBACK)
     return frozenset(parts)
 

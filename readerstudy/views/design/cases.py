@@ -8,7 +8,6 @@ from typing import Any
 from django.core.paginator import Paginator
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
 from django.views.decorators.vary import vary_on_headers
@@ -18,14 +17,13 @@ from annotation.models import Revision
 from annotation.questionbank.known import keys_of_questions
 from annotation.site.permissions import is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
-from readerstudy.design.choosing import Choice, Wanted, preview_choice, store_choice
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
+from readerstudy.design.case_selection import CasePreview, CaseRequest, preview_cases, store_cases
 from readerstudy.design.indications import Hint, hints_in
-from readerstudy.design.kernels.drawing import effect_by_task
-from readerstudy.design.kernels.drawn import cells_of
+from readerstudy.design.kernels.analysis_plan import read_analysis
+from readerstudy.design.kernels.drawing import cells_of, effect_by_task
 from readerstudy.design.kernels.forecast import RANDOM_CASES, forecast, rare_in_random
-from readerstudy.design.kernels.rules import read_analysis
-from readerstudy.design.pool import PoolCell, pool_cells
+from readerstudy.design.questions import PoolCell, pool_cells
 from readerstudy.enums import Block, StudyState
 from readerstudy.forms.cases import DIFFICULTIES, TASKS, CasesForm
 from readerstudy.models import ReaderStudy
@@ -55,7 +53,7 @@ def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         return CasesForm(study, sent)
 
     def store(form: CasesForm) -> None:
-        store_choice(study, _wanted(form), seen=form.cleaned_data["seen"], actor=request.user, at=timezone.now())
+        store_cases(study, _wanted(form), seen=form.cleaned_data["seen"], **by(request))
 
     if request.POST.get("do") == STORE:
         form, is_stored = form_of_step(request, study, form_of, store, _("The cases are stored."))
@@ -69,9 +67,9 @@ def study_cases(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return _page(request, study, context, status=422 if form.errors else 200)
 
 
-def _wanted(form: CasesForm) -> Wanted:
+def _wanted(form: CasesForm) -> CaseRequest:
     asked = form.cleaned_data
-    return Wanted(
+    return CaseRequest(
         seed=asked["seed"],
         request=form.request(),
         names=tuple(asked["numbers"]) if form.is_list else (),
@@ -80,9 +78,9 @@ def _wanted(form: CasesForm) -> Wanted:
     )
 
 
-def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: Wanted) -> dict[str, Any]:
+def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm, wanted: CaseRequest) -> dict[str, Any]:
     try:
-        choice = preview_choice(study, wanted)
+        choice = preview_cases(study, wanted)
     except StudyRefused as refusal:
         if str(refusal) not in form.non_field_errors():
             form.add_error(None, str(refusal))
@@ -102,7 +100,7 @@ def _preview(request: AuthenticatedRequest, study: ReaderStudy, form: CasesForm,
 
 
 def _looked_at(
-    request: AuthenticatedRequest, study: ReaderStudy, choice: Choice
+    request: AuthenticatedRequest, study: ReaderStudy, choice: CasePreview
 ) -> list[tuple[Block, int, Revision, Hint | None, str]]:
     """The first cases of the main block and the whole practice block, with the numbers that they get."""
     blocks = ((Block.MAIN, choice.main[:LOOKED_AT]), (Block.PRACTICE, choice.practice))
@@ -161,8 +159,8 @@ def _pool(study: ReaderStudy, form: CasesForm) -> dict[str, Any]:
     for task in TASKS:
         columns = []
         for difficulty in DIFFICULTIES:
-            held = [cell for key, cell in cells.items() if _covers(task, key[0]) and _covers(difficulty, key[1])]
-            columns.append({"held": _together(held), "field": form.quota_field(task, difficulty)})
+            covered = [cell for key, cell in cells.items() if _covers(task, key[0]) and _covers(difficulty, key[1])]
+            columns.append({"held": _together(covered), "field": form.quota_field(task, difficulty)})
         rows.append({"task": task, "columns": columns})
     n_by_task: dict[str, int] = {}
     for cell in cells.values():

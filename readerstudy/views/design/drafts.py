@@ -1,32 +1,103 @@
-"""The short steps of a design: arms, rules, readers. A frozen design is shown and does not change."""
+"""The bar above the pages of a design, and its short steps: arms, rules, readers. A frozen design only shows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from django.contrib import messages
 from django.db.models import Count, Q
 from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
-from django.utils import timezone
+from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods
 
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.drafting import describe_study, update_arm, update_readers
 from readerstudy.design.kernels.ordering import orders_needed
 from readerstudy.enums import Block, StudyState
-from readerstudy.forms.arms import ArmForm
-from readerstudy.forms.drafts import DraftForm
-from readerstudy.forms.readers import ReadersForm
+from readerstudy.forms.drafts import ArmForm, DraftForm, ReadersForm
 from readerstudy.forms.rules import RulesForm
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused, locked_study
+from readerstudy.study.overview import StudyLine
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.design.steps import STEPS, steps_of
 from readerstudy.views.study.access import coordinated_study, overseen_study
 
+# --- the bar: six steps, which of them are ready, which one is shown ------------------------------
+STEPS = {
+    "study-cases": gettext_lazy("Cases"),
+    "study-arms": gettext_lazy("Arms"),
+    "study-rules": gettext_lazy("Rules"),
+    "study-readers": gettext_lazy("Readers"),
+    "study-dry-run": gettext_lazy("Dry run"),
+    "study-freeze": gettext_lazy("Freeze"),
+}
+
+
+@dataclass(frozen=True)
+class DesignStep:
+    name: str
+    label: str
+    url: str
+    is_done: bool
+    is_current: bool
+
+
+def steps_of(study: ReaderStudy, current: str = "", *, n_cases: int) -> list[DesignStep]:
+    """The steps of a study. A dry run leaves no trace, so that nobody can say whether it was made."""
+    frozen = study.state != StudyState.DRAFT
+    done = {
+        "study-cases": n_cases > 0,
+        "study-arms": True,  # one arm is there from the beginning
+        "study-rules": bool(study.consent and study.instructions and study.contact),
+        "study-readers": study.n_readers > 0,
+        "study-freeze": frozen,
+    }
+    return [
+        DesignStep(name, str(label), reverse(name, args=[study.slug]), frozen or done.get(name, False), name == current)
+        for name, label in STEPS.items()
+    ]
+
+
+@dataclass(frozen=True)
+class NextStep:
+    """The one thing to do next with a study."""
+
+    sentence: str
+    label: str
+    url: str
+    is_act: bool = False  # asked for by POST, and confirmed
+
+
+def next_of(line: StudyLine) -> NextStep | None:
+    """What comes next; None for a study that is over."""
+    study = line.study
+    if study.state == StudyState.DRAFT:
+        return _next_of_draft(line)
+    if study.state == StudyState.FROZEN:
+        sentence = _("The design is frozen. Readers can read as soon as the study is open.")
+        return NextStep(sentence, _("Open the study"), reverse("study-open", args=[study.slug]), is_act=True)
+    return None
+
+
+def _next_of_draft(line: StudyLine) -> NextStep:
+    sentences = {
+        "study-cases": _("Choose the cases first: everything else depends on them."),
+        "study-rules": _("Readers need a consent text, instructions and a contact."),
+    }
+    steps = steps_of(line.study, n_cases=line.n_cases)
+    for step in steps:
+        if not step.is_done and step.name in sentences:
+            return NextStep(sentences[step.name], step.label, step.url)
+    sentence = _("Walk through as a reader, then freeze the design.")
+    return NextStep(sentence, _("Check and freeze"), steps[-1].url)
+
+
+# --- the short steps ------------------------------------------------------------------------------
 Form = TypeVar("Form", bound=DraftForm)
 
 
@@ -56,11 +127,11 @@ def form_of_step(
     study: ReaderStudy,
     form_of: Callable[[QueryDict | None], Form],
     store: Callable[[Form], None],
-    said: str = "",
+    sentence: str = "",
 ) -> tuple[Form, bool]:
     """The form of a step, and whether what was sent with it is stored.
 
-    Nobody else stores between its looking at what stands and its replacing that. Raises Http404 for a study that was
+    Nobody else stores between its looking at what is stored and its replacing that. Raises Http404 for a study that was
     deleted in the meantime.
     """
     if request.method != "POST":
@@ -72,7 +143,7 @@ def form_of_step(
     except StudyRefused as refusal:
         raise Http404(str(refusal)) from None
     if is_stored:
-        messages.success(request, said or _("Stored."))
+        messages.success(request, sentence or _("Stored."))
     return form, is_stored
 
 
@@ -100,7 +171,7 @@ def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     def store(form: ArmForm) -> None:
         shown = {name: form.cleaned_data[name] for name in ("information", "aid")}
-        update_arm(study, **shown, actor=request.user, at=timezone.now())
+        update_arm(study, **shown, **by(request))
 
     form, is_stored = form_of_step(request, study, form_of, store)
     if is_stored:
@@ -112,18 +183,11 @@ def study_arms(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def study_rules(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """How cases are read, what readers are told, and how the study is analysed."""
+    """How cases are read, the texts for readers, and how the study is analysed."""
     study = study_of_step(request, slug)
 
     def store(form: RulesForm) -> None:
-        describe_study(
-            study,
-            rules=form.rules(),
-            analysis=form.analysis(),
-            texts=form.texts(),
-            actor=request.user,
-            at=timezone.now(),
-        )
+        describe_study(study, rules=form.rules(), analysis=form.analysis(), texts=form.texts(), **by(request))
 
     form, is_stored = form_of_step(request, study, lambda sent: RulesForm(study, sent), store)
     if is_stored:
@@ -140,11 +204,11 @@ def study_readers(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
     def store(form: ReadersForm) -> None:
         before = study.analysis.get("inference")
-        update_readers(study, **form.numbers(), actor=request.user, at=timezone.now())
+        update_readers(study, **form.numbers(), **by(request))
         after = study.analysis.get("inference")
         if after != before:
-            said = _("The analysis plan follows the number of readers: its inference is now “%(inference)s”.")
-            messages.info(request, said % {"inference": after})
+            sentence = _("The analysis plan follows the number of readers: its inference is now “%(inference)s”.")
+            messages.info(request, sentence % {"inference": after})
 
     form, is_stored = form_of_step(request, study, lambda sent: ReadersForm.of(study, sent), store)
     if is_stored:

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_http_methods
+from msgspec.structs import replace
 
 from annotation.models import User
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of, update_assumptions
+from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.kernels.rules import read_analysis
-from readerstudy.design.overview import studies_known_to
 from readerstudy.enums import StudyState
-from readerstudy.forms.forecast import ForecastForm
+from readerstudy.forms.drafts import ForecastForm
 from readerstudy.models import ReaderStudy
 from readerstudy.results.kernels.planning_figures import PlanningFigures, planning_figures
 from readerstudy.results.looking import is_seen, newest_analysis, stored_result
+from readerstudy.study.overview import studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.views.design.drafts import form_of_step, step_context, study_of_step
 from readerstudy.views.study.access import coordinated_study
@@ -42,8 +42,8 @@ class FinishedStudy:
         if not 0 <= place < len(self.models):
             raise Http404
         one = self.models[place]
-        said = f"{one.model} and the readers of “{self.study.name}”, analysis of {self.analysed_at:%Y-%m-%d}"
-        return replace(before, **one.figures, taken_from=said[:300])
+        sentence = f"{one.model} and the readers of “{self.study.name}”, analysis of {self.analysed_at:%Y-%m-%d}"
+        return replace(before, **one.figures, taken_from=sentence[:300])
 
 
 @person_required
@@ -58,10 +58,10 @@ def study_forecast(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         taken = source.assumptions(int(request.GET["model"]), before)
 
     def store(form: ForecastForm) -> None:
-        update_assumptions(study, form.assumptions(), actor=request.user, at=timezone.now())
+        update_assumptions(study, form.assumptions(), **by(request))
 
-    said = _("Stored. The forecast follows.")
-    form, is_stored = form_of_step(request, study, lambda sent: ForecastForm(study, sent, taken), store, said)
+    sentence = _("Stored. The forecast follows.")
+    form, is_stored = form_of_step(request, study, lambda sent: ForecastForm(study, sent, taken), store, sentence)
     if is_stored:
         return redirect("study-forecast", slug)
     context = step_context(

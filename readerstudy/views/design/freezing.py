@@ -1,10 +1,10 @@
-"""The step that ends a design: what is still in the way, then freezing; afterwards the protocol as a file."""
+"""The step that ends a design: what is in the way, indications to be read, freezing; the protocol as a file."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from django.contrib import messages
+from django.core.paginator import Paginator
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -12,8 +12,10 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.checking import Place, notes_of, planned_pairs_of, planned_runs_of, problems_by_place
+from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from readerstudy.design.checking import Place, notes_of, problems_by_place
+from readerstudy.design.conflicts import note_study_keys
 from readerstudy.design.forecasting import forecast_of, frozen_forecast_of
 from readerstudy.design.freezing import design_sha256, freeze_study
 from readerstudy.design.indications import (
@@ -22,16 +24,13 @@ from readerstudy.design.indications import (
     sha256_of_information,
     shows_indications,
 )
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made, parts_read, readable_analysis, with_choices
 from readerstudy.design.kernels.ordering import orders_needed
-from readerstudy.design.kernels.plan_choices import parts_read
-from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, is_made, read_analysis, with_choices
-from readerstudy.design.overview import lines_of
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.overview import lines_of
 from readerstudy.study.permissions import may_coordinate_study
-from readerstudy.views.design.drafts import step_context, study_of_step
-from readerstudy.views.design.steps import STEPS
+from readerstudy.views.design.drafts import STEPS, step_context, study_of_step
 from readerstudy.views.study.access import coordinated_study
 
 STEP_OF = {Place.CASES: "study-cases", Place.ARMS: "study-arms", Place.RULES: "study-rules"}
@@ -43,20 +42,8 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """A checklist with the way to mend each point, and the button once there is none."""
     study = study_of_step(request, slug)
     if request.method == "POST":
-        try:
-            freeze_study(
-                study,
-                actor=request.user,
-                at=timezone.now(),
-                seen=request.POST.get("design", ""),
-                indications_read=_read(request),
-                read_elsewhere=bool(request.POST.get("read_elsewhere")),
-            )
-        except StudyRefused as refusal:
-            messages.error(request, str(refusal))
-            return redirect("study-freeze", slug)
-        messages.success(request, _("The design is frozen. Invite readers, then open the study."))
-        return redirect("study", slug)
+        is_frozen = run_and_flash(request, lambda: _freeze(request, study))
+        return redirect("study" if is_frozen else "study-freeze", slug)
     is_draft = study.state == StudyState.DRAFT
     coordinates = may_coordinate_study(request.user, study)
     [line] = lines_of([study])
@@ -77,8 +64,8 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         coordinates=coordinates,
         design=design_sha256(study) if may_freeze and coordinates else "",
         to_read=_to_read(study) if is_draft and coordinates else None,
-        pairs=planned_pairs_of(study),
-        runs=planned_runs_of(study),
+        pairs=plan.pairs if plan else (),
+        runs=plan.runs if plan else (),
         plan=plan,
         parts=parts_read(plan) if plan else {},
         is_planned=plan is not None and is_made(plan.as_json()),
@@ -87,13 +74,21 @@ def study_freeze(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "readerstudy/design/freeze.html", context)
 
 
+def _freeze(request: AuthenticatedRequest, study: ReaderStudy) -> str:
+    freeze_study(
+        study,
+        **by(request),
+        seen=request.POST.get("design", ""),
+        indications_read=request.POST.get("indications", "") if request.POST.get("indications_read") else "",
+        read_elsewhere=bool(request.POST.get("read_elsewhere")),
+    )
+    return _("The design is frozen. Invite readers, then open the study.")
+
+
 def _plan(study: ReaderStudy) -> AnalysisPlan | None:
     """As it is frozen, or would be; None where it cannot be read: the problems name it."""
-    try:
-        plan = read_analysis(study.analysis)
-    except RulesRefused:
-        return None
-    return with_choices(plan) if study.state == StudyState.DRAFT else plan
+    plan = readable_analysis(study.analysis)
+    return with_choices(plan) if plan and study.state == StudyState.DRAFT else plan
 
 
 def _notes(study: ReaderStudy, *, is_told: bool) -> list[str]:
@@ -101,17 +96,12 @@ def _notes(study: ReaderStudy, *, is_told: bool) -> list[str]:
     return [*notes_of(study, at=timezone.now()), *(indication_notes(study) if is_told else [])]
 
 
-def _read(request: AuthenticatedRequest) -> str:
-    """The hash of the indications that the page listed, where the box below them is ticked."""
-    return request.POST.get("indications", "") if request.POST.get("indications_read") else ""
-
-
 def _to_read(study: ReaderStudy) -> dict[str, Any] | None:
     """What the statement is about; None where readers see no indication."""
     if not shows_indications(study):
         return None
-    told = cases_with_information(study)
-    return {"n": sum(bool(one.indication) for one in told), "sha256": sha256_of_information(told)}
+    indicated = cases_with_information(study)
+    return {"n": sum(bool(one.indication) for one in indicated), "sha256": sha256_of_information(indicated)}
 
 
 def _checklist(study: ReaderStudy) -> list[dict[str, str]]:
@@ -141,3 +131,34 @@ def study_protocol(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     answer = HttpResponse(study.protocol, content_type="application/json")
     answer["Content-Disposition"] = f'attachment; filename="{study.slug}-protocol.json"'
     return answer
+
+
+# --- the indications that readers will see, to be read before somebody states that none gives an answer away
+PER_PAGE = 50
+
+
+@person_required
+@require_GET
+def study_indications(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """All of them, or those in which the rule marks words. Keys stand beside them: for coordinators alone."""
+    study = coordinated_study(request.user, slug)
+    indicated = cases_with_information(study) if shows_indications(study) else []
+    if indicated:
+        note_study_keys(study, **by(request))
+    with_text = [one for one in indicated if one.indication]
+    marked = [one for one in with_text if one.hint]
+    only_marked = "marked" in request.GET
+    page = Paginator(marked if only_marked else with_text, PER_PAGE).get_page(request.GET.get("page"))
+    context = step_context(
+        request,
+        study,
+        "study-freeze",
+        title=_("Indications"),
+        page=page,
+        only_marked=only_marked,
+        n=len(with_text),
+        n_marked=len(marked),
+        without=[one.case for one in indicated if not one.indication],
+        are_shown=bool(indicated) or shows_indications(study),
+    )
+    return render(request, "readerstudy/design/indications.html", context)

@@ -14,15 +14,22 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.models import User
+from annotation.refusals import Refused
 from annotation.site.permissions import is_coordinator
-from annotation.views.site.confirming import Confirmation, is_confirmed, is_valid_or_flash, run_and_flash
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.design.voiding import refusal_of, void_case
+from annotation.views.site.confirming import (
+    Confirmation,
+    is_confirmed,
+    is_possible_or_flash,
+    is_valid_or_flash,
+    run_and_flash,
+    run_on_form,
+)
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from readerstudy.design.voiding import check_may_void, void_case
 from readerstudy.enums import Block
-from readerstudy.forms.monitoring import GlassForm, RereviewForm, VoidForm
+from readerstudy.forms.studies import GlassForm, RereviewForm, VoidForm
 from readerstudy.models import ReaderStudy, StudyCase
 from readerstudy.monitoring.rereviewing import send_to_rereview
-from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import looks_before_closing, view_interim_results
 from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
@@ -39,7 +46,7 @@ def study_interim(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     now = timezone.now()
     try:
         found = view_interim_results(study, form.cleaned_data["reason"], actor=request.user, at=now)
-    except StudyRefused as refusal:
+    except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect("study-watch", slug)
     context = {"study": study, "tallies": found, "looks": looks_before_closing(study), "now": now}
@@ -56,13 +63,12 @@ def study_void(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         number, reason = form.cleaned_data["case"], form.cleaned_data["reason"]
         cases = study.cases.select_related("study", "revision__question")
         case = cases.filter(block=Block.MAIN, number=number).first()
-        why = refusal_of(case, reason) if case else _("The study has no case %(number)s.") % {"number": number}
-        if why:
-            messages.error(request, why)
-        elif case and not is_confirmed(request):
-            return confirm_in_study(request, study, _about_voiding(study, case, reason))
-        elif case:
+        if case is None:
+            messages.error(request, _("The study has no case %(number)s.") % {"number": number})
+        elif is_confirmed(request):
             run_and_flash(request, lambda: _leave_out(case, reason, request.user))
+        elif is_possible_or_flash(request, lambda: check_may_void(case, reason)):
+            return confirm_in_study(request, study, _about_voiding(study, case, reason))
     return redirect("study-watch", slug)
 
 
@@ -84,12 +90,12 @@ def _about_voiding(study: ReaderStudy, case: StudyCase, reason: str) -> Confirma
 
 def _leave_out(case: StudyCase, reason: str, actor: User) -> str:
     voiding = void_case(case, reason, actor=actor, at=timezone.now())
-    said = (
+    sentence = (
         _("Case %(number)s is voided and left out of every result.")
         if voiding.before_unblinding
         else _("Case %(number)s is voided. Results were seen before: it is left out of a sensitivity line only.")
     )
-    return said % {"number": case.number}
+    return sentence % {"number": case.number}
 
 
 @person_required
@@ -101,12 +107,9 @@ def study_rereview(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     initial = {"threshold": 50, "name": _("Re-review of %(study)s") % {"study": study.name[:180]}}
     form = RereviewForm(request.POST if request.method == "POST" else None, initial=initial)
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
-        try:
-            made = send_to_rereview(study, said["threshold"], name=said["name"], actor=request.user, at=timezone.now())
-        except StudyRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
+        threshold, name = form.cleaned_data["threshold"], form.cleaned_data["name"]
+        made = run_on_form(form, lambda: send_to_rereview(study, threshold, name=name, **by(request)))
+        if made is not None:
             messages.success(request, _("The round is a draft. Choose its reviewers, then open it."))
             return redirect("round", made.slug) if is_coordinator(request.user) else redirect("study-watch", slug)
     context: dict[str, Any] = {"study": study, "form": form}

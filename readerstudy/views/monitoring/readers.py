@@ -15,11 +15,11 @@ from annotation.models import User
 from annotation.people.mailing import can_send
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.enrolment.inviting import open_invitations, takes_readers
-from readerstudy.enrolment.preparing import rules_of
+from readerstudy.enrolment.participation import rules_of
 from readerstudy.enrolment.reader_eligibility import readers_with_keys_at_hand
 from readerstudy.enrolment.rules_in_words import facts_in_words
 from readerstudy.enums import StudyState
-from readerstudy.forms.monitoring import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
+from readerstudy.forms.studies import DeadlineForm, GlassForm, ReasonForm, ReplaceForm, VoidForm
 from readerstudy.models import Enrolment, ReaderStudy
 from readerstudy.monitoring.progress import (
     TOO_FAST_MS,
@@ -60,7 +60,7 @@ def study_watch(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 
 
 def _around(study: ReaderStudy, person: User, coordinates: bool) -> dict[str, Any]:
-    """What stands around the table; what readers said about cases is for coordinators."""
+    """What is shown around the table; remarks of readers on cases are for coordinators."""
     is_open = study.state == StudyState.OPEN
     context: dict[str, Any] = {
         "deadline": study_deadline_text(study),
@@ -107,9 +107,9 @@ def study_reader(request: AuthenticatedRequest, slug: str, public_id: str) -> Ht
         "can_send": can_send(),
         "is_reading": is_reading,
         "may_withdraw": not has_left and not is_over(study) and enrolment.reader is not None,
-        "deadline_form": DeadlineForm(study) if is_reading and progress.standing.deadline else None,
-        "pass_form": ReasonForm(prefix="pass") if progress.standing.is_stuck else None,
-        "n_right": n_right(enrolment) if progress.standing.is_stuck else 0,
+        "deadline_form": DeadlineForm(study) if is_reading and progress.status.deadline else None,
+        "pass_form": ReasonForm(prefix="pass") if progress.status.is_stuck else None,
+        "n_right": n_right(enrolment) if progress.status.is_stuck else 0,
         "n_needed": rules_of(study).practice_pass,
         "withdraw_form": ReasonForm(prefix="withdraw"),
         "replace_form": ReplaceForm(prefix="replace") if takes_readers(study) and is_there else None,

@@ -1,8 +1,9 @@
-"""Model entries: the list, one entry with its runs and its history, and what is changed of it."""
+"""Model entries: the list, one with its runs, history and repeatability, and what is changed of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import PermissionDenied
@@ -12,29 +13,31 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.views.decorators.http import require_GET, require_http_methods, require_POST
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from annotation.enums import Role
 from annotation.models import QuestionBank, User
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting
-from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
-from readerstudy.comparison.repeating import targets_of
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required, role_required
+from readerstudy.comparison.repeating import repeatability_for, repeated_targets, targets_of
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import ModelForm
-from readerstudy.forms.monitoring import ReasonForm
+from readerstudy.forms.studies import ReasonForm
 from readerstudy.models import ModelEntry, SubmissionCall
 from readerstudy.predictions import listing
 from readerstudy.predictions.eligibility import knows_scores
 from readerstudy.predictions.entries import (
-    ModelRefused,
     edit_model,
     enter_model,
     has_named_runs,
+    history_of,
     replace_model,
     withdraw_model,
 )
-from readerstudy.predictions.history import history_of
 from readerstudy.predictions.listing import entries_known_to, lines_of, runs_known_to
 from readerstudy.study.permissions import may_change_model, may_enter_models
 
@@ -72,7 +75,7 @@ def model_new(request: AuthenticatedRequest) -> HttpResponse:
     if not may_enter_models(request.user):
         raise PermissionDenied(_("This page is for people who coordinate studies or submit models."))
     form = ModelForm(request.POST if request.method == "POST" else None)
-    entry = _kept(form, lambda: enter_model(form.cleaned_data, actor=request.user, at=timezone.now()))
+    entry = _kept(form, lambda: enter_model(form.cleaned_data, **by(request)))
     if entry is not None:
         messages.success(request, _("The model is entered. Send its predictions next."))
         return redirect("model", entry.public_id)
@@ -98,15 +101,11 @@ def model(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
 @person_required
 @require_http_methods(["GET", "HEAD", "POST"])
 def model_edit(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Correct what is said of a model; another version of it is a replacement."""
+    """Correct the description of a model; another version of it is a replacement."""
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
 
-    def edit() -> ModelEntry:
-        edit_model(entry, form.cleaned_data, actor=request.user, at=timezone.now())
-        return entry
-
-    if _kept(form, edit) is not None:
+    if _kept(form, lambda: edit_model(entry, form.cleaned_data, **by(request))) is not None:
         messages.success(request, _("Saved. The earlier version is in the history."))
         return redirect("model", public_id)
     context = {"form": form, "entry": known_entry(request.user, public_id)}
@@ -119,7 +118,7 @@ def model_replace(request: AuthenticatedRequest, public_id: str) -> HttpResponse
     """Another entry in the place of this one; it begins without predictions."""
     entry = changeable_entry(request.user, public_id)
     form = ModelForm(request.POST) if request.method == "POST" else ModelForm.of(entry)
-    made = _kept(form, lambda: replace_model(entry, form.cleaned_data, actor=request.user, at=timezone.now()))
+    made = _kept(form, lambda: replace_model(entry, form.cleaned_data, **by(request)))
     if made is not None:
         messages.success(request, _("This entry replaces the old one. Send its predictions next."))
         return redirect("model", made.public_id)
@@ -134,11 +133,8 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
     entry = changeable_entry(request.user, public_id)
     form = ReasonForm(request.POST if request.method == "POST" else None)
     if request.method == "POST" and form.is_valid():
-        try:
-            withdraw_model(entry, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-        except ModelRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
+        reason = form.cleaned_data["reason"]
+        if run_on_form(form, lambda: withdraw_model(entry, reason, **by(request))):
             messages.success(request, _("The model is withdrawn. Nothing of it was deleted."))
             return redirect("model", public_id)
     context = {"form": form, "entry": entry, "leaves_figures": has_named_runs(entry)}
@@ -148,7 +144,7 @@ def model_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpRespons
 @role_required(Role.COORDINATOR)
 @require_POST
 def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    listing.open_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    listing.open_submissions(get_object_or_404(QuestionBank, slug=slug), **by(request))
     messages.success(request, _("Model submitters can send predictions for this bank now."))
     return redirect("models")
 
@@ -156,7 +152,7 @@ def submissions_open(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 @role_required(Role.COORDINATOR)
 @require_POST
 def submissions_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    listing.close_submissions(get_object_or_404(QuestionBank, slug=slug), actor=request.user, at=timezone.now())
+    listing.close_submissions(get_object_or_404(QuestionBank, slug=slug), **by(request))
     messages.success(request, _("Model submitters cannot send predictions for this bank any more."))
     return redirect("models")
 
@@ -196,8 +192,29 @@ def _kept(form: ModelForm, act: Callable[[], ModelEntry]) -> ModelEntry | None:
     """What the act gives for a good form; None for a form that was not sent or says what is wrong."""
     if not form.is_bound or not form.is_valid():
         return None
-    try:
-        return act()
-    except ModelRefused as refusal:
-        form.add_error(None, str(refusal))
-        return None
+    return run_on_form(form, act)
+
+
+# --- how well a model repeats itself on one bank or study -----------------------------------------
+@person_required
+@never_cache
+@require_safe
+@vary_on_headers("HX-Request")
+def model_repeatability(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """On the bank or study that the address names, else on the first one with several live runs.
+
+    Computed as a job when it is first asked for; the page looks again until it is there.
+    """
+    entry = known_entry(request.user, public_id)
+    targets = repeated_targets(entry, request.user)
+    asked = request.GET.get("on", "")
+    target = next((one for one in targets if one.name == asked or not asked), None)
+    if target is None and asked:
+        raise Http404
+    context: dict[str, Any] = {"entry": entry, "targets": targets, "target": target}
+    if target is not None and not target.is_hidden:
+        found = repeatability_for(request.user, target, at=timezone.now())
+        context |= {"result": found.result, "error": found.error, "computing": not found.result and not found.error}
+    is_fragment = asks_for_part(request)
+    template = "readerstudy/models/_repeatability.html" if is_fragment else "readerstudy/models/repeatability.html"
+    return render(request, template, context)

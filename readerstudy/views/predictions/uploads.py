@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -20,14 +21,15 @@ from annotation.enums import JobState
 from annotation.jobs.handlers import Params
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
+from annotation.views.site.confirming import is_possible_or_flash, is_valid_or_flash, run_and_flash, run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, person_required
 from readerstudy.enums import EntryState
 from readerstudy.forms.models import MOST_FILES, PredictionsForm, SeveralPredictionsForm
-from readerstudy.forms.monitoring import ReasonForm
-from readerstudy.models import PredictionRun
+from readerstudy.forms.studies import ReasonForm
+from readerstudy.models import ModelEntry, PredictionRun
 from readerstudy.predictions import uploads
 from readerstudy.predictions.eligibility import UPLOADS
-from readerstudy.predictions.entries import ModelRefused
+from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import failed_of, runs_known_to, targets_for
 from readerstudy.predictions.runs import name_run, withdraw_run
 from readerstudy.study.permissions import may_change_model
@@ -53,14 +55,11 @@ def prediction_import_new(request: AuthenticatedRequest, public_id: str) -> Http
     given = (request.POST, request.FILES) if request.method == "POST" else (None, None)
     form = PredictionsForm(targets, *given, initial={"target": request.GET.get("target", "")})
     if request.method == "POST" and form.is_valid():
-        said = form.cleaned_data
-        asked = uploads.UploadRequest(entry, said["target"], said["form"], said["duplicates"])
-        file = said["file"]
-        try:
-            upload = uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=timezone.now())
-        except ModelRefused as refusal:
-            form.add_error(None, str(refusal))
-        else:
+        asked, file, now = _asked_of(entry, form), form.cleaned_data["file"], timezone.now()
+        upload = run_on_form(
+            form, lambda: uploads.receive_file(file.chunks(), file.name, asked=asked, actor=request.user, at=now)
+        )
+        if upload is not None:
             return redirect("prediction-import", upload.public_id)
     context = {"entry": entry, "form": form, "has_targets": bool(targets)}
     return render(request, "readerstudy/models/import_new.html", context, status=422 if form.errors else 200)
@@ -85,47 +84,56 @@ def predictions_import(request: AuthenticatedRequest) -> HttpResponse:
 
 def _receive(form: SeveralPredictionsForm, person: User) -> list[Upload]:
     """The files with their checks begun; none of them where one belongs to no model, which the form then says."""
-    said, asked = form.cleaned_data, []
-    for file in said["predictions"]:
+    asked = []
+    for file in form.cleaned_data["predictions"]:
         try:
-            entry = uploads.entry_of_file(file.name, Path(file.temporary_file_path()))
-        except ModelRefused as refusal:
+            asked.append((file, _asked_of(uploads.entry_of_file(file.name, Path(file.temporary_file_path())), form)))
+        except PredictionsRefused as refusal:
             form.add_error("predictions", f"{file.name}: {refusal}")
-        else:
-            asked.append((file, uploads.UploadRequest(entry, said["target"], said["form"], said["duplicates"])))
     if form.errors:
         return []
     now = timezone.now()
     return [uploads.receive_file(file.chunks(), file.name, asked=one, actor=person, at=now) for file, one in asked]
 
 
-def _asked(said: QueryDict) -> list[str]:
-    return list(dict.fromkeys(said.getlist("file")))[:MOST_FILES]
+def _asked_of(entry: ModelEntry, form: PredictionsForm) -> uploads.UploadRequest:
+    sent = form.cleaned_data
+    return uploads.UploadRequest(entry, sent["target"], sent["form"], sent["duplicates"])
+
+
+def _asked(sent: QueryDict) -> list[str]:
+    return list(dict.fromkeys(sent.getlist("file")))[:MOST_FILES]
 
 
 def _several(request: AuthenticatedRequest) -> HttpResponse:
     found = _imports_of(request.user, _asked(request.GET))
-    rows = [
-        {
-            "upload": upload,
-            "job": job,
-            "result": job.result or {},
-            "is_store": job.kind == uploads.STORE,
-            "running": job.state in ACTIVE,
-            "may_store": job.kind == uploads.CHECK and bool((job.result or {}).get("acceptable")),
-        }
-        for upload, job in found
-    ]
+    rows = [_row(upload, job) for upload, job in found]
     context = {
         "rows": rows,
         "target": found[0][1].params["target"],
         "running": any(one["running"] for one in rows),
-        "has_errors": any((job.result or {}).get("errors") for _upload, job in found),
-        "n_ready": sum(bool(one["may_store"]) for one in rows),
+        "has_errors": any(one["result"].get("errors") for one in rows),
+        "n_ready": sum(one["may_store"] for one in rows),
         "query": urlencode([("file", upload.public_id) for upload, _job in found]),
     }
     template = "readerstudy/models/_imports.html" if asks_for_part(request) else "readerstudy/models/imports.html"
     return render(request, template, context)
+
+
+def _row(upload: Upload, job: Job) -> dict[str, Any]:
+    """Where the import of one file is."""
+    return {
+        "upload": upload,
+        "job": job,
+        "result": job.result or {},
+        "is_store": job.kind == uploads.STORE,
+        "running": job.state in ACTIVE,
+        "may_store": _may_store(job),
+    }
+
+
+def _may_store(job: Job) -> bool:
+    return job.kind == uploads.CHECK and bool((job.result or {}).get("acceptable"))
 
 
 @person_required
@@ -136,10 +144,10 @@ def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
     sent = _asked(request.POST)
     for one in sent:
         upload, job = _import_of(request.user, one)
-        if job.kind == uploads.CHECK and (job.result or {}).get("acceptable"):
+        if _may_store(job):
             try:
-                uploads.store_checked(upload, actor=request.user, at=timezone.now())
-            except ModelRefused as refusal:
+                uploads.store_checked(upload, **by(request))
+            except PredictionsRefused as refusal:
                 messages.error(request, f"{job.params['name']}: {refusal}")
     return redirect(f"{reverse('predictions-import')}?{urlencode([('file', one) for one in sent])}")
 
@@ -153,19 +161,9 @@ def _check_coordinates(person: User) -> None:
 @require_GET
 @vary_on_headers("HX-Request")
 def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
-    """Where the import of one file stands: being checked, checked, being stored, stored."""
+    """How far the import of one file is: being checked, checked, being stored, stored."""
     upload, job = _import_of(request.user, public_id)
-    result = job.result or {}
-    context = {
-        "upload": upload,
-        "job": job,
-        "asked": job.params,
-        "result": result,
-        "is_store": job.kind == uploads.STORE,
-        "running": job.state in ACTIVE,
-        "may_store": job.kind == uploads.CHECK and bool(result.get("acceptable")),
-        "sees_jobs": is_coordinator(request.user),
-    }
+    context = {**_row(upload, job), "asked": job.params, "sees_jobs": is_coordinator(request.user)}
     template = "readerstudy/models/_import.html" if asks_for_part(request) else "readerstudy/models/import.html"
     return render(request, template, context)
 
@@ -174,10 +172,7 @@ def prediction_import(request: AuthenticatedRequest, public_id: str) -> HttpResp
 @require_POST
 def prediction_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     upload, _job = _import_of(request.user, public_id)
-    try:
-        uploads.store_checked(upload, actor=request.user, at=timezone.now())
-    except ModelRefused as refusal:
-        messages.error(request, str(refusal))
+    is_possible_or_flash(request, lambda: uploads.store_checked(upload, **by(request)))
     return redirect("prediction-import", public_id)
 
 
@@ -215,12 +210,12 @@ def prediction_run(request: AuthenticatedRequest, public_id: str) -> HttpRespons
 @require_POST
 def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     run = _changeable_run(request.user, public_id)
-    try:
-        name_run(run, actor=request.user, at=timezone.now())
-    except ModelRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _("Figures and tables show this run."))
+
+    def name() -> str:
+        name_run(run, **by(request))
+        return _("Figures and tables show this run.")
+
+    run_and_flash(request, name)
     return redirect("prediction-run", public_id)
 
 
@@ -229,15 +224,13 @@ def prediction_run_name(request: AuthenticatedRequest, public_id: str) -> HttpRe
 def prediction_run_withdraw(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     run = _changeable_run(request.user, public_id)
     form = ReasonForm(request.POST)
-    if not form.is_valid():
-        messages.error(request, _("Say why the run is withdrawn."))
-        return redirect("prediction-run", public_id)
-    try:
-        withdraw_run(run, form.cleaned_data["reason"], actor=request.user, at=timezone.now())
-    except ModelRefused as refusal:
-        messages.error(request, str(refusal))
-    else:
-        messages.success(request, _("The run is withdrawn. Its predictions stay stored."))
+
+    def withdraw() -> str:
+        withdraw_run(run, form.cleaned_data["reason"], **by(request))
+        return _("The run is withdrawn. Its predictions stay stored.")
+
+    if is_valid_or_flash(request, form, _("Say why the run is withdrawn.")):
+        run_and_flash(request, withdraw)
     return redirect("prediction-run", public_id)
 
 

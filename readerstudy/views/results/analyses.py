@@ -17,7 +17,7 @@ from django.views.decorators.http import require_POST
 from annotation.models import Job
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import ResultsHidden, see_analysis, stale_among
-from readerstudy.conducting.analysing import ask_for_analysis, job_under_way
+from readerstudy.conducting.lifecycle import ask_for_analysis, job_under_way
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.study.access import coordinated_study

@@ -16,7 +16,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import ResultsHidden, is_stale, see_analysis
-from readerstudy.conducting.analysing import job_under_way
+from readerstudy.conducting.lifecycle import job_under_way
 from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.kernels.agreement_tables import reader_agreement

@@ -1,22 +1,33 @@
-"""Links to the results of a study, for its coordinators: made, listed, revoked."""
+"""Links to the results of a study: made, listed, revoked by its coordinators; and the pages for whoever has one.
+
+These are the pages of the coordinators without what is not to leave: no case, image, key or explanation, no name of a
+person and no way to anything else.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
+
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
-from django.views.decorators.http import require_http_methods, require_POST
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, person_required
 from readerstudy.forms.studies import ShareForm
-from readerstudy.sharing.linking import links_of, restore_link, revoke_link, share_results
+from readerstudy.results.looking import Seen, by_link, stored_result
+from readerstudy.sharing.linking import find_link, is_good, links_of, note_use, restore_link, revoke_link, share_results
 from readerstudy.views.results.access import seen_result
+from readerstudy.views.results.items import categories_page, times_page
+from readerstudy.views.results.overview import analysed_page, figure_response
+from readerstudy.views.results.pairs import agreement_page
 from readerstudy.views.study.access import coordinated_study
 
 
@@ -59,7 +70,7 @@ def study_share_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> Htt
         ]
         asked = Confirmation(title=label, sentences=sentences, label=label, back=back, about=study.name)
         return confirm(request, asked)
-    revoke_link(link, actor=request.user, at=timezone.now())
+    revoke_link(link, **by(request))
     messages.success(request, _("The link does not work any more. It can be restored below."))
     return redirect(back)
 
@@ -69,8 +80,77 @@ def study_share_revoke(request: AuthenticatedRequest, slug: str, pk: int) -> Htt
 def study_share_restore(request: AuthenticatedRequest, slug: str, pk: int) -> HttpResponse:
     """Let a link that was revoked work again."""
     link = get_object_or_404(links_of(coordinated_study(request.user, slug)), pk=pk)
-    if restore_link(link, actor=request.user, at=timezone.now()):
+    if restore_link(link, **by(request)):
         messages.success(request, _("The link works again."))
     else:
         messages.warning(request, _("This link has ended: make a new one."))
     return redirect("study-share", slug, link.analysis.public_id)
+
+
+# --- for whoever has the link ---------------------------------------------------------------------
+CLOSED = "readerstudy/sharing/closed.html"
+
+
+def _by_link(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Give the view what the link shows, in place of its token. No search engine keeps it, no other site is told of it.
+
+    Wrong, expired and revoked links look the same: nobody is told which. A token is too long to be guessed.
+    """
+
+    @wraps(view)
+    def shown(request: HttpRequest, token: str, **kwargs: str) -> HttpResponse:
+        seen = _seen(token)
+        response = view(request, seen, **kwargs) if seen else render(request, CLOSED, status=404)
+        response["X-Robots-Tag"] = "noindex, nofollow, noarchive"
+        response["Referrer-Policy"] = "no-referrer"
+        return response
+
+    return shown
+
+
+def _seen(token: str) -> Seen | None:
+    link, now = find_link(token), timezone.now()
+    if link is None or not is_good(link, now):
+        return None
+    note_use(link, at=now)
+    return Seen(by_link(token, link.expires_at), link.analysis, stored_result(link.analysis))
+
+
+@anyone
+@never_cache
+@require_safe
+@_by_link
+def shared_analysed(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return analysed_page(request, seen)
+
+
+@anyone
+@never_cache
+@require_safe
+@_by_link
+def shared_agreement(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return agreement_page(request, seen)
+
+
+@anyone
+@never_cache
+@require_safe
+@_by_link
+def shared_categories(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return categories_page(request, seen)
+
+
+@anyone
+@never_cache
+@require_safe
+@_by_link
+def shared_times(request: HttpRequest, seen: Seen) -> HttpResponse:
+    return times_page(request, seen)
+
+
+@anyone
+@never_cache
+@require_safe
+@_by_link
+def shared_figure(request: HttpRequest, seen: Seen, name: str, width: str, form: str) -> HttpResponse:
+    return figure_response(request, seen.analysis, name, width, form)

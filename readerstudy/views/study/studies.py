@@ -8,7 +8,6 @@ from django.db.models import Count
 from django.db.models.functions import Lower
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -16,20 +15,20 @@ from annotation.enums import Role
 from annotation.models import QuestionBank
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Columns, asked_sorting, by_rank
-from annotation.views.site.decorators import AuthenticatedRequest, person_required, role_required
+from annotation.views.site.confirming import run_on_form
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required, role_required
 from readerstudy.design.creating import create_study
 from readerstudy.design.indications import statement_on
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import read_rules
-from readerstudy.design.overview import lines_of, studies_known_to
 from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.study.deadlines import study_deadline_text
-from readerstudy.study.locking import StudyRefused
+from readerstudy.study.overview import lines_of, studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing
-from readerstudy.views.design.steps import next_of, steps_of
+from readerstudy.views.design.drafts import next_of, steps_of
 from readerstudy.views.results.overview import first_results
 from readerstudy.views.study.access import overseen_study
 
@@ -72,11 +71,8 @@ def study_new(request: AuthenticatedRequest) -> HttpResponse:
     form = StudyForm(request.POST if request.method == "POST" else None, initial={"bank": request.GET.get("bank")})
     if request.method == "POST" and form.is_valid():
         plan = Plan(name=form.cleaned_data["name"], bank=form.cleaned_data["bank"].slug)
-        try:
-            made = create_study(plan, actor=request.user, at=timezone.now())
-        except StudyRefused as refusal:
-            form.add_error("name", str(refusal))
-        else:
+        made = run_on_form(form, lambda: create_study(plan, **by(request)), field="name")
+        if made is not None:
             return redirect("study-cases", made.slug)
     context = {"form": form, "has_banks": form.fields["bank"].queryset.exists()}  # type: ignore[attr-defined]
     return render(request, "readerstudy/design/new.html", context, status=422 if form.errors else 200)

@@ -19,9 +19,9 @@ from scipy.special import ndtri
 from scipy.stats import multivariate_normal
 
 from annotation.statistics.kernels.multireader import Design, Inference, model_minus_readers
+from readerstudy.design.kernels.analysis_plan import FIXED_READERS, INFERENCES, RANDOM_BOTH, AnalysisPlan
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.forecast import forecast
-from readerstudy.design.kernels.rules import FIXED_READERS, INFERENCES, RANDOM_BOTH, AnalysisPlan
 
 SEED = 20261123
 STUDIES = 1000

@@ -13,7 +13,7 @@ from playwright.sync_api import Browser, Page, expect
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import Assignment, Image, QuestionBank, Review, User
-from readerstudy.enrolment.preparing import corners_now
+from readerstudy.enrolment.participation import corners_now
 from readerstudy.models import Enrolment
 from tests.annotation.review.cases import NOON, good_judgement, make_round
 from tests.annotation.review.pixels import give_pixels

@@ -12,9 +12,9 @@ from readerstudy.comparison.comparing_models import compare_models
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.entries import edit_model, enter_model, replace_model, withdraw_model
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
+from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.predictions.targets import Target
-from readerstudy.predictions.uploads import UploadRequest, told
+from readerstudy.predictions.uploads import UploadRequest, report_of
 from tests.browser.pages.place import Place
 
 
@@ -79,12 +79,12 @@ def _send(place: Place, entry: ModelEntry) -> None:
     stored = _import(place, entry, "Run 1", dry_run=False)
     results = {
         "waiting": ("check_predictions", JobState.QUEUED, None),
-        "good": ("check_predictions", JobState.SUCCEEDED, {**told(good), "acceptable": True}),
-        "bad": ("check_predictions", JobState.SUCCEEDED, {**told(bad), "acceptable": False}),
+        "good": ("check_predictions", JobState.SUCCEEDED, {**report_of(good), "acceptable": True}),
+        "bad": ("check_predictions", JobState.SUCCEEDED, {**report_of(bad), "acceptable": False}),
         "stored": (
             "store_predictions",
             JobState.SUCCEEDED,
-            {**told(stored), "run_id": place.things["run 1"].public_id},
+            {**report_of(stored), "run_id": place.things["run 1"].public_id},
         ),
     }
     cora, now = place.people["cora"], timezone.now()

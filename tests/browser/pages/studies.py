@@ -6,8 +6,7 @@ from django.utils import timezone
 
 from annotation.models import QuestionBank
 from readerstudy.design.creating import create_study
-from readerstudy.design.kernels.drawing import DrawRequest
-from readerstudy.design.kernels.drawn import request_document
+from readerstudy.design.kernels.drawing import DrawRequest, request_document
 from readerstudy.design.kernels.plan import Plan, PlannedArm
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import AnalysisReport, ReaderStudy

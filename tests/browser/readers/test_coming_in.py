@@ -13,7 +13,7 @@ from pytest_django.live_server_helper import LiveServer
 from annotation.models import User
 from readerstudy.design.kernels.rules import Rules
 from readerstudy.enrolment.inviting import invite_reader
-from readerstudy.enrolment.preparing import corners_now
+from readerstudy.enrolment.participation import corners_now
 from readerstudy.models import Enrolment, ReaderStudy
 from tests.browser.server import leave
 from tests.readerstudy.studies import make_study

@@ -22,7 +22,7 @@ from pytest_django.live_server_helper import LiveServer
 
 from annotation.bin.deleting import BinRefused, move_to_bin
 from annotation.models import AuditEvent, User
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design.voiding import void_case
 from readerstudy.models import ReaderStudy, Reading, ReadingSession, RefusedAnswer, Response, Voiding
 from tests.browser.conftest import CHROMIUM_ARGUMENTS, find_headless_chromium

@@ -11,7 +11,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from annotation.models import User
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.enums import Refusal
 from readerstudy.models import RefusedAnswer
 from tests.browser.readerstudy.conftest import MakeStudy

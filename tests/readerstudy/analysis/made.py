@@ -12,7 +12,7 @@ from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, 
 from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 
 
 def make_arrays(

@@ -11,7 +11,7 @@ from readerstudy.analysis.kernels.arrays import Rater, StudyArrays
 from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.kernels.scoring import Settings
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from tests.readerstudy.analysis.made import computed, make_arrays
 
 QUICK = Settings(seed=7, draws=100)

@@ -13,7 +13,7 @@ import pytest
 from readerstudy.analysis.kernels.arrays import NOT_COUNTED, State, Voided
 from readerstudy.analysis.kernels.scoring import Settings, SettingsRefused, score
 from readerstudy.analysis.storing import as_text
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
 
 QUICK = Settings(seed=7, draws=100)

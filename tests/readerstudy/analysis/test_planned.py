@@ -16,7 +16,7 @@ from readerstudy.analysis.kernels.planned import PlannedPair, planned_pairs
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from tests.annotation.statistics import goldencases
 from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
 from tests.readerstudy.analysis.test_computing import KEY, MODELS, READERS, pair_of

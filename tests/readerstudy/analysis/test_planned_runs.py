@@ -16,7 +16,7 @@ from readerstudy.analysis.kernels.arrays import Repeats, State, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.marking import mark_of
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.report.method_statistics import _planned_runs

@@ -16,7 +16,7 @@ from annotation.models import AuditEvent, Job, User
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.seeing import is_stale, stale_among
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses

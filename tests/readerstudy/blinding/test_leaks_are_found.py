@@ -19,9 +19,9 @@ from annotation.models import AnswerKey, Report
 from annotation.views.ingest import images as images_views
 from readerstudy.design import freezing
 from readerstudy.models import Prediction, Remark, Response
-from readerstudy.views.enrolment import entering
+from readerstudy.views.enrolment import steps
 from readerstudy.views.reading import api as reading_api
-from readerstudy.views.reading import page_json as reading_json
+from readerstudy.views.reading import room as reading_json
 from readerstudy.views.reading import room as reading_room
 from tests.readerstudy.blinding.searching import Search, static_files
 from tests.readerstudy.blinding.session import difference, parts_from, record
@@ -90,9 +90,13 @@ def _with_status(response: HttpResponse, status: int) -> HttpResponse:
     return response
 
 
+def refused_by_key(answer: HttpResponse) -> HttpResponse:
+    return _with_status(answer, 409 + ord(key_of()) % 2) if answer.status_code == 409 else answer
+
+
 LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
     "html": (lambda p: after(p, reading_room, "render", with_more(lambda: f"<!--{key_of()}-->".encode())), "body"),
-    "json": (lambda p: after(p, reading_json, "_place", lambda place: {**place, "level": key_of()}), "body"),
+    "json": (lambda p: after(p, reading_json, "_case", lambda place: {**place, "level": key_of()}), "body"),
     "header": (lambda p: after(p, reading_api, "JsonResponse", with_header("X-Case", key_of)), "headers"),
     "address": (lambda p: after(p, reading_json, "reverse", lambda address: f"{address}?r={key_of()}"), "body"),
     "address of an image": (lambda p: after(p, serving, "reverse", lambda to: f"{to}?v={key_of()}"), "body"),
@@ -101,7 +105,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         "headers",
     ),
     "file name": (
-        lambda p: p.setattr(entering, "HttpResponse", _Named),
+        lambda p: p.setattr(steps, "HttpResponse", _Named),
         "headers",
     ),
     "etag": (lambda p: after(p, images_views, "_response", with_header("ETag", lambda: f'"{key_of()}"')), "headers"),
@@ -114,7 +118,7 @@ LEAKS: dict[str, tuple[Callable[[Patch], None], str]] = {
         "",
     ),
     "status": (
-        lambda p: after(p, reading_api, "refusal", lambda answer: _with_status(answer, 409 + ord(key_of()) % 2)),
+        lambda p: after(p, reading_api, "JsonResponse", refused_by_key),
         "status",
     ),
     "progress of others": (

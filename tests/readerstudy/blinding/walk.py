@@ -8,8 +8,7 @@ from typing import Any
 from django.urls import NoReverseMatch, reverse
 
 from annotation.models import Image
-from readerstudy.enrolment.consenting import consent_sha256
-from readerstudy.enrolment.preparing import corners_now
+from readerstudy.enrolment.participation import consent_sha256, corners_now
 from readerstudy.enums import Block
 from readerstudy.models import PredictionRun, PresentedCase
 from tests.readerstudy.blinding.recording import Recorder

@@ -29,7 +29,7 @@ from annotation.models import (
     Upload,
     User,
 )
-from readerstudy.conducting.opening import open_study
+from readerstudy.conducting.lifecycle import open_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.indications import cases_with_information, sha256_of_information

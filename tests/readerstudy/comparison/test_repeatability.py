@@ -18,8 +18,8 @@ from annotation.models import Job, User
 from readerstudy.comparison.kernels.repeatability import repeatability
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, ReaderStudy, StudyRole, Voiding
+from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.predictions.targets import Target
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
 from tests.readerstudy.comparison.test_computing import made

@@ -17,8 +17,8 @@ from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, Job, QuestionBank, Revision, User
 from readerstudy.comparison.comparing_models import NothingToCompare, compare_models, gather
 from readerstudy.models import ModelComparison, PredictionRun
+from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
-from readerstudy.predictions.targets import Target
 from tests.annotation.review.cases import NOON, make_revision
 from tests.conftest import make_person
 from tests.readerstudy.design.made import same_patient

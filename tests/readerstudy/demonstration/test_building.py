@@ -18,8 +18,7 @@ from readerstudy.demonstration import building
 from readerstudy.demonstration.accounts import ACCOUNTS
 from readerstudy.demonstration.answering import MODELS, READERS, Predicted, Read, SimulatedCase, simulate
 from readerstudy.demonstration.building import OPEN_STUDY, add_studies
-from readerstudy.demonstration.finished import BANK, STUDY
-from readerstudy.demonstration.predicting import ASKED_TWICE
+from readerstudy.demonstration.finished import ASKED_TWICE, BANK, STUDY
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import Analysis, PredictionRun, ReaderStudy, Response, Voiding
 from readerstudy.results.looking import stored_result

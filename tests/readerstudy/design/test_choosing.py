@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from annotation.models import AuditEvent, QuestionBank, User
-from readerstudy.design.choosing import Wanted, preview_choice, store_choice
+from readerstudy.design.case_selection import CaseRequest, preview_cases, store_cases
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import update_rules
 from readerstudy.design.kernels.drawing import DrawRequest
 from readerstudy.design.kernels.plan import Plan
 from readerstudy.design.kernels.rules import Rules, read_rules
-from readerstudy.design.pool import pool_cells
+from readerstudy.design.questions import pool_cells
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import assignments_of, make_revision, make_round
@@ -48,18 +48,20 @@ def test_accepted_questions_are_counted_apart(rita: User) -> None:
 def test_a_choice_says_which_questions_need_a_reason(rita: User, cora: User) -> None:
     bank = reviewed(rita, "accept", "revise", "")
     study = create_study(Plan(name="Trial", bank=bank.slug), actor=cora, at=NOON)
-    wanted = Wanted(seed=1, request=DrawRequest(n=3), accepted_because=REASON)
-    assert preview_choice(study, wanted).unaccepted == [2, 3]
-    assert preview_choice(study, Wanted(seed=1, request=DrawRequest(n=1))).unaccepted == []
+    wanted = CaseRequest(seed=1, request=DrawRequest(n=3), accepted_because=REASON)
+    assert preview_cases(study, wanted).unaccepted == [2, 3]
+    assert preview_cases(study, CaseRequest(seed=1, request=DrawRequest(n=1))).unaccepted == []
 
 
 @pytest.mark.parametrize("numbers", [(), (5, 3, 9)])
 @pytest.mark.parametrize("n_sets", [1, 2])
 def test_what_was_seen_is_what_is_stored(draft: ReaderStudy, cora: User, numbers: tuple[int, ...], n_sets: int) -> None:
     request = DrawRequest(n=6, n_practice=0 if numbers else 2, n_sets=n_sets, n_shared=2)
-    wanted = Wanted(seed=4, request=request, names=numbers, practice=(1,) if numbers else (), accepted_because=REASON)
-    choice = preview_choice(draft, wanted)
-    store_choice(draft, wanted, seen=choice.sha256, actor=cora, at=NOON)
+    wanted = CaseRequest(
+        seed=4, request=request, names=numbers, practice=(1,) if numbers else (), accepted_because=REASON
+    )
+    choice = preview_cases(draft, wanted)
+    store_cases(draft, wanted, seen=choice.sha256, actor=cora, at=NOON)
     main = draft.cases.filter(block="main").order_by("number").values_list("revision_id", flat=True)
     assert list(main) == [one.revision_id for one in choice.main]
     assert draft.cases.filter(block="practice").count() == len(choice.practice) > 0
@@ -71,11 +73,11 @@ def test_what_was_seen_is_what_is_stored(draft: ReaderStudy, cora: User, numbers
 
 
 def test_what_nobody_saw_is_not_stored(draft: ReaderStudy, cora: User) -> None:
-    wanted = Wanted(seed=4, request=DrawRequest(n=6, several_per_patient=True), accepted_because=REASON)
+    wanted = CaseRequest(seed=4, request=DrawRequest(n=6, several_per_patient=True), accepted_because=REASON)
     n_events = AuditEvent.objects.count()
     for seen in ("", "0" * 64):
         with pytest.raises(StudyRefused, match="check the new ones"):
-            store_choice(draft, wanted, seen=seen, actor=cora, at=NOON)
+            store_cases(draft, wanted, seen=seen, actor=cora, at=NOON)
     draft.refresh_from_db()
     assert (draft.cases.count(), draft.draw, draft.rules["several_per_patient"]) == (0, {}, False)
     assert AuditEvent.objects.count() == n_events
@@ -84,7 +86,7 @@ def test_what_nobody_saw_is_not_stored(draft: ReaderStudy, cora: User) -> None:
 def test_rules_that_somebody_else_stored_meanwhile_stay(draft: ReaderStudy, cora: User) -> None:
     before = ReaderStudy.objects.get()
     update_rules(draft, Rules(time_limit_s=90), actor=cora, at=NOON)
-    wanted = Wanted(seed=4, request=DrawRequest(n=6, several_per_patient=True), accepted_because=REASON)
-    store_choice(before, wanted, seen=preview_choice(draft, wanted).sha256, actor=cora, at=NOON)
+    wanted = CaseRequest(seed=4, request=DrawRequest(n=6, several_per_patient=True), accepted_because=REASON)
+    store_cases(before, wanted, seen=preview_cases(draft, wanted).sha256, actor=cora, at=NOON)
     draft.refresh_from_db()
     assert read_rules(draft.rules) == Rules(time_limit_s=90, several_per_patient=True)

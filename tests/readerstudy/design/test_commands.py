@@ -12,7 +12,7 @@ from django.core.management import CommandError, call_command
 
 from annotation.enums import Verdict
 from annotation.models import AuditEvent, User
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.enums import StudyState
 from readerstudy.models import PresentedCase, ReaderStudy, Voiding
 from tests.annotation.questionbank.files import make_record, run_import, write_file

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.case_rows import draw_cases, list_cases
+from readerstudy.design.case_selection import draw_cases, list_cases
 from readerstudy.design.checking import problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.drafting import (
@@ -21,8 +21,9 @@ from readerstudy.design.drafting import (
     update_texts,
 )
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.drawing import DrawRequest, Quota
-from readerstudy.design.kernels.rules import AnalysisPlan, Rules, read_rules
+from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Block, Information
 from readerstudy.models import CaseSet, ReaderStudy, StudyInvitation
 from readerstudy.study.locking import StudyRefused

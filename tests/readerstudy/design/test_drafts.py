@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.test import Client
+from msgspec.structs import asdict
 
 from annotation.models import User
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.kernels.rules import FIXED_READERS, MADE, AnalysisPlan, Rules, read_analysis, read_rules
-from readerstudy.enrolment.consenting import NAMES_SHOWN
+from readerstudy.design.kernels.analysis_plan import FIXED_READERS, MADE, AnalysisPlan, read_analysis
+from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.enrolment.participation import NAMES_SHOWN
 from readerstudy.models import Arm, ReaderStudy
 from tests.conftest import NOON
 from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator

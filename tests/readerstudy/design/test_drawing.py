@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.enums import Difficulty, Task
+from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.drawing import (
     Candidate,
     CellCount,
-    DrawRefused,
     DrawRequest,
     Quota,
     allocate,
@@ -40,7 +40,7 @@ def test_no_patient_comes_twice_and_practice_stays_apart(
 ) -> None:
     try:
         drawing = draw(candidates, DrawRequest(n=n, n_practice=practice), seed)
-    except DrawRefused:
+    except DesignRefused:
         return
     patients = [one.patient for one in (*drawing.main, *drawing.practice)]
     assert len(drawing.main) == n
@@ -64,7 +64,7 @@ def test_the_same_seed_draws_the_same_whatever_the_order_of_the_rows(
 def _numbers(candidates: list[Candidate], request: DrawRequest, seed: int) -> object:
     try:
         drawing = draw(candidates, request, seed)
-    except DrawRefused as refusal:
+    except DesignRefused as refusal:
         return str(refusal)
     return [one.number for one in drawing.main], [one.number for one in drawing.practice], drawing.sets
 
@@ -113,16 +113,16 @@ def test_quotas_fix_their_cells_and_the_rest_is_proportional() -> None:
     ],
 )
 def test_what_cannot_be_drawn_is_refused_with_the_reason(quotas: tuple[Quota, ...], n: int, words: str) -> None:
-    with pytest.raises(DrawRefused, match=words):
+    with pytest.raises(DesignRefused, match=words):
         draw(pool(presence=20, geometric=5), DrawRequest(n=n, quotas=quotas), 1)
 
 
 def test_patients_can_be_too_few() -> None:
     candidates = [Candidate(n, n, "presence", "easy", f"p{n % 3}") for n in range(1, 13)]
-    with pytest.raises(DrawRefused, match="only 3 of the 4 questions"):
+    with pytest.raises(DesignRefused, match="only 3 of the 4 questions"):
         draw(candidates, DrawRequest(n=4), 1)
     assert len(draw(candidates, DrawRequest(n=4, several_per_patient=True), 1).main) == 4
-    with pytest.raises(DrawRefused, match="Only 1 of 2 practice cases"):
+    with pytest.raises(DesignRefused, match="Only 1 of 2 practice cases"):
         draw(candidates, DrawRequest(n=2, n_practice=2), 1)
 
 
@@ -146,7 +146,7 @@ def test_sets_share_what_is_asked_and_cover_everything() -> None:
     assert set.union(*sets) == set(range(90))
     tasks = [Counter(drawing.main[place].task for place in one) for one in sets]
     assert all(abs(count["presence"] - 33) <= 1 for count in tasks)
-    with pytest.raises(DrawRefused, match="cannot share"):
+    with pytest.raises(DesignRefused, match="cannot share"):
         draw(candidates, DrawRequest(n=10, n_sets=2, n_shared=11), 1)
 
 

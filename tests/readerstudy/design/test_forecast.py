@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from annotation.enums import Task
 from annotation.statistics.kernels.intervals import wilson
 from annotation.statistics.kernels.planning import mcnemar_questions
-from readerstudy.design.kernels.assumptions import (
-    FIGURES,
-    Assumptions,
-    AssumptionsRefused,
-    contradiction_in,
-    read_assumptions,
-)
+from readerstudy.design.kernels.analysis_plan import FIXED_READERS, RANDOM_BOTH, AnalysisPlan, proposed_analysis
+from readerstudy.design.kernels.assumptions import FIGURES, Assumptions, contradiction_in, read_assumptions
+from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.drawing import CellCount
 from readerstudy.design.kernels.forecast import Dealt, Forecast, forecast, rare_in_random
-from readerstudy.design.kernels.rules import FIXED_READERS, RANDOM_BOTH, AnalysisPlan, proposed_analysis
+from tests.refusals import refuses
 
 CELLS = [
     CellCount("presence", "easy", 500, 150),
@@ -157,7 +153,7 @@ def test_kappa_has_a_width_where_the_accuracies_allow_the_discordance() -> None:
 def test_assumptions_that_contradict_each_other_name_the_figure_to_change(
     wrong: dict[str, float], field: str, words: str
 ) -> None:
-    with pytest.raises(AssumptionsRefused) as refused:
+    with refuses(DesignRefused, "contradiction") as refused:
         read_assumptions(wrong)
     assert refused.value.field == field
     assert words in str(refused.value)
@@ -188,7 +184,7 @@ def test_what_is_said_to_do_does(figures: dict[str, float]) -> None:
     ],
 )
 def test_an_assumption_that_cannot_be_is_refused(wrong: Any, field: str) -> None:
-    with pytest.raises(AssumptionsRefused) as refused:
+    with refuses(DesignRefused, "bad_value") as refused:
         read_assumptions(wrong)
     assert refused.value.field == field
 

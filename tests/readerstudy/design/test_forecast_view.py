@@ -12,9 +12,9 @@ from annotation.models import User
 from readerstudy.design.creating import plan_of
 from readerstudy.design.forecasting import update_assumptions
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.analysis_plan import read_analysis
 from readerstudy.design.kernels.assumptions import Assumptions
 from readerstudy.design.kernels.plan import plan_document, read_plan
-from readerstudy.design.kernels.rules import read_analysis
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON
 from tests.pages import markup

@@ -8,15 +8,14 @@ from typing import Any
 import pytest
 
 from annotation.models import AnswerKey, User
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.design import freezing
 from readerstudy.design.checking import problems_of
-from readerstudy.design.copying import copy_study
-from readerstudy.design.creating import create_study, plan_of
+from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.drafting import update_readers
 from readerstudy.design.freezing import commitment_holds, freeze_study, opening_of
+from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.design.kernels.plan import plan_document, read_plan
-from readerstudy.design.kernels.protocol import canonical, sha256_of
 from readerstudy.design.kernels.rules import Rules, read_rules
 from readerstudy.enums import Block, StudyState
 from readerstudy.models import PresentedCase, ReaderStudy

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from annotation.models import User
-from readerstudy.design.kernels.rules import AnalysisPlan, is_made
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, is_made
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
 from tests.conftest import NOON

@@ -11,19 +11,15 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 
 from annotation.models import AnswerKey, Report, User
-from readerstudy.design.copying import copy_study
+from readerstudy.design.creating import copy_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.design.indications import (
-    IndicationsNotRead,
-    cases_with_information,
-    indication_notes,
-    sha256_of_information,
-    statement_on,
-)
+from readerstudy.design.indications import cases_with_information, indication_notes, sha256_of_information, statement_on
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from tests.conftest import NOON
 from tests.readerstudy.design.drafts import make_draft
+from tests.refusals import refuses
 
 HINT = "pneumothorax: in the right answer"
 
@@ -50,8 +46,9 @@ def test_each_case_is_named_with_the_words_and_freezing_goes_on(draft: ReaderStu
 
 
 def test_who_freezes_states_that_they_were_read_and_it_is_kept(draft: ReaderStudy, cora: User) -> None:
-    with pytest.raises(IndicationsNotRead, match="state that none of them"):
+    with refuses(StudyRefused, "indications_not_read") as caught:
         freeze_study(draft, actor=cora, at=NOON)
+    assert caught.match("state that none of them")
     draft.refresh_from_db()
     assert (draft.state, draft.orders.count(), statement_on(draft)) == (StudyState.DRAFT, 0, None)
     freeze_study(draft, actor=cora, at=NOON, indications_read=read_of(draft))
@@ -71,13 +68,14 @@ def test_a_statement_does_not_outlive_a_change(draft: ReaderStudy, change: str) 
         AnswerKey.objects.filter(pk=revision).update(key="C")
     else:
         draft.cases.get(number=4).delete()
-    with pytest.raises(IndicationsNotRead, match="as they stand now"):
+    with refuses(StudyRefused, "indications_not_read") as caught:
         freeze_study(draft, actor=None, at=NOON, indications_read=read)
+    assert caught.match("as they stand now")
 
 
 def test_a_copy_needs_a_statement_of_its_own(draft: ReaderStudy) -> None:
     freeze_study(draft, actor=None, at=NOON, indications_read=read_of(draft))
-    with pytest.raises(IndicationsNotRead):
+    with refuses(StudyRefused, "indications_not_read"):
         freeze_study(copy_study(draft, actor=None, at=NOON), actor=None, at=NOON)
 
 

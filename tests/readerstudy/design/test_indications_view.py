@@ -1,4 +1,4 @@
-"""Where indications are read, and the box on the page that freezes."""
+"""Where freezing are read, and the box on the page that freezes."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import AnswerKey, Report, User
 from readerstudy.enums import Information, StudyState
 from readerstudy.models import ReaderStudy
-from readerstudy.views.design import indications
+from readerstudy.views.design import freezing
 from tests.pages import markup
 from tests.readerstudy.design.drafts import make_draft, statuses, study_coordinator
 from tests.readerstudy.studies import enrol, make_study
 
-ADDRESS, FREEZE = "/studies/trial/indications/", "/studies/trial/freeze/"
+ADDRESS, FREEZE = "/studies/trial/freezing/", "/studies/trial/freeze/"
 
 
 def tell(study: ReaderStudy, number: int, text: str) -> None:
@@ -60,7 +60,7 @@ def test_all_are_listed_with_marked_words_and_who_has_none(coordinator: Client, 
 
 
 def test_they_come_by_pages(coordinator: Client, draft: ReaderStudy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(indications, "PER_PAGE", 2)
+    monkeypatch.setattr(freezing, "PER_PAGE", 2)
     first, second = (coordinator.get(f"{ADDRESS}?page={n}").content.decode() for n in (1, 2))
     assert ("Cough" in first, "Fever" in first, "Fever" in second) == (True, False, True)
 

@@ -8,13 +8,13 @@ from django.urls import reverse
 
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import Image, QuestionBank, User
-from readerstudy.conducting.opening import open_study
-from readerstudy.design.case_rows import draw_cases, list_cases
+from readerstudy.conducting.lifecycle import open_study
+from readerstudy.design.case_selection import draw_cases, list_cases
 from readerstudy.design.checking import notes_of, problems_of
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.drawing import DrawRequest
-from readerstudy.design.pool import candidates_of
+from readerstudy.design.questions import candidates_of
 from readerstudy.models import ReaderStudy, ShownImage
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON

@@ -11,22 +11,23 @@ from hypothesis import strategies as st
 
 from readerstudy.analysis.kernels.contrasts import NAMED as COMPUTED
 from readerstudy.analysis.kernels.contrasts import is_planned
-from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.kernels.drawing import DrawRequest, Quota
-from readerstudy.design.kernels.drawn import cells_of, read_request, request_document
-from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet, plan_document, read_plan
-from readerstudy.design.kernels.plan_choices import parts_read
-from readerstudy.design.kernels.planfields import PlanRefused
-from readerstudy.design.kernels.rules import (
+from readerstudy.design.kernels.analysis_plan import (
     FIXED_READERS,
     INFERENCES,
+    PRIMARY,
     RANDOM_BOTH,
     AnalysisPlan,
-    Rules,
+    parts_read,
     read_analysis,
     with_choices,
 )
+from readerstudy.design.kernels.assumptions import Assumptions
+from readerstudy.design.kernels.documents import DesignRefused
+from readerstudy.design.kernels.drawing import DrawRequest, Quota, cells_of, read_request, request_document
+from readerstudy.design.kernels.plan import Plan, PlannedArm, PlannedCase, PlannedSet, plan_document, read_plan
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.enums import Aid, Information
+from tests.refusals import refuses
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 NAMES = st.one_of(st.integers(1, 10**6), TEXT.map(str.strip).filter(bool))
@@ -118,8 +119,9 @@ def test_a_request_for_a_draw_comes_back(n: int, quotas: list[Quota], several: b
 
 @pytest.mark.parametrize("quota", [{"task": "painting", "n": 1}, {"difficulty": "extreme"}, {"n": -1}, {"m": 1}, 3])
 def test_a_quota_that_cannot_be_says_where(quota: object) -> None:
-    with pytest.raises(PlanRefused, match="draw, quotas 1"):
+    with refuses(DesignRefused, "bad_value") as refused:
         read_request({"quotas": [quota]}, Rules())
+    assert refused.value.field.startswith("draw, quotas 1")
 
 
 @pytest.mark.parametrize(("n_readers", "proposed"), [(1, FIXED_READERS), (4, FIXED_READERS), (5, RANDOM_BOTH)])
@@ -148,9 +150,9 @@ def test_few_readers_are_proposed_as_these_readers_and_a_named_inference_stays(n
 def test_a_margin_without_a_reason_and_contradictions_are_refused_with_their_place(
     analysis: dict[str, object], place: str, words: str
 ) -> None:
-    with pytest.raises(PlanRefused) as refused:
+    with pytest.raises(DesignRefused) as refused:
         read_plan({"name": "T", "bank": "b", "analysis": analysis})
-    assert refused.value.place == place
+    assert refused.value.field == place
     assert words in refused.value.sentence
 
 
@@ -162,7 +164,7 @@ def test_a_study_frozen_before_reasons_were_asked_for_is_read_as_it_is() -> None
 
 def test_what_the_program_reads_as_planned_is_what_the_analysis_makes() -> None:
     for inference in (*INFERENCES, " Fixed readers, random questions", "as we please"):
-        for primary in (AnalysisPlan.primary, "another"):
+        for primary in (PRIMARY, "another"):
             plan = AnalysisPlan(inference=inference, primary=primary)
             assert bool(with_choices(plan).own_words) != is_planned(plan.as_json())
     assert INFERENCES == COMPUTED
@@ -186,9 +188,9 @@ def test_a_plan_frozen_when_these_parts_were_free_text_is_read_as_before(part: s
     assert read_analysis(old).as_json() == old
     assert is_planned(old)
     read = parts_read(read_analysis(old))[part]
-    assert (read.said, read.is_made) == ("in words of 2024", True)
+    assert (read.words, read.is_made) == ("in words of 2024", True)
 
 
 def test_parts_in_own_words_are_named_by_their_names() -> None:
-    with pytest.raises(PlanRefused, match="own_words"):
+    with pytest.raises(DesignRefused, match="own_words"):
         read_plan({"name": "T", "bank": "b", "analysis": {"own_words": ["shoes"]}})

@@ -10,18 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from readerstudy.design.checking import notes_of
-from readerstudy.design.copying import copy_study
-from readerstudy.design.creating import create_study, plan_of
+from readerstudy.design.creating import copy_study, create_study, plan_of
 from readerstudy.design.freezing import freeze_study
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, read_analysis
+from readerstudy.design.kernels.documents import DesignRefused, canonical
 from readerstudy.design.kernels.plan import plan_document, read_plan
-from readerstudy.design.kernels.planfields import PlanRefused
-from readerstudy.design.kernels.planned_pairs import GROUPS, Pair, PairsRefused, folded, pairs_of_text, text_of_pairs
-from readerstudy.design.kernels.protocol import canonical
-from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, read_analysis
+from readerstudy.design.kernels.planned_raters import GROUPS, Pair, folded, pairs_of_text, text_of
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelEntry, ReaderStudy
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import make_questions, plan_for
+from tests.refusals import refuses
 
 PLANNED = AnalysisPlan(pairs=(("Model A", "each reader"), ("R1", "R2")))
 LETTERS = st.characters(categories=["L", "N", "P", "S"], exclude_characters="|")
@@ -41,7 +40,7 @@ PAIRS = st.lists(st.tuples(NAMES, NAMES), max_size=5).map(one_each)
 def test_pairs_come_back_from_json_and_from_lines_of_text(pairs: tuple[Pair, ...]) -> None:
     plan = AnalysisPlan(pairs=pairs)
     assert read_analysis(json.loads(json.dumps(plan.as_json()))) == plan
-    assert pairs_of_text(text_of_pairs(pairs)) == pairs
+    assert pairs_of_text(text_of(pairs)) == pairs
 
 
 def test_spaces_and_letters_do_not_matter_where_they_tell_nothing() -> None:
@@ -70,19 +69,21 @@ def test_spaces_and_letters_do_not_matter_where_they_tell_nothing() -> None:
     ],
 )
 def test_pairs_that_cannot_be_say_which_and_why(pairs: Any, sentence: str) -> None:
-    with pytest.raises(RulesRefused) as refused:
+    with refuses(DesignRefused, "bad_pairs") as refused:
         read_analysis({"pairs": pairs})
     assert (refused.value.field, str(refused.value).startswith(sentence)) == ("pairs", True)
-    with pytest.raises(PlanRefused) as in_plan:
+    with refuses(DesignRefused, "bad_pairs") as in_plan:
         read_plan({"name": "Trial", "bank": "bank", "analysis": {"pairs": pairs}})
-    assert in_plan.value.place == "analysis, pairs"
+    assert in_plan.value.field == "analysis, pairs"
 
 
 def test_a_line_without_two_names_is_refused() -> None:
     for text in ("A | B\n\nModel A and R1", "A | B\nA | B | C"):
-        with pytest.raises(PairsRefused, match=r"Pair 2: two names are expected on the line, with one \| between them"):
+        with pytest.raises(
+            DesignRefused, match=r"Pair 2: two names are expected on the line, with one \| between them"
+        ):
             pairs_of_text(text)
-    with pytest.raises(PairsRefused, match="Pair 1: a name is a text that is not empty"):
+    with pytest.raises(DesignRefused, match="Pair 1: a name is a text that is not empty"):
         pairs_of_text("A |")
 
 

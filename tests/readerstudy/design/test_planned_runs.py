@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan, read_analysis
+from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.plan import read_plan
-from readerstudy.design.kernels.planfields import PlanRefused
-from readerstudy.design.kernels.planned_runs import RunsRefused, run_number, runs_of_text, text_of_runs
-from readerstudy.design.kernels.rules import AnalysisPlan, RulesRefused, read_analysis
+from readerstudy.design.kernels.planned_raters import run_number, runs_of_text, text_of
+from tests.refusals import refuses
 
 PLANNED = AnalysisPlan(runs=(("Model A", "mean of all runs"), ("Model B 2", "run 12")))
 
 
 def test_runs_come_back_from_json_and_from_lines_of_text() -> None:
     assert read_analysis(json.loads(json.dumps(PLANNED.as_json()))) == PLANNED
-    assert runs_of_text(text_of_runs(PLANNED.runs)) == PLANNED.runs
+    assert runs_of_text(text_of(PLANNED.runs)) == PLANNED.runs
     assert runs_of_text("\n Model  A |Mean of  all runs\r\n\r\nModel B 2 | RUN 12 ") == PLANNED.runs
     assert [run_number(said) for _name, said in PLANNED.runs] == [None, 12]
 
@@ -47,16 +48,16 @@ def test_a_plan_without_runs_does_not_mention_them() -> None:
     ],
 )
 def test_runs_that_cannot_be_say_which_and_what_would_do(runs: Any, sentence: str) -> None:
-    with pytest.raises(RulesRefused) as refused:
+    with refuses(DesignRefused, "bad_runs") as refused:
         read_analysis({"runs": runs})
     assert (refused.value.field, str(refused.value).startswith(sentence)) == ("runs", True)
-    with pytest.raises(PlanRefused) as in_plan:
+    with refuses(DesignRefused, "bad_runs") as in_plan:
         read_plan({"name": "Trial", "bank": "bank", "analysis": {"runs": runs}})
-    assert in_plan.value.place == "analysis, runs"
+    assert in_plan.value.field == "analysis, runs"
 
 
 def test_a_line_is_named_by_its_number_in_the_text() -> None:
-    with pytest.raises(RunsRefused, match=r"^Line 4: “a” stands on line 2 already"):
+    with pytest.raises(DesignRefused, match=r"^Line 4: “a” stands on line 2 already"):
         runs_of_text("\nA | run 1\n\na | mean of all runs")
-    with pytest.raises(RunsRefused, match=r"^Line 1: write the name of a model"):
+    with pytest.raises(DesignRefused, match=r"^Line 1: write the name of a model"):
         runs_of_text("Model A, run 2")

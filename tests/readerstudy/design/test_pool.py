@@ -7,7 +7,7 @@ import pytest
 from annotation.enums import AssignmentState, Verdict
 from annotation.models import Assignment, Review, Revision, User
 from annotation.review.outcomes import round_outcomes
-from readerstudy.design.pool import mates_of_patient, pool_of
+from readerstudy.design.questions import mates_of_patient, pool_of
 from tests.annotation.review.cases import NOON, assignments_of, make_round
 from tests.readerstudy.design.made import make_questions, revision_of, same_patient
 

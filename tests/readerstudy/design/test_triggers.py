@@ -14,11 +14,11 @@ from tests.processes import copied_site, manage, migrated_site, postgres_url
 TAMPER = """
 from django.db import DatabaseError, transaction
 from annotation.models import AnswerKey, BankImport, Revision
-from readerstudy.design.copying import copy_study
+from readerstudy.design.creating import copy_study
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
-from readerstudy.conducting.opening import close_study
-from readerstudy.conducting.archiving import purge_study
+from readerstudy.conducting.lifecycle import close_study
+from readerstudy.conducting.lifecycle import purge_study
 from readerstudy.models import *
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import make_questions, plan_for
@@ -79,8 +79,8 @@ print("what is needed went through")
 
 ANALYSED = """
 from django.db import DatabaseError, transaction
-from readerstudy.design.copying import copy_study
-from readerstudy.conducting.archiving import purge_study
+from readerstudy.design.creating import copy_study
+from readerstudy.conducting.lifecycle import purge_study
 from readerstudy.models import Analysis
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.results.made import analysed_study

@@ -14,7 +14,7 @@ from django.db import connections
 from django.test import Client
 
 from annotation.models import User
-from readerstudy.design import creating
+from readerstudy.design import creating, drafting
 from readerstudy.forms.drafts import DraftForm
 from tests.readerstudy.design.drafts import make_draft
 from tests.readerstudy.design.made import make_questions
@@ -55,7 +55,7 @@ def test_who_clicks_twice_makes_one_study(cora: User, monkeypatch: pytest.Monkey
     people = [Client(), Client()]
     for client in people:
         client.force_login(cora)
-    monkeypatch.setattr(creating, "check_name", together(creating.check_name))
+    monkeypatch.setattr(creating, "check_name", together(drafting.check_name))
     assert sent_at_once(people, "/studies/new/", [{"name": "Trial", "bank": bank.slug}] * 2) == [302, 422]
 
 

@@ -7,7 +7,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from annotation.models import AuditEvent, User
-from readerstudy.design.kernels.parsing import VoidingRow
+from readerstudy.design.kernels.case_files import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState
 from readerstudy.study.locking import StudyRefused

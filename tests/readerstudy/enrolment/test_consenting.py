@@ -8,19 +8,11 @@ from django.test import Client
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.enrolment.consenting import (
-    NAMES_SHOWN,
-    HasRead,
-    TextChanged,
-    agree,
-    consent_copy,
-    consent_sha256,
-    decline,
-)
-from readerstudy.enrolment.leaving import withdraw
+from readerstudy.enrolment.participation import NAMES_SHOWN, agree, consent_copy, consent_sha256, decline, withdraw
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, ReadingSession
-from readerstudy.study.locking import HasLeft
+from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.studies import enrol, make_study
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -43,7 +35,7 @@ def test_agreeing_stores_version_text_and_time(new: Enrolment, noon: datetime) -
 
 
 def test_another_text_is_not_agreed_to(new: Enrolment, noon: datetime) -> None:
-    with pytest.raises(TextChanged):
+    with refuses(StudyRefused, "text_changed"):
         agree(new, "0" * 64, at=noon)
     new.refresh_from_db()
     assert new.consented_at is None
@@ -52,14 +44,14 @@ def test_another_text_is_not_agreed_to(new: Enrolment, noon: datetime) -> None:
 def test_declining_frees_the_order(new: Enrolment, noon: datetime) -> None:
     decline(new, at=noon)
     assert not PresentationOrder.objects.filter(enrolment__isnull=False).exists()
-    with pytest.raises(HasLeft):
+    with refuses(StudyRefused, "has_left"):
         agree(new, consent_sha256(new.study), at=noon)
     assert acts() == ["reader.declined"]
 
 
 def test_who_agreed_withdraws_and_does_not_decline(new: Enrolment, noon: datetime) -> None:
     agree(new, consent_sha256(new.study), at=noon)
-    with pytest.raises(HasRead):
+    with refuses(StudyRefused, "has_agreed"):
         decline(new, at=noon)
 
 
@@ -77,7 +69,7 @@ def test_readers_agree_to_their_names_being_shown(client: Client, rita: User, no
     new = enrol(study, rita, ready=False)
     client.force_login(rita)
     assert NAMES_SHOWN in client.get("/read/trial/consent/").content.decode()
-    with pytest.raises(TextChanged):
+    with refuses(StudyRefused, "text_changed"):
         agree(new, hashlib.sha256(b"1\nYou agree.").hexdigest(), at=noon)
     agree(new, hashlib.sha256(f"1\nYou agree.\n\n{NAMES_SHOWN}".encode()).hexdigest(), at=noon)
     assert NAMES_SHOWN in consent_copy(new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from readerstudy.enrolment.kernels.display import CORNERS, Screen, corners_of, is_large_enough
+from readerstudy.enrolment.kernels.steps import CORNERS, Screen, corners_of, is_large_enough
 
 SCREEN = Screen(width=1366, height=768, screen_width=1920, screen_height=1080, pixel_ratio=1.25)
 

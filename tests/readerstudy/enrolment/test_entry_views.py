@@ -13,8 +13,7 @@ from pytest_django.fixtures import Settings
 
 from annotation.models import User
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.enrolment.consenting import consent_sha256
-from readerstudy.enrolment.preparing import corners_now
+from readerstudy.enrolment.participation import consent_sha256, corners_now
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy
 from tests.emails import delivered

@@ -6,10 +6,9 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from annotation.people.links import PeopleRefused
-from readerstudy.enrolment.consenting import decline
 from readerstudy.enrolment.inviting import IssuedInvitation, invite_reader
 from readerstudy.enrolment.joining import enrol_reader, join_as, join_as_new_person
-from readerstudy.enrolment.leaving import withdraw
+from readerstudy.enrolment.participation import decline, withdraw
 from readerstudy.enums import StudyState
 from readerstudy.models import CaseSet, Enrolment, PresentationOrder, ReaderStudy
 from readerstudy.study.locking import StudyRefused

@@ -7,12 +7,8 @@ import pytest
 
 from annotation.models import AuditEvent, User
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.enrolment.kernels.display import CORNERS, Corner, Screen
-from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
-from readerstudy.enrolment.preparing import (
-    NotFinished,
-    StepsNotSeen,
-    WindowTooSmall,
+from readerstudy.enrolment.kernels.steps import CORNERS, Corner, ReaderFacts, Screen
+from readerstudy.enrolment.participation import (
     check_display,
     corners_now,
     declare,
@@ -21,8 +17,9 @@ from readerstudy.enrolment.preparing import (
     store_facts,
 )
 from readerstudy.models import Enrolment
-from readerstudy.study.locking import HasLeft
+from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.studies import enrol, make_study
+from tests.refusals import refuses
 
 FACTS = ReaderFacts(
     training="radiologist", years=12, chest_fellowship=True, films_per_week=80, display="medical", exposure="none"
@@ -54,12 +51,12 @@ def test_facts_are_stored_and_can_be_corrected_until_the_end(new: Enrolment, noo
 
 def test_both_steps_must_be_found(new: Enrolment, noon: datetime) -> None:
     dark, light = corners_now(new)
-    with pytest.raises(StepsNotSeen):
+    with refuses(StudyRefused, "steps_not_seen"):
         check_display(new, SCREEN, (other(dark), light), at=noon)
     new.refresh_from_db()
     assert (new.display["dark_step"], new.display["light_step"], new.display["n_failed"]) == (False, True, 1)
     assert new.display_checked_at is None
-    with pytest.raises(StepsNotSeen):
+    with refuses(StudyRefused, "steps_not_seen"):
         check_display(new, SCREEN, (Corner.NOWHERE, Corner.NOWHERE), at=noon)
     check_display(new, SCREEN, corners_now(new), at=noon)
     new.refresh_from_db()
@@ -71,7 +68,7 @@ def test_the_patches_move_after_a_wrong_answer(new: Enrolment, noon: datetime) -
     seen = set()
     for _try in range(12):
         seen.add(corners_now(new))
-        with pytest.raises(StepsNotSeen):
+        with refuses(StudyRefused, "steps_not_seen"):
             check_display(new, SCREEN, (Corner.NOWHERE, Corner.NOWHERE), at=noon)
     assert len(seen) > 4
 
@@ -80,10 +77,10 @@ def test_who_finds_no_patch_goes_on_after_two_tries_and_is_flagged(new: Enrolmen
     unseen = (Corner.NOWHERE, Corner.NOWHERE)
     for _try in range(2):
         assert not may_go_on_unseen(new)
-        with pytest.raises(StepsNotSeen):
+        with refuses(StudyRefused, "steps_not_seen"):
             check_display(new, SCREEN, unseen, at=noon, goes_on=True)
     assert may_go_on_unseen(new)
-    with pytest.raises(StepsNotSeen):
+    with refuses(StudyRefused, "steps_not_seen"):
         check_display(new, SCREEN, unseen, at=noon)
     check_display(new, SCREEN, unseen, at=noon, goes_on=True)
     new.refresh_from_db()
@@ -94,9 +91,10 @@ def test_who_finds_no_patch_goes_on_after_two_tries_and_is_flagged(new: Enrolmen
 
 def test_a_window_below_the_smallest_is_refused(new: Enrolment, noon: datetime) -> None:
     small = Screen(width=1299, height=768, screen_width=1920, screen_height=1080, pixel_ratio=1.0)
-    with pytest.raises(WindowTooSmall) as refusal:
+    with refuses(StudyRefused, "window_too_small") as refusal:
         check_display(new, small, corners_now(new), at=noon)
-    assert refusal.value.least == (1300, 700)
+    facts = refusal.value.facts
+    assert (facts["least_width"], facts["least_height"]) == (1300, 700)
     new.refresh_from_db()
     assert (new.display, new.display_checked_at) == ({}, None)
 
@@ -114,7 +112,7 @@ def test_another_screen_is_checked_again_and_the_first_stays_in_the_log(new: Enr
 
 
 def test_declaring_needs_every_answer(new: Enrolment, noon: datetime) -> None:
-    with pytest.raises(NotFinished):
+    with refuses(StudyRefused, "not_finished"):
         declare(new, at=noon)
     Enrolment.objects.update(finished_at=noon)
     declare(new, at=noon)
@@ -124,11 +122,11 @@ def test_declaring_needs_every_answer(new: Enrolment, noon: datetime) -> None:
 
 def test_who_has_left_does_nothing_any_more(new: Enrolment, noon: datetime) -> None:
     Enrolment.objects.update(replaced_at=noon, finished_at=noon)
-    with pytest.raises(HasLeft):
+    with refuses(StudyRefused, "has_left"):
         store_facts(new, FACTS, at=noon)
-    with pytest.raises(HasLeft):
+    with refuses(StudyRefused, "has_left"):
         instruct(new, at=noon)
-    with pytest.raises(HasLeft):
+    with refuses(StudyRefused, "has_left"):
         check_display(new, SCREEN, corners_now(new), at=noon)
-    with pytest.raises(HasLeft):
+    with refuses(StudyRefused, "has_left"):
         declare(new, at=noon)

@@ -7,7 +7,7 @@ import pytest
 from annotation.models import AuditEvent, User
 from readerstudy.enrolment.inviting import IssuedInvitation
 from readerstudy.enrolment.joining import join_as
-from readerstudy.enrolment.leaving import replace_reader
+from readerstudy.enrolment.participation import replace_reader
 from readerstudy.models import Enrolment, PresentationOrder, ReadingSession
 from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.exports.read_study import read

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from annotation.models import User
-from readerstudy.enrolment.kernels.reader_facts import ReaderFacts
+from readerstudy.enrolment.kernels.steps import ReaderFacts
 from readerstudy.exports.exporting import HIDDEN_BEFORE_RESULTS, Table
 from readerstudy.exports.plain_tables import READER_COLUMNS, reader_rows
 from readerstudy.models import Enrolment, ReaderStudy

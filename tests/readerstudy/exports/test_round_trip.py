@@ -10,9 +10,8 @@ import pytest
 
 from annotation.exports.tables import Format, restored
 from annotation.models import User
-from readerstudy.conducting.opening import close_study
-from readerstudy.design.copying import copy_study
-from readerstudy.design.creating import create_study
+from readerstudy.conducting.lifecycle import close_study
+from readerstudy.design.creating import copy_study, create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.exports.exporting import Table, export_table
 from readerstudy.models import ReaderStudy

@@ -12,7 +12,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
-from readerstudy.forms.importing import MOST_BYTES
+from readerstudy.forms.studies import MOST_BYTES
 from readerstudy.models import Enrolment, ReaderStudy, Response
 from tests.readerstudy.design.drafts import statuses, study_coordinator
 from tests.readerstudy.studies import enrol, make_study

@@ -11,13 +11,13 @@ import pytest
 from annotation.models import AuditEvent, User
 from readerstudy.analysis.seeing import is_stale, see_analysis
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.design.kernels.parsing import VoidingRow
+from readerstudy.design.kernels.case_files import VoidingRow
 from readerstudy.design.voiding import import_voidings, void_case
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import edit_model, replace_model, withdraw_model
+from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import name_run, withdraw_run
-from readerstudy.predictions.targets import Target
 from readerstudy.reading.response_import import import_responses
 from readerstudy.results.looking import stored_result
 from readerstudy.results.wording import plan_kind

@@ -34,7 +34,7 @@ def test_pace_is_of_times_that_count(study: ReaderStudy, rita: User, noon: datet
     read(places[2], timed(60_000, "resumed"))  # taken up in another sitting
     read(places[3], timed(30_000, limit_ms=30_000, state=ResponseState.LATE))
     found = only(study, noon)
-    assert (found.standing.n_done, found.standing.n) == (4, 6)
+    assert (found.status.n_done, found.status.n) == (4, 6)
     assert (found.pace.n, found.pace.median.value, found.pace.n_left_out) == (2, 15_000, 1)
     assert found.pace.per_hour == pytest.approx(240)  # 2 cases in 30 s
     assert found.pace.rule == "active-1"
@@ -116,7 +116,7 @@ def test_flagged_cases_have_the_newest_words_of_each_reader(
     Remark.objects.create(reading=first, kind=RemarkKind.SLIP, value="C", key="d", at=noon)
     void(first.case)
     found = flagged_cases(study)
-    assert [(one.case.number, [said.text for said in one.said], one.voiding is None) for one in found] == [
+    assert [(one.case.number, [said.text for said in one.faults], one.voiding is None) for one in found] == [
         (2, ["too dark"], True),
         (1, ["two clavicles"], False),
     ]

@@ -10,13 +10,12 @@ from annotation.audit.recording import first_broken_link
 from annotation.enums import RoundState
 from annotation.models import Assignment, AuditEvent, ReviewRound, SampledQuestion, SamplingPlan, User
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.enrolment.preparing import may_see_results, see_own_results
+from readerstudy.enrolment.participation import may_see_results, see_own_results
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy, Reading, Response
 from readerstudy.monitoring.rereviewing import mixture_of, rereviews_of, send_to_rereview
 from readerstudy.study.locking import StudyRefused
-from readerstudy.study.tallies import accuracy_of, tallies
-from readerstudy.unblinding.looks import looks_before_closing, view_interim_results
+from readerstudy.unblinding.looks import accuracy_of, looks_before_closing, tallies, view_interim_results
 from tests.readerstudy.exports.read_study import read, read_study, void
 from tests.readerstudy.studies import enrol, make_study, places_of
 

@@ -12,7 +12,7 @@ from annotation.enums import IdentifierKind
 from annotation.models import Question, QuestionBank, SourceIdentifier, User
 from readerstudy.models import ModelEntry
 from readerstudy.predictions.importing import PredictionsImported, SentFile, import_predictions
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.design.made import make_questions
 

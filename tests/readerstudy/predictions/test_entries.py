@@ -10,16 +10,16 @@ from annotation.models import User
 from readerstudy.enums import EntryState
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy
 from readerstudy.predictions.entries import (
-    ModelRefused,
     edit_model,
     enter_model,
     find_entry,
+    history_of,
     replace_model,
     withdraw_model,
 )
-from readerstudy.predictions.history import history_of
+from readerstudy.predictions.kernels.records import PredictionsRefused
+from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import is_post_hoc, name_run, withdraw_run
-from readerstudy.predictions.targets import Target
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.predictions.made import answers, entry_named, import_file
 from tests.readerstudy.studies import make_study
@@ -53,11 +53,11 @@ def test_what_stood_there_before_stays_in_the_history(cora: User) -> None:
 def test_a_name_and_version_are_listed_once() -> None:
     first = enter_model({"name": "M", "version": "1"}, actor=None, at=NOON)
     second = enter_model({"name": "M", "version": "2"}, actor=None, at=NOON)
-    with pytest.raises(ModelRefused, match="listed already"):
+    with pytest.raises(PredictionsRefused, match="listed already"):
         enter_model({"name": "M", "version": "1"}, actor=None, at=NOON)
-    with pytest.raises(ModelRefused, match="listed already"):
+    with pytest.raises(PredictionsRefused, match="listed already"):
         edit_model(second, {"version": "1"}, actor=None, at=NOON)
-    with pytest.raises(ModelRefused, match="Several versions"):
+    with pytest.raises(PredictionsRefused, match="Several versions"):
         find_entry("M", None)
     assert (find_entry("M", "1"), find_entry("M", "3"), find_entry("N", None)) == (first, None, None)
     withdraw_model(first, "wrong weights", actor=None, at=NOON)
@@ -77,11 +77,11 @@ def test_replaced_and_withdrawn_models_leave_the_figures_and_stay() -> None:
     one.refresh_from_db()
     assert (one.state, one.replaced_by) == (EntryState.REPLACED, successor)
     assert "replaced by “One”" in words(one)[0]
-    with pytest.raises(ModelRefused, match="cannot change any more"):
+    with pytest.raises(PredictionsRefused, match="cannot change any more"):
         edit_model(one, {"name": "X"}, actor=None, at=NOON)
-    with pytest.raises(ModelRefused, match="cannot change any more"):
+    with pytest.raises(PredictionsRefused, match="cannot change any more"):
         replace_model(two, {"name": "Two"}, actor=None, at=NOON)
-    with pytest.raises(ModelRefused, match="why"):
+    with pytest.raises(PredictionsRefused, match="why"):
         withdraw_model(successor, "  ", actor=None, at=NOON)
 
 
@@ -106,7 +106,7 @@ def test_a_withdrawn_run_is_not_named_again() -> None:
     first = run_on(study, entry, "A")
     withdraw_run(first, "wrong file", actor=None, at=NOON)
     assert shown(study) == []
-    with pytest.raises(ModelRefused, match="withdrawn"):
+    with pytest.raises(PredictionsRefused, match="withdrawn"):
         name_run(first, actor=None, at=NOON)
     assert run_on(study, entry, "A").number == 2  # the same file again, as a new run
     assert shown(study) == [2]

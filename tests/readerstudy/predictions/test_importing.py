@@ -11,7 +11,7 @@ from annotation.models import AuditEvent, BankImport, Image, Revision
 from annotation.questionbank.keeping import BankInUse, check_unused
 from readerstudy.enums import EntryState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.listing import Target
 from tests.annotation.review.cases import NOON, OPTIONS
 from tests.readerstudy.predictions.made import (
     answers,

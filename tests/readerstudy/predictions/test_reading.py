@@ -11,8 +11,9 @@ import pytest
 
 from readerstudy.enums import PredictionForm
 from readerstudy.predictions.kernels.reading import read_predictions
-from readerstudy.predictions.kernels.records import PredictionsUnreadable, Record
+from readerstudy.predictions.kernels.records import PredictionsRefused, Record
 from tests.readerstudy.predictions.made import lines
+from tests.refusals import refuses
 
 RECORD = {"question": "What?", "options": ["A. x", "B. y", "C. z", "D. w"], "correct_answer": "A"}
 
@@ -25,7 +26,7 @@ def only(content: bytes, form: PredictionForm | None = None) -> tuple[str, Recor
 
 
 def refusal(content: bytes, form: PredictionForm | None = None) -> str:
-    with pytest.raises(PredictionsUnreadable) as refused:
+    with refuses(PredictionsRefused, "unreadable") as refused:
         read_predictions(content, form)
     return str(refused.value)
 

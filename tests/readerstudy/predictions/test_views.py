@@ -20,12 +20,11 @@ from annotation.jobs import queueing, running
 from annotation.models import Job, User
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun, ReaderStudy, StudyRole
-from readerstudy.predictions.entries import ModelRefused, enter_model
-from readerstudy.predictions.kernels import csv_rows as tables
+from readerstudy.predictions.entries import enter_model
 from readerstudy.predictions.kernels import reading, strict
-from readerstudy.predictions.kernels.records import PredictionsUnreadable
-from readerstudy.predictions.listing import close_submissions, open_submissions
-from readerstudy.predictions.targets import Target
+from readerstudy.predictions.kernels import strict as tables
+from readerstudy.predictions.kernels.records import PredictionsRefused
+from readerstudy.predictions.listing import Target, close_submissions, open_submissions
 from readerstudy.predictions.uploads import entry_of_file
 from tests.annotation.review.cases import NOON
 from tests.conftest import make_person
@@ -471,7 +470,7 @@ class Counted(str):
 def test_names_that_are_there_twice_are_found_in_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
     names = [Counted(f"column {number}") for number in range(1_000)] + [Counted("column 999")]
     monkeypatch.setattr(Counted, "n", 0)
-    with pytest.raises(PredictionsUnreadable, match="'column 999' is there twice"):
+    with pytest.raises(PredictionsRefused, match="'column 999' is there twice"):
         list(tables.named_rows([(1, [*names])], []))
     reader = strict.StrictReader()
     reader._members([(name, 1) for name in names])
@@ -490,7 +489,7 @@ def test_names_that_are_there_twice_are_found_in_one_pass(monkeypatch: pytest.Mo
 )
 def test_the_name_of_a_model_holds_no_hidden_characters(tmp_path: Path, said: str, model: str) -> None:
     assert named_by(tmp_path, lines({"id": "Q1", "model": said, "pred_answer": "A"})) == model
-    with pytest.raises(ModelRefused, match="another name"):
+    with pytest.raises(PredictionsRefused, match="another name"):
         named_by(tmp_path, answers(Q1="A"), "\u202e.json")
 
 

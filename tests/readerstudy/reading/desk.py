@@ -10,10 +10,9 @@ from annotation.case.kernels.parsing import SentEvent, Trace
 from annotation.enums import EventKind
 from annotation.models import Image, User
 from readerstudy.models import Enrolment, PresentedCase, Reading, Remark, Response
-from readerstudy.reading.case_opening import open_place
-from readerstudy.reading.committing import CommittedAnswer, commit_answer
+from readerstudy.reading.case_opening import open_case
+from readerstudy.reading.committing import CommittedAnswer, commit_answer, save_choice
 from readerstudy.reading.remarks import SentRemark, make_remark
-from readerstudy.reading.selecting import save_choice
 from readerstudy.reading.sessions import Lease, pause, resume, take_write_lease
 from readerstudy.reading.showing import ShownState, show_state
 from readerstudy.reading.timing_events import record_events
@@ -58,7 +57,7 @@ class Desk:
         return self.event(EventKind.PAINTED, ms, views=images_of(place))
 
     def open(self, place: PresentedCase, seconds: float) -> Reading:
-        return open_place(self.enrolment, place.public_id, at=later(seconds), **self.who)
+        return open_case(self.enrolment, place.public_id, at=later(seconds), **self.who)
 
     def tell(self, place: PresentedCase, *events: SentEvent, seconds: float) -> None:
         record_events(self.enrolment, place.public_id, Trace(self.page, events), at=later(seconds), **self.who)

@@ -6,11 +6,11 @@ import pytest
 
 from annotation.models import User
 from readerstudy.models import Reading, TimingEvent
-from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused
-from readerstudy.reading.write_checks import NotPrefetched, NotYet
+from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, reading_at
 from tests.readerstudy.studies import enrol, later
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -29,10 +29,10 @@ def test_opening_again_changes_nothing(desk: Desk) -> None:
 
 
 def test_an_armed_case_waits_for_those_before_it(desk: Desk) -> None:
-    with pytest.raises(NotYet):
+    with refuses(ReadingRefused, "not_yet"):
         desk.open(desk.places[1], 1)
     desk.open(desk.places[0], 1)
-    with pytest.raises(NotYet):
+    with refuses(ReadingRefused, "not_yet"):
         desk.open(desk.places[1], 2)
     desk.paint(desk.places[0], 2)
     desk.commit(desk.places[0], seconds=3)
@@ -40,29 +40,29 @@ def test_an_armed_case_waits_for_those_before_it(desk: Desk) -> None:
 
 
 def test_a_case_further_on_is_not_there(desk: Desk) -> None:
-    with pytest.raises(NotPrefetched):
+    with refuses(ReadingRefused, "not_prefetched"):
         desk.open(desk.places[3], 1)
     assert not Reading.objects.exists()
 
 
 def test_how_many_are_armed_is_a_rule_of_the_study(desk_with: MakeDesk) -> None:
     desk = desk_with(n_cases=8, n_ready=5)
-    assert [place.position for place in desk.state().standing.prefetched] == [1, 2, 3, 4, 5, 6]
-    with pytest.raises(NotYet):
+    assert [place.position for place in desk.state().position.prefetched] == [1, 2, 3, 4, 5, 6]
+    with refuses(ReadingRefused, "not_yet"):
         desk.open(desk.places[5], 1)
-    with pytest.raises(NotPrefetched):
+    with refuses(ReadingRefused, "not_prefetched"):
         desk.open(desk.places[6], 1)
 
 
 def test_a_place_of_another_reader_is_not_there(desk: Desk, remo: User) -> None:
     theirs = Desk(enrol(desk.enrolment.study, remo)).places[0]
-    with pytest.raises(NotPrefetched):
+    with refuses(ReadingRefused, "not_prefetched"):
         desk.open(theirs, 1)
 
 
 def test_nothing_opens_during_a_break(desk: Desk) -> None:
     desk.pause(1)
-    with pytest.raises(ReadingPaused):
+    with refuses(ReadingRefused, "paused"):
         desk.open(desk.places[0], 2)
     desk.resume(3)
     desk.open(desk.places[0], 4)
@@ -71,7 +71,7 @@ def test_nothing_opens_during_a_break(desk: Desk) -> None:
 def test_the_next_case_waits_for_the_confidence_of_the_last(desk_with: MakeDesk) -> None:
     desk = desk_with(confidence=True)
     desk.read(desk.places[0], seconds=1)
-    with pytest.raises(ConfidenceMissing):
+    with refuses(ReadingRefused, "confidence_missing"):
         desk.open(desk.places[1], 10)
     desk.say(desk.places[0], "confidence", "80", seconds=11)
     desk.open(desk.places[1], 12)
@@ -80,7 +80,7 @@ def test_the_next_case_waits_for_the_confidence_of_the_last(desk_with: MakeDesk)
 def test_the_next_case_waits_for_the_best_guess_of_who_cannot_tell(desk_with: MakeDesk) -> None:
     desk = desk_with(cannot_tell=True)
     desk.decline(desk.places[0], seconds=1)
-    with pytest.raises(GuessMissing):
+    with refuses(ReadingRefused, "guess_missing"):
         desk.open(desk.places[1], 10)
     desk.say(desk.places[0], "guess", "C", seconds=11)
     assert desk.open(desk.places[1], 12).position == 2
@@ -89,10 +89,10 @@ def test_the_next_case_waits_for_the_best_guess_of_who_cannot_tell(desk_with: Ma
 def test_the_guess_comes_first_and_then_how_sure_it_is(desk_with: MakeDesk) -> None:
     desk = desk_with(cannot_tell=True, confidence=True)
     desk.decline(desk.places[0], seconds=1)
-    with pytest.raises(GuessMissing):
+    with refuses(ReadingRefused, "guess_missing"):
         desk.open(desk.places[1], 10)
     desk.say(desk.places[0], "guess", "C", seconds=11)
-    with pytest.raises(ConfidenceMissing):
+    with refuses(ReadingRefused, "confidence_missing"):
         desk.open(desk.places[1], 12)
     desk.say(desk.places[0], "confidence", "40", seconds=13)
     assert desk.open(desk.places[1], 14).position == 2
@@ -114,6 +114,6 @@ def test_practice_comes_before_the_main_block(desk_with: MakeDesk) -> None:
     desk = desk_with(n_practice=2)
     desk.enrolment.practised_at = None
     desk.enrolment.save()
-    with pytest.raises(NotPrefetched):
+    with refuses(ReadingRefused, "not_prefetched"):
         desk.open(desk.places[0], 1)
-    assert [place.block for place in desk.state().standing.prefetched] == ["practice", "practice"]
+    assert [place.block for place in desk.state().position.prefetched] == ["practice", "practice"]

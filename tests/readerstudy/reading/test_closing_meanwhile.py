@@ -15,7 +15,7 @@ MEET = """
 import threading
 from django.db import connection
 from annotation.enums import Role
-from readerstudy.conducting.opening import close_study
+from readerstudy.conducting.lifecycle import close_study
 from readerstudy.models import ReaderStudy, RefusedAnswer, Response
 from readerstudy.reading import committing
 from tests.conftest import make_person
@@ -37,7 +37,7 @@ def answer():
     try:
         desk.commit(desk.places[0], "B", seconds=5)
     except committing.ReadingRefused as refused:
-        said.append(refused.reason.value)
+        said.append(refused.code)
     connection.close()
 def close():
     close_study(ReaderStudy.objects.get(), actor=None, at=later(5), confirmed_open=1)

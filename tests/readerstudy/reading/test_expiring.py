@@ -64,7 +64,7 @@ def test_closing_twice_stores_once(timed: Desk) -> None:
 def test_the_next_case_shows_as_soon_as_the_grace_is_over_and_opening_it_closes_this_one(timed: Desk) -> None:
     assert timed.state(32).cases[0].id == timed.places[0].public_id
     shown = timed.state(33)
-    assert (shown.cases[0].id, shown.standing.done) == (timed.places[1].public_id, 1)
+    assert (shown.cases[0].id, shown.position.done) == (timed.places[1].public_id, 1)
     assert not Response.objects.exists()
     timed.open(timed.places[1], 33)
     assert (Response.objects.get().state, reading_at(timed.places[0]).closed_at) == ("timed_out", later(33))

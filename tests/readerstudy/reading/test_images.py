@@ -10,7 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.ingest.serving import may_see
 from annotation.models import Image, Rendition, User
 from readerstudy.models import Enrolment, PresentedCase, ReaderStudy
-from readerstudy.reading.images import shows_images
+from readerstudy.reading.showing import shows_images
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, images_of
 from tests.readerstudy.studies import later

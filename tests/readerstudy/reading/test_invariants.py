@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 import os
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import Any, ClassVar
@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotation.audit.recording import first_broken_link
-from annotation.case.kernels.parsing import CaseRefused
 from annotation.models import User
+from readerstudy.conducting.diagrams import TRANSITIONS, CaseAct, CaseState
 from readerstudy.design.kernels.rules import GRACE_MS, Rules
-from readerstudy.enums import Block
+from readerstudy.enums import Block, Refusal
 from readerstudy.models import (
     Enrolment,
     PresentedCase,
@@ -37,15 +37,11 @@ from readerstudy.models import (
     Response,
     Voiding,
 )
-from readerstudy.reading.case_opening import ConfidenceMissing, GuessMissing, ReadingPaused
 from readerstudy.reading.expiring import sweep_readings
 from readerstudy.reading.kernels.limits import is_over
-from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, PlaceState
 from readerstudy.reading.practice import feedback_of
-from readerstudy.reading.remarks import RemarkRefused, RemarkTooLate
-from readerstudy.reading.selecting import NoSuchOption
-from readerstudy.reading.write_checks import NotOpened, NotPrefetched, NotYet, ReadingRefused
-from readerstudy.views.reading.page_json import state_json
+from readerstudy.reading.write_checks import ReadingRefused
+from readerstudy.views.reading.room import state_json
 from tests.annotation.review.cases import SECRETS
 from tests.readerstudy.reading.desk import Desk, new_key
 from tests.readerstudy.studies import enrol, later, make_study, places_of
@@ -55,29 +51,30 @@ pytestmark = pytest.mark.django_db
 N_STEPS = 50
 N_RUNS = int(os.environ.get("PROOF_RUNS", "10"))
 LIMIT_S = 30
-REFUSALS = (
-    CaseRefused,
-    ReadingRefused,
-    NotPrefetched,
-    NotYet,
-    NotOpened,
-    ReadingPaused,
-    GuessMissing,
-    ConfidenceMissing,
-    RemarkRefused,
-    RemarkTooLate,
-    NoSuchOption,
-)
+REFUSALS = {
+    *Refusal.values(),
+    *("not_prefetched", "not_yet", "not_opened", "paused", "guess_missing", "confidence_missing", "not_seen"),
+    *("malformed", "too_late"),
+}
 DEVICES = st.sampled_from([False, False, False, True])  # whether it is the one without the write lease
 WHICH = st.sampled_from([*["current"] * 6, "next", "after", "before", "far"])
 OPTIONS = st.sampled_from("ABCD")
 
 
-Move = tuple[PresentedCase, PlaceAct]
+Move = tuple[PresentedCase, CaseAct]
 
 
 class Killed(Exception):
     """The process ended before its transaction did."""
+
+
+@contextmanager
+def may_be_refused() -> Iterator[None]:
+    try:
+        yield
+    except ReadingRefused as refusal:
+        if refusal.code not in REFUSALS:
+            raise
 
 
 class Reader(RuleBasedStateMachine):
@@ -87,7 +84,7 @@ class Reader(RuleBasedStateMachine):
     person: User
     n_steps = 0
     n_answers = 0
-    moved: ClassVar[set[tuple[PlaceState, PlaceAct]]] = set()
+    moved: ClassVar[set[tuple[CaseState, CaseAct]]] = set()
 
     # --- what happens -------------------------------------------------------------------------
     @initialize()
@@ -130,26 +127,26 @@ class Reader(RuleBasedStateMachine):
     @rule(other=DEVICES, which=WHICH, killed=st.booleans())
     def opens(self, other: bool, which: str, killed: bool) -> None:
         place = self.place(which)
-        self.tried(lambda: self.device(other).open(place, self.now), killed=killed, moves=(place, PlaceAct.OPEN))
+        self.tried(lambda: self.device(other).open(place, self.now), killed=killed, moves=(place, CaseAct.OPEN))
 
     @rule(other=DEVICES, which=WHICH)
     def paints(self, other: bool, which: str) -> None:
         place = self.place(which)
-        self.tried(lambda: self.device(other).paint(place, self.now), moves=(place, PlaceAct.PAINT))
+        self.tried(lambda: self.device(other).paint(place, self.now), moves=(place, CaseAct.PAINT))
 
     @rule(other=DEVICES, which=WHICH, option=OPTIONS, sequence=st.integers(0, 9))
     def chooses(self, other: bool, which: str, option: str, sequence: int) -> None:
         place = self.place(which)
         desk = self.device(other)
-        self.tried(lambda: desk.choose(place, option, sequence, self.now), moves=(place, PlaceAct.CHOOSE))
+        self.tried(lambda: desk.choose(place, option, sequence, self.now), moves=(place, CaseAct.CHOOSE))
 
     @rule(other=DEVICES, option=OPTIONS, seconds=st.sampled_from([5, 40]), closed=st.booleans())
     def chooses_without_a_connection(self, other: bool, option: str, seconds: int, closed: bool) -> None:
         """Some seconds after the case came on screen; the choice arrives when its time is over."""
         place, desk = self.place("current"), self.device(other)
         desk.page = new_key()
-        self.tried(lambda: desk.open(place, self.now), moves=(place, PlaceAct.OPEN))
-        self.tried(lambda: desk.paint(place, self.now), moves=(place, PlaceAct.PAINT))
+        self.tried(lambda: desk.open(place, self.now), moves=(place, CaseAct.OPEN))
+        self.tried(lambda: desk.paint(place, self.now), moves=(place, CaseAct.PAINT))
         self.opening_first_painted_and_deadline_stand_once_they_are_set()
         ms, before = (self.now + seconds) * 1000, self.reading(place)
         self.now += 70
@@ -158,9 +155,9 @@ class Reader(RuleBasedStateMachine):
         if before is None or before.painted_at is None:
             return
         is_in_time = before.painted_at + timedelta(milliseconds=GRACE_MS, seconds=LIMIT_S) >= later(ms / 1000)
-        with suppress(*REFUSALS):
+        with may_be_refused():
             taken = desk.choose(place, option, before.choice_sequence + 1, self.now, ms=ms)
-            final = self.state(place) == PlaceState.ANSWERED
+            final = self.state(place) == CaseState.ANSWERED
             assert taken == (is_in_time and not final)
             if taken:
                 self.the_worker_sweeps(killed=False)
@@ -188,8 +185,8 @@ class Reader(RuleBasedStateMachine):
             self.outbox.append((desk, place, option, key))
             self.send(desk, place, option, key, events=(desk.painted(place, self.now * 1000 - 3_000),))
             return
-        self.tried(lambda: desk.open(place, self.now), moves=(place, PlaceAct.OPEN))
-        self.tried(lambda: desk.paint(place, self.now), moves=(place, PlaceAct.PAINT))
+        self.tried(lambda: desk.open(place, self.now), moves=(place, CaseAct.OPEN))
+        self.tried(lambda: desk.paint(place, self.now), moves=(place, CaseAct.PAINT))
         self.opening_first_painted_and_deadline_stand_once_they_are_set()
         self.now += 3
         self.tried(lambda: desk.paint(place, self.now))  # on screen again, after a reload
@@ -353,7 +350,7 @@ class Reader(RuleBasedStateMachine):
             state = desk.state(self.now)
             text = json.dumps(state_json(state))
             assert not [name for name, secret in SECRETS.items() if name != "key" and secret in text]
-            allowed = {place.public_id for place in state.standing.prefetched}
+            allowed = {place.public_id for place in state.position.prefetched}
             assert len(allowed) <= 1 + state.rules.n_ready
             assert {case.id for case in state.cases} <= (allowed if state.writer else set())
             done = {one.reading.presented_id for one in self.responses()}
@@ -401,13 +398,13 @@ class Reader(RuleBasedStateMachine):
         answer: list[Response] = []
         try:
             said: dict[str, Any] = {"key": key, "seconds": self.now, "declined": not option, **more}
-            commit = (place, PlaceAct.COMMIT)
+            commit = (place, CaseAct.COMMIT)
             self.done(lambda: answer.append(desk.commit(place, option, **said)), killed, moves=commit)
         except ReadingRefused as refusal:
-            if not killed:  # a process that died has refused nothing
-                self.refused.append((place.pk, key, refusal.reason.value))
-        except REFUSALS:
-            pass
+            if refusal.code not in REFUSALS:
+                raise
+            if not killed and refusal.code in Refusal.values():  # a process that died has refused nothing
+                self.refused.append((place.pk, key, refusal.code))
         else:
             if not killed:
                 self.acknowledged.setdefault(place.pk, answer[0])
@@ -415,7 +412,7 @@ class Reader(RuleBasedStateMachine):
 
     def tried(self, act: Callable[[], object], *, killed: bool = False, moves: Move | None = None) -> None:
         """What is refused changes nothing; the checks find out when it did."""
-        with suppress(*REFUSALS):
+        with may_be_refused():
             self.done(act, killed, moves=moves)
 
     def done(self, act: Callable[[], object], killed: bool, *, moves: Move | None = None) -> None:
@@ -431,17 +428,17 @@ class Reader(RuleBasedStateMachine):
             act()
             raise Killed
 
-    def state(self, place: PresentedCase) -> PlaceState:
+    def state(self, place: PresentedCase) -> CaseState:
         """By what is stored; a case whose time is over has run out, although it is closed a moment later."""
         reading = self.reading(place)
         if reading is None:
-            prefetched = self.devices[0].state(self.now).standing.prefetched
-            return PlaceState.READY if place in prefetched else PlaceState.WAITING
+            prefetched = self.devices[0].state(self.now).position.prefetched
+            return CaseState.READY if place in prefetched else CaseState.WAITING
         if Response.objects.filter(reading=reading, is_confirmed=True).exists():
-            return PlaceState.ANSWERED
+            return CaseState.ANSWERED
         if reading.closed_at is not None or is_over(reading.deadline_at, later(self.now)):
-            return PlaceState.RAN_OUT
-        return PlaceState.PAINTED if reading.painted_at is not None else PlaceState.OPENED
+            return CaseState.RAN_OUT
+        return CaseState.PAINTED if reading.painted_at is not None else CaseState.OPENED
 
     def reading(self, place: PresentedCase) -> Reading | None:
         return Reading.objects.filter(presented=place).first()
@@ -476,7 +473,7 @@ def test_the_invariants_hold_in_any_order(rita: User) -> None:
     )
     assert OfThisStudy.n_steps >= N_STEPS * N_RUNS
     assert OfThisStudy.n_answers > N_RUNS  # the runs come somewhere
-    by_reader = {PlaceAct.OPEN, PlaceAct.PAINT, PlaceAct.COMMIT}
+    by_reader = {CaseAct.OPEN, CaseAct.PAINT, CaseAct.COMMIT}
     steps = {(state, act) for (state, act), after in TRANSITIONS.items() if act in by_reader and state != after}
-    seldom = {(PlaceState.OPENED, PlaceAct.COMMIT), (PlaceState.RAN_OUT, PlaceAct.COMMIT)}
+    seldom = {(CaseState.OPENED, CaseAct.COMMIT), (CaseState.RAN_OUT, CaseAct.COMMIT)}
     assert steps - seldom <= Reader.moved  # they were not true for want of a trial

@@ -6,11 +6,11 @@ import pytest
 
 from annotation.models import AuditEvent
 from readerstudy.models import Enrolment
-from readerstudy.reading.sessions import NoPauseHere
 from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk
 from tests.readerstudy.studies import later
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -35,7 +35,7 @@ def test_pausing_twice_keeps_the_first_moment(desk: Desk) -> None:
 
 def test_a_study_can_do_without_breaks(desk_with: MakeDesk) -> None:
     desk = desk_with(may_pause=False)
-    with pytest.raises(NoPauseHere):
+    with refuses(ReadingRefused, "no_pause"):
         desk.pause(1)
 
 
@@ -64,13 +64,13 @@ def test_the_page_knows_of_a_break_before_it_asks_for_the_case_after_it(desk_wit
 def test_no_break_in_the_practice_block(desk_with: MakeDesk) -> None:
     desk = desk_with(n_practice=3, break_every=1)
     Enrolment.objects.update(practised_at=None)
-    assert desk.state(0).standing.block == "practice"
+    assert desk.state(0).position.block == "practice"
     assert breaks_before(desk, 0) == []
 
 
 def test_only_the_page_with_the_pen_begins_a_break(desk: Desk) -> None:
     Desk(desk.enrolment).begin(1, take_over=True)
-    with pytest.raises(ReadingRefused):
+    with refuses(ReadingRefused, "not_the_writer"):
         desk.pause(2)
-    with pytest.raises(ReadingRefused):
+    with refuses(ReadingRefused, "not_the_writer"):
         desk.resume(2)

@@ -74,7 +74,7 @@ def test_the_main_block_follows_the_last_practice_case(practising: MakeDesk) -> 
         desk.read(place, seconds=place.position * 20)
     assert Enrolment.objects.get().practised_at == later(48)
     shown = desk.state(50)
-    assert (shown.standing.block, shown.standing.n, shown.standing.done, len(shown.cases)) == ("main", 2, 0, 2)
+    assert (shown.position.block, shown.position.n, shown.position.done, len(shown.cases)) == ("main", 2, 0, 2)
     assert shown.last is not None
     assert shown.last.id == desk.places[1].public_id
 
@@ -86,7 +86,7 @@ def test_a_study_can_ask_for_right_answers(practising: MakeDesk, second: str, pa
     desk.read(desk.places[1], second, seconds=20)
     assert (Enrolment.objects.get().practised_at is not None) == passes
     shown = desk.state(30)
-    assert (shown.standing.is_undecided, shown.finished) == (not passes, not passes)
+    assert (shown.position.is_undecided, shown.finished) == (not passes, not passes)
     assert bool(shown.cases) == passes
 
 
@@ -102,4 +102,4 @@ def test_a_coordinator_lets_a_reader_go_on(practising: MakeDesk, cora: User) -> 
     let_pass(desk.enrolment, "again", actor=cora, at=later(100))
     assert Enrolment.objects.get().practised_at == later(99)
     assert AuditEvent.objects.get(act="enrolment.practice_let_pass").facts == {"reason": "pressed the wrong keys"}
-    assert desk.state(101).standing.block == "main"
+    assert desk.state(101).position.block == "main"

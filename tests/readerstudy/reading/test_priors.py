@@ -22,7 +22,7 @@ from readerstudy.design.conflicts import may_not_read
 from readerstudy.design.creating import create_study
 from readerstudy.design.freezing import freeze_study
 from readerstudy.design.kernels.rules import Rules
-from readerstudy.design.pool import candidates_of, mates_of_patient
+from readerstudy.design.questions import candidates_of, mates_of_patient
 from readerstudy.design.shown import hash_of, is_as_hashed, shown_as_frozen
 from readerstudy.models import ReaderStudy, ShownImage, StudyCase, StudyRole
 from readerstudy.results.cases import cases_shown

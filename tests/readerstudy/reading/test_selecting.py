@@ -6,12 +6,13 @@ import pytest
 
 from annotation.models import AuditEvent
 from readerstudy.models import Response, TimingEvent
+from readerstudy.reading.committing import save_choice
 from readerstudy.reading.expiring import sweep_readings
-from readerstudy.reading.selecting import NoSuchOption, save_choice
-from readerstudy.reading.write_checks import NotOpened
+from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.conftest import MakeDesk
 from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -35,14 +36,14 @@ def test_a_choice_can_be_taken_back(desk: Desk) -> None:
 
 
 def test_a_choice_needs_an_open_case(desk: Desk) -> None:
-    with pytest.raises(NotOpened):
+    with refuses(ReadingRefused, "not_opened"):
         desk.choose(desk.places[0], "A", 1, 1)
 
 
 @pytest.mark.parametrize("option", ["E", "a", "AB", "\x00", "é"])
 def test_there_are_four_options(desk: Desk, option: str) -> None:
     desk.open(desk.places[0], 1)
-    with pytest.raises(NoSuchOption):
+    with refuses(ReadingRefused, "malformed"):
         desk.choose(desk.places[0], option, 1, 2)
 
 

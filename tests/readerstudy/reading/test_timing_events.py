@@ -10,10 +10,10 @@ from annotation.case.kernels import traces
 from annotation.case.kernels.parsing import Trace
 from annotation.enums import EventKind
 from readerstudy.models import ReadingSession, TimingEvent
-from readerstudy.reading.timing_events import TooManyEvents
-from readerstudy.reading.write_checks import NotOpened, NotPrefetched, ReadingRefused
+from readerstudy.reading.write_checks import ReadingRefused
 from tests.readerstudy.reading.desk import Desk, new_key, reading_at
 from tests.readerstudy.studies import later
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -44,20 +44,20 @@ def test_only_the_first_painted_counts_for_the_server(desk: Desk) -> None:
 
 
 def test_a_case_that_was_not_opened_has_no_clock(desk: Desk) -> None:
-    with pytest.raises(NotOpened):
+    with refuses(ReadingRefused, "not_opened"):
         desk.paint(desk.places[0], 1)
 
 
 def test_a_case_that_is_not_there_has_none_either(desk: Desk) -> None:
     desk.places[0].public_id = "nothing"
-    with pytest.raises(NotPrefetched):
+    with refuses(ReadingRefused, "not_prefetched"):
         desk.paint(desk.places[0], 1)
 
 
 def test_only_the_page_with_the_pen_tells(desk: Desk) -> None:
     desk.open(desk.places[0], 1)
     Desk(desk.enrolment).begin(2, take_over=True)
-    with pytest.raises(ReadingRefused):
+    with refuses(ReadingRefused, "not_the_writer"):
         desk.paint(desk.places[0], 3)
     assert told() == []
 
@@ -75,7 +75,7 @@ def test_a_full_log_takes_no_more_but_lets_an_answer_through(desk: Desk, monkeyp
     desk.open(place, 1)
     desk.paint(place, 1)
     beats = tuple(desk.event(EventKind.HEARTBEAT, ms) for ms in (2_000.0, 3_000.0))
-    with pytest.raises(TooManyEvents):
+    with refuses(ReadingRefused, "too_many_events"):
         desk.tell(place, *beats, seconds=3)
     assert desk.commit(place, events=beats, seconds=4).active_ms == 3_000
     assert [kind for kind, _sequence in told()] == ["painted", "submitted"]

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, StudyArrays, Times, Voided
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
-from readerstudy.design.kernels.rules import CHANCES, AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.design.kernels.rules import CHANCES
 from readerstudy.report.kernels import recompute
 from readerstudy.report.ratings import ratings_csv
 from tests.readerstudy.analysis.made import computed

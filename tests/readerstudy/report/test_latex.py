@@ -13,7 +13,7 @@ import pytest
 
 from readerstudy.analysis.kernels.arrays import Times, Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.report.kernels.latex import escaped, fixed, percent, percent_limits, stacked, whole_document
 from readerstudy.report.latex_tables import tex_tables
 from tests.readerstudy.analysis.made import changed, computed, make_arrays

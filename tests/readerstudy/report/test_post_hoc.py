@@ -14,7 +14,7 @@ from matplotlib.text import Text
 from annotation.figures.kernels.forms import Width
 from annotation.models import User
 from readerstudy.analysis.storing import analyse_study
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.figures.kernels.accuracy import accuracy_figure
 from readerstudy.figures.kernels.agreement import agreement_figure

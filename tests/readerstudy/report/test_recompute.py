@@ -20,7 +20,7 @@ from readerstudy.analysis.kernels.computing import RULE
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.analysis.storing import as_text, software_versions
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.report.kernels import recompute
 from readerstudy.report.ratings import experts_csv, ratings_csv, runs_csv
 from tests.architecture.source import imports_of

@@ -10,7 +10,7 @@ import pytest
 from annotation.exports.tables import Cell
 from readerstudy.analysis.kernels.arrays import Voided
 from readerstudy.analysis.kernels.result import INFERENCES
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.report.accuracy_sheets import accuracy_sheets
 from readerstudy.report.agreement_sheets import agreement_sheets
 from readerstudy.report.sheets import Sheet, other_sheets

@@ -10,8 +10,9 @@ import pytest
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.figures.kernels.saving import rendered
 from annotation.models import User
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.design.kernels.assumptions import Assumptions
-from readerstudy.design.kernels.rules import AnalysisPlan, Rules
+from readerstudy.design.kernels.rules import Rules
 from readerstudy.figures.kernels.flow import flow_figure
 from readerstudy.models import ModelEntry
 from readerstudy.report.checklists import NOT_KNOWN, checklist_rows, facts_for_items

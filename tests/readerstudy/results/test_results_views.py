@@ -13,7 +13,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.models import User
 from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, Voided
 from readerstudy.analysis.kernels.result import INFERENCES
-from readerstudy.design.kernels.rules import AnalysisPlan
+from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.enums import StudyState
 from readerstudy.figures.kernels.legends import figure_legend
 from readerstudy.models import Analysis, ReaderStudy

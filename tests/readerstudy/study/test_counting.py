@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from readerstudy.enums import ResponseState
-from readerstudy.study.kernels.counting import CHOSEN, WRONG, counted_state, is_correct, shown_letter
+from readerstudy.study.kernels.states import CHOSEN, WRONG, counted_state, is_correct, shown_letter
 
 
 def test_every_state_counts_in_one_way() -> None:

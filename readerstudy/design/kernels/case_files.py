@@ -7,13 +7,11 @@ import io
 from dataclasses import dataclass
 from pathlib import Path
 
+from readerstudy.design.kernels.documents import DesignRefused
+
 MAX_BYTES = 32 * 1024 * 1024
 COLUMNS = ("case", "reason")
 MOST_NAME, MOST_REASON = 1_000, 10_000
-
-
-class FileRefused(ValueError):
-    """A file cannot be read as what it should be; nothing of it is stored."""
 
 
 @dataclass(frozen=True)
@@ -31,11 +29,13 @@ def storable_name(path: Path) -> str:
 
 
 def parse_cases(data: bytes) -> list[str]:
-    """The lines of a list of cases that are not empty; naming.listed_names reads them. Raises FileRefused."""
+    """The lines of a list of cases that are not empty; readerstudy.design.questions.listed_names reads them."""
     lines = [line.strip() for line in _text(data).splitlines()]
     found = [line for line in lines if line]
     if not found:
-        raise FileRefused("The list of cases is empty: write ids, numbers or ranges of numbers such as 12-40.")
+        raise DesignRefused(
+            "bad_file", "The list of cases is empty: write ids, numbers or ranges of numbers such as 12-40."
+        )
     return found
 
 
@@ -43,8 +43,8 @@ def parse_voidings(data: bytes) -> tuple[list[VoidingRow], list[tuple[int, str]]
     """The rows of a CSV with the columns case and reason, and (row, sentence) of each row that cannot be read.
 
     Rows count as a spreadsheet counts them: the header is row 1, and a cell may hold several lines.
-    UTF-8, with or without byte order mark, separated by commas or semicolons; other columns are passed over. Raises
-    FileRefused where there is no such table.
+    UTF-8, with or without byte order mark, separated by commas or semicolons; other columns are passed over. Refused
+    where there is no such table.
     """
     text = _text(data)
     first = text.split("\n", 1)[0]
@@ -63,20 +63,20 @@ def parse_voidings(data: bytes) -> tuple[list[VoidingRow], list[tuple[int, str]]
                 read = dict(zip(names, cells, strict=True))
                 rows.append(VoidingRow(number, read["case"].strip(), read["reason"].strip()))
     except csv.Error:
-        raise FileRefused(f"Row {number + 1}: this is not valid CSV. Is a quotation mark open?") from None
+        raise DesignRefused("bad_file", f"Row {number + 1}: this is not valid CSV. Is a quotation mark open?") from None
     bad += [(row.row, why) for row in rows if (why := _fault(row))]
     return [row for row in rows if not _fault(row)], bad
 
 
 def _text(data: bytes) -> str:
     if len(data) > MAX_BYTES:
-        raise FileRefused("The file is larger than 32 MB.")
+        raise DesignRefused("bad_file", "The file is larger than 32 MB.")
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
-        raise FileRefused("The file is not UTF-8 text. Save it as UTF-8.") from None
+        raise DesignRefused("bad_file", "The file is not UTF-8 text. Save it as UTF-8.") from None
     if "\0" in text:
-        raise FileRefused("The file holds zero bytes; it is not text.")
+        raise DesignRefused("bad_file", "The file holds zero bytes; it is not text.")
     return text
 
 
@@ -86,10 +86,10 @@ def _separator(first_line: str) -> str:
 
 def _check_columns(names: list[str]) -> None:
     if len(set(names)) < len(names):
-        raise FileRefused("Row 1: a column stands there twice.")
+        raise DesignRefused("bad_file", "Row 1: a column stands there twice.")
     missing = [name for name in COLUMNS if name not in names]
     if missing:
-        raise FileRefused(f"Row 1: the column “{missing[0]}” is missing. Needed: case, reason.")
+        raise DesignRefused("bad_file", f"Row 1: the column “{missing[0]}” is missing. Needed: case, reason.")
 
 
 def _fault(row: VoidingRow) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from readerstudy.reading.kernels.transitions import TRANSITIONS, PlaceAct, PlaceState
+from readerstudy.conducting.diagrams import TRANSITIONS, CaseAct, CaseState
 
-ORDER = list(PlaceState)
+ORDER = list(CaseState)
 
 
 def test_no_place_moves_back() -> None:
@@ -12,14 +12,14 @@ def test_no_place_moves_back() -> None:
 
 
 def test_an_answer_is_final() -> None:
-    assert {f for (s, _act), f in TRANSITIONS.items() if s == PlaceState.ANSWERED} == {PlaceState.ANSWERED}
+    assert {f for (s, _act), f in TRANSITIONS.items() if s == CaseState.ANSWERED} == {CaseState.ANSWERED}
 
 
 def test_a_place_that_is_not_armed_allows_nothing_but_arming() -> None:
-    assert {act for state, act in TRANSITIONS if state == PlaceState.WAITING} == {PlaceAct.ARM}
+    assert {act for state, act in TRANSITIONS if state == CaseState.WAITING} == {CaseAct.ARM}
 
 
 def test_an_opened_place_takes_whatever_a_page_sends() -> None:
-    sent = {PlaceAct.OPEN, PlaceAct.PAINT, PlaceAct.CHOOSE, PlaceAct.COMMIT}
-    for state in (PlaceState.OPENED, PlaceState.PAINTED, PlaceState.RAN_OUT, PlaceState.ANSWERED):
+    sent = {CaseAct.OPEN, CaseAct.PAINT, CaseAct.CHOOSE, CaseAct.COMMIT}
+    for state in (CaseState.OPENED, CaseState.PAINTED, CaseState.RAN_OUT, CaseState.ANSWERED):
         assert sent <= {act for one, act in TRANSITIONS if one == state}

@@ -1,25 +1,118 @@
-"""Which questions of a bank a study may use and why, and how many there are by task and difficulty."""
+"""The questions of a bank as studies meet them: which one a name means, which may be used, how many there are."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.db.models import Count, Exists, OuterRef
+from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Difficulty, Task, Verdict
 from annotation.ingest.completeness import lost_exams
-from annotation.models import QuestionBank, Review, Revision
+from annotation.models import Question, QuestionBank, Review, Revision
 from annotation.models.question import RevisionQuerySet
+from annotation.questionbank.known import questions_with_keys
 from annotation.questionbank.priors import Patients, patients_of
 from annotation.review.kernels.form import is_accepting
+from readerstudy.design.kernels.documents import DesignRefused
 from readerstudy.design.kernels.drawing import Candidate, Cell
+from readerstudy.models import ReaderStudy, StudyCase
 
-CHUNK = 5_000
+Name = int | str
+CHUNK = 5_000  # rows, or numbers in one query
 AT_ONCE = 500  # ids in one query
+MOST_NUMBER = 2**31 - 1
+LONGEST_NUMBER = 20  # digits, zeros before it included
+MOST_LISTED = 100_000  # questions of one list, those of its ranges included
+_between = re.compile(r"[\s,;]+")
+_range = re.compile(r"#?(\d{1,9})(?:-|–|\.\.)#?(\d{1,9})", re.ASCII)
+_numbered = re.compile(r"#(\d{1,9})", re.ASCII)
 
 
+def listed_names(bank: QuestionBank, lines: Sequence[str]) -> list[Name]:
+    """The questions that a list names, in its order: ids of the imported file, numbers, and ranges of numbers.
+
+    A line that is an id stands for that question; any other line is split at commas, semicolons and blanks into ids,
+    numbers and ranges such as 12-40. What is an id is never read as a number: "#12" is always the number.
+    Whether the bank has what is named is for find_revisions to say.
+    """
+    whole = [line.strip() for line in lines if line.strip()]
+    words = {word for line in whole for word in _between.split(line)}
+    ids = questions_with_keys(bank.pk, {*whole, *words}).keys()
+    names: list[Name] = []
+    for line in whole:
+        for word in [line] if line in ids else filter(None, _between.split(line)):
+            names += [word] if word in ids else _numbers_in(word)
+            if len(names) > MOST_LISTED:
+                raise DesignRefused("bad_list", _("The list names more than %(n)d questions.") % {"n": MOST_LISTED})
+    return names
+
+
+def _numbers_in(word: str) -> Sequence[Name]:
+    if found := _numbered.fullmatch(word):
+        return [int(found[1])]
+    if (found := _range.fullmatch(word)) is None:
+        return [word]
+    first, last = int(found[1]), int(found[2])
+    if not 0 < first <= last:
+        raise DesignRefused("bad_list", _("“%(range)s” is no range: write the smaller number first.") % {"range": word})
+    return range(first, min(last, first + MOST_LISTED) + 1)
+
+
+def find_revisions(bank: QuestionBank, names: Collection[Name]) -> dict[Name, Revision]:
+    """The current revision of each question of the bank that is named; names that mean nothing are left out.
+
+    A text is first looked up as a key, then, if it is a whole number, as the number of the question.
+    """
+    question_of = questions_named(bank, names)
+    revisions = Revision.objects.in_bank(bank).current().filter(question__in=set(question_of.values()))
+    by_question = {revision.question_id: revision for revision in revisions.select_related("question")}
+    return {name: by_question[pk] for name, pk in question_of.items() if pk in by_question}
+
+
+def find_cases(study: ReaderStudy, names: Collection[Name]) -> dict[Name, StudyCase]:
+    """The cases of the study whose questions are named, in the wording of the study."""
+    question_of = questions_named(study.bank, names)
+    cases = StudyCase.objects.filter(study=study).select_related("revision")
+    by_question = {case.revision.question_id: case for case in cases}
+    return {name: by_question[pk] for name, pk in question_of.items() if pk in by_question}
+
+
+def questions_named(bank: QuestionBank, names: Collection[Name]) -> dict[Name, int]:
+    """The id of each question of the bank that is named, by key or by number."""
+    keys = {name for name in names if isinstance(name, str)}
+    found: dict[Name, int] = {}
+    found.update(questions_with_keys(bank.pk, keys).items())
+    number_of = {name: number for name in names if name not in found and (number := _number(name)) is not None}
+    ids = _by_number(bank, set(number_of.values()))
+    return {**found, **{name: ids[number] for name, number in number_of.items() if number in ids}}
+
+
+def _number(name: Name) -> int | None:
+    if isinstance(name, str):
+        if not (name.isascii() and name.isdigit() and len(name) <= LONGEST_NUMBER):
+            return None
+        name = int(name)
+    return name if 0 < name <= MOST_NUMBER else None
+
+
+def in_parts(ids: Sequence[int], most: int = AT_ONCE) -> Iterator[Sequence[int]]:
+    """Ids as one query after the other takes them."""
+    return (ids[start : start + most] for start in range(0, len(ids), most))
+
+
+def _by_number(bank: QuestionBank, numbers: Collection[int]) -> Mapping[int, int]:
+    found: dict[int, int] = {}
+    for some in in_parts(sorted(numbers), CHUNK):
+        rows = Question.objects.filter(bank=bank, number__in=some)
+        found.update(rows.order_by().values_list("number", "pk"))
+    return found
+
+
+# --- which may be used ----------------------------------------------------------------------------
 NOT_ACCEPTED = "accept, with a wrong key"
 
 
@@ -66,8 +159,7 @@ def drawable(bank: QuestionBank) -> RevisionQuerySet:
 def candidates_among(bank: QuestionBank, rows: RevisionQuerySet, ids: Sequence[int]) -> list[Candidate]:
     """Those of the rows that have one of these ids, by number: the cost is that of the ids and of the bank's priors."""
     patients = patients_of(bank.pk)
-    parts = (ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE))
-    found = [one for part in parts for one in _candidates(rows.filter(pk__in=part).order_by(), patients)]
+    found = [one for part in in_parts(ids) for one in _candidates(rows.filter(pk__in=part).order_by(), patients)]
     return sorted(found, key=lambda one: one.number)
 
 

@@ -12,8 +12,14 @@ from annotation.jobs.queueing import SWEEPS
 from annotation.models import AuditEvent, User
 from readerstudy.enums import StudyState
 from readerstudy.models import Enrolment, ReaderStudy
-from readerstudy.monitoring.extending import extend_reader, extend_study
-from readerstudy.monitoring.reminding import is_due, remind_reader, remind_unfinished, sweep_reminders
+from readerstudy.monitoring.unfinished import (
+    extend_reader,
+    extend_study,
+    is_due,
+    remind_reader,
+    remind_unfinished,
+    sweep_reminders,
+)
 from readerstudy.study.deadlines import deadline_of
 from readerstudy.study.locking import StudyRefused
 from tests.conftest import NOON
@@ -194,4 +200,4 @@ def test_reminding_on_request_leaves_out_who_has_finished(
 
 
 def test_the_worker_sweeps_reminders() -> None:
-    assert "readerstudy.monitoring.reminding.sweep_reminders" in SWEEPS
+    assert "readerstudy.monitoring.unfinished.sweep_reminders" in SWEEPS

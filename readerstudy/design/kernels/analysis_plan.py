@@ -1,0 +1,237 @@
+"""The analysis plan of a study: what is compared and how; its choices and what the program makes of each. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from msgspec import Meta
+from msgspec.structs import asdict, replace
+
+from readerstudy.design.kernels.assumptions import Assumptions, read_assumptions
+from readerstudy.design.kernels.documents import DesignRefused, Document, Text, _, decode, within
+from readerstudy.design.kernels.planned_raters import Pair, PlannedRun, read_pairs, read_runs
+
+RANDOM_BOTH = "random readers, random questions"
+FIXED_READERS, FIXED_QUESTIONS = "fixed readers, random questions", "random readers, fixed questions"
+INFERENCES = {  # that the program makes, in the words of a plan and as kernels name them
+    FIXED_READERS: "fixed_readers_random_questions",
+    RANDOM_BOTH: "random_readers_random_questions",
+    FIXED_QUESTIONS: "random_readers_fixed_questions",
+}
+FEW_READERS = 5  # with fewer the population of readers is judged poorly
+PRIMARY = "each model minus the mean of the readers, all tasks"
+FAMILY = "Holm over the models"
+LATE_ANSWERS = "counted wrong"
+VOIDS = "left out when decided before unblinding, a sensitivity line afterwards"
+MADE = {  # by the program, of the parts of a plan, in the words of a plan; of other words it makes the first
+    "primary": (PRIMARY,),
+    "inference": (RANDOM_BOTH, FIXED_READERS, FIXED_QUESTIONS),
+    "family": (FAMILY,),
+    "late_answers": (LATE_ANSWERS,),
+    "voids": (VOIDS,),
+}
+Margin = Annotated[float, Meta(gt=0, lt=1)]
+
+
+class AnalysisPlan(Document, frozen=True, kw_only=True):
+    """What is compared, how, and what counts; part of the frozen protocol."""
+
+    UNKNOWN: ClassVar[str] = _("There is no such rule.")
+    WRONG_KIND: ClassVar[str] = _("This rule has another kind of value.")
+    OUT_OF_RANGE: ClassVar[str] = _("A margin lies between 0 and 1.")
+
+    primary: Text = PRIMARY
+    inference: Text = RANDOM_BOTH  # of new drafts: ``proposed_inference``
+    margin: Margin | None = None  # for non-inferiority
+    margin_reason: Text = ""  # one line; plans from before it was asked for have none
+    family: Text = FAMILY
+    pairs: tuple[Pair, ...] = ()  # of raters, tested beside it: a family of their own
+    runs: tuple[PlannedRun, ...] = ()  # which run stands for a model; of others the one named for the figures
+    late_answers: Text = LATE_ANSWERS
+    voids: Text = VOIDS
+    notes: Text = ""
+    assumptions: Assumptions | None = None  # of the forecast; None: its defaults
+    own_words: tuple[str, ...] = ()  # parts that were frozen in words by which the program cannot act
+
+    def as_json(self) -> dict[str, Any]:
+        """What came later is named only where it is there: a plan from before keeps its text and its hash."""
+        values = {
+            **asdict(self),
+            "pairs": [list(pair) for pair in self.pairs],
+            "runs": [list(run) for run in self.runs],
+            "assumptions": self.assumptions.as_json() if self.assumptions else None,
+            "own_words": list(self.own_words),
+        }
+        for later in ("pairs", "runs", "margin_reason", "assumptions", "own_words"):
+            if not values[later]:
+                del values[later]
+        return values
+
+
+# --- reading ------------------------------------------------------------------------------------------
+def read_analysis(data: Mapping[str, Any]) -> AnalysisPlan:
+    """An analysis plan from JSON. Refused with the part that cannot be so."""
+    plan = decode({name: value for name, value in data.items() if name not in _READ_APART}, AnalysisPlan)
+    for part in MADE:
+        if not getattr(plan, part).strip():
+            sentence = _("This is said in every plan: leave it out for the default.")
+            raise DesignRefused("bad_value", sentence, field=part)
+    if "\n" in plan.margin_reason.strip():
+        raise DesignRefused("bad_value", _("The reason of the margin is one line."), field="margin_reason")
+    apart = {}
+    for name in _READ_APART.keys() & data.keys():
+        with within(name):
+            apart[name] = _READ_APART[name](data[name])
+    return replace(plan, **apart)
+
+
+def _read_assumptions(data: object) -> Assumptions | None:
+    return data if data is None or isinstance(data, Assumptions) else read_assumptions(data)
+
+
+def _read_own_words(data: object) -> tuple[str, ...]:
+    if not isinstance(data, list | tuple) or set(data) - set(MADE):
+        raise DesignRefused("bad_value", _("These are names of parts of the plan: leave them out."))
+    return tuple(data)
+
+
+_READ_APART: Mapping[str, Callable[[object], object]] = {
+    "pairs": read_pairs,
+    "runs": read_runs,
+    "assumptions": _read_assumptions,
+    "own_words": _read_own_words,
+}
+
+
+def readable_analysis(data: Mapping[str, Any]) -> AnalysisPlan | None:
+    """None where it cannot be read: the problems of a draft name it."""
+    try:
+        return read_analysis(data)
+    except DesignRefused:
+        return None
+
+
+def read_new_analysis(data: Mapping[str, Any], *, n_readers: int) -> AnalysisPlan:
+    """The same for a plan that is still to be frozen: a margin has a reason, an inference not named is proposed."""
+    plan = read_analysis({"inference": proposed_inference(n_readers), **data})
+    check_margin_reason(plan)
+    return plan
+
+
+def check_margin_reason(plan: AnalysisPlan) -> None:
+    """Refused where a margin has no reason. Studies that were frozen before may have none."""
+    if plan.margin is not None and not plan.margin_reason.strip():
+        sentence = _("Say in one line why a difference of this size does not matter, or leave out the margin.")
+        raise DesignRefused("bad_value", sentence, field="margin_reason")
+
+
+# --- choices ------------------------------------------------------------------------------------------
+def known_choice(part: str, words: str) -> str:
+    """What the program makes of a part that says these words, as plans name it; empty for words of one's own."""
+    wanted = words.strip().rstrip(".").lower()
+    return next((choice for choice in MADE[part] if choice.lower() == wanted), "")
+
+
+def known_inference(words: str) -> str:
+    return known_choice("inference", words)
+
+
+def with_choices(plan: AnalysisPlan) -> AnalysisPlan:
+    """The plan as it is frozen: choices as the program names them, and which parts are in words of its own."""
+    known = {part: known_choice(part, getattr(plan, part)) for part in MADE}
+    chosen: dict[str, Any] = {part: choice for part, choice in known.items() if choice}
+    return replace(plan, **chosen, own_words=tuple(part for part in MADE if part not in chosen))
+
+
+def proposed_inference(n_readers: int) -> str:
+    """Few readers tell little of others, so that the plan of such a study speaks of these readers."""
+    return FIXED_READERS if n_readers < FEW_READERS else RANDOM_BOTH
+
+
+def proposed_analysis(n_readers: int) -> AnalysisPlan:
+    return AnalysisPlan(inference=proposed_inference(n_readers))
+
+
+def is_made(plan: Mapping[str, Any]) -> bool:
+    """Whether the program makes what a stored plan names.
+
+    Plans that were frozen before every part was a choice are judged by their primary comparison and inference alone.
+    """
+    names_it = plan["primary"] == PRIMARY and str(plan["inference"]).strip().lower() in INFERENCES
+    return names_it and not plan.get("own_words")
+
+
+JUDGED = ("primary", "inference")  # of plans that were frozen before every part was a choice
+PARTS = {
+    "primary": _("Primary comparison"),
+    "inference": _("Inference"),
+    "family": _("Family of tests"),
+    "late_answers": _("Scoring of late answers"),
+    "voids": _("Excluded cases"),
+}
+LABELS = {
+    FIXED_READERS: _("These readers (fixed readers, random questions)"),
+    RANDOM_BOTH: _("Readers like these (random readers, random questions)"),
+    FIXED_QUESTIONS: _("Readers like these, these questions only (random readers, fixed questions)"),
+    PRIMARY: _("Each model minus the mean of the readers, all tasks"),
+    FAMILY: _("Holm over the models"),
+    LATE_ANSWERS: _("Counted wrong"),
+    VOIDS: _("Left out before unblinding, a sensitivity line afterwards"),
+}
+MEANINGS = {
+    FIXED_READERS: _(
+        "The result is about the readers of this study and about questions like these. It says nothing about other "
+        "readers."
+    ),
+    RANDOM_BOTH: _("The result is about readers like these and questions like these."),
+    FIXED_QUESTIONS: _(
+        "The result is about readers like these on exactly these questions. It says nothing about other questions."
+    ),
+    PRIMARY: _(
+        "The difference in accuracy between each model and the mean of the readers over all tasks: one test for each "
+        "model."
+    ),
+    FAMILY: _(
+        "The primary comparisons of all models are one family, adjusted by Holm. Tests by task are an exploratory "
+        "family of their own."
+    ),
+    LATE_ANSWERS: _(
+        "An answer given after the time limit counts as incorrect; what was chosen in time and not submitted counts as "
+        "chosen."
+    ),
+    VOIDS: _(
+        "A case that is excluded before anybody has seen a result counts nowhere. One that is excluded later stays in "
+        "the primary result, and a sensitivity line leaves it out."
+    ),
+}
+OTHER = _(
+    "The program does not know this inference. It will compute random readers, random questions, and mark every test "
+    "as post hoc."
+)
+
+
+@dataclass(frozen=True)
+class PartRead:
+    """A part of a plan as the program reads it."""
+
+    label: str
+    words: str  # in the words of the choice, or of the plan
+    meaning: str  # what the program does
+    is_made: bool  # False: it does that instead, and every test is post hoc
+
+
+def meaning_of(inference: str) -> str:
+    return MEANINGS.get(known_inference(inference), OTHER)
+
+
+def parts_read(plan: AnalysisPlan) -> dict[str, PartRead]:
+    """Every part that the program acts on, by its name."""
+    return {part: _read(part, getattr(plan, part), part not in plan.own_words) for part in MADE}
+
+
+def _read(part: str, words: str, is_choice: bool) -> PartRead:
+    known = known_choice(part, words)
+    meaning = MEANINGS[known or MADE[part][0]] if part != "inference" else meaning_of(words)
+    return PartRead(PARTS[part], LABELS.get(known, words), meaning, is_choice and (bool(known) or part not in JUDGED))

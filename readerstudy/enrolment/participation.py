@@ -1,0 +1,268 @@
+"""A reader's part in a study: consent, what comes before the first case and after the last one, leaving.
+
+Leaving is a state: what was answered stays stored and is counted as the analysis plan says. Who does not go on can be
+replaced: somebody else is invited and takes the next order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.models import User
+from annotation.site.zones import time_text
+from annotation.statistics.kernels.estimate import Estimate
+from readerstudy.design.kernels.rules import Rules, read_rules
+from readerstudy.enrolment.inviting import IssuedInvitation, invite_reader
+from readerstudy.enrolment.kernels.steps import Corner, ReaderFacts, Screen, corners_of, is_large_enough
+from readerstudy.enums import SessionEnd
+from readerstudy.models import Enrolment, PresentationOrder, ReaderStudy, Reading, ReadingSession
+from readerstudy.study.locking import StudyRefused, lock_reader, lock_study
+from readerstudy.unblinding.looks import accuracy_of, is_over, unblind
+
+# --- consent: to exactly the text that was on the page --------------------------------------------
+# In one wording and one language, since readers agree to it and its hash is kept.
+NAMES_SHOWN = (
+    "My name is shown beside my results to the coordinators of this study and in its figures, which may be published. "
+    "Exported data, the report and shared links show a pseudonym in its place; whoever has both can match them."
+)
+
+
+def consent_text(study: ReaderStudy) -> str:
+    """What a reader agrees to: the text of the study, and that names are shown where its rules say so."""
+    if not read_rules(study.rules).reader_names:
+        return study.consent
+    return f"{study.consent}\n\n{NAMES_SHOWN}".lstrip()
+
+
+def consent_sha256(study: ReaderStudy) -> str:
+    """Of the version and the text together."""
+    return hashlib.sha256(f"{study.consent_version}\n{consent_text(study)}".encode()).hexdigest()
+
+
+@transaction.atomic
+def agree(enrolment: Enrolment, sha256: str, *, at: datetime) -> None:
+    """Store who agreed to what and when. Agreeing twice changes nothing. Refused for a text that has changed."""
+    study = enrolment.study
+    if sha256 != consent_sha256(study):
+        sentence = _("The text has changed since you opened the page. Please read it again.")
+        raise StudyRefused("text_changed", sentence)
+    lock_reader(enrolment)
+    if enrolment.consented_at is not None:
+        return
+    enrolment.consented_at = at
+    enrolment.consent_version = study.consent_version
+    enrolment.consent_sha256 = sha256
+    enrolment.save(update_fields=["consented_at", "consent_version", "consent_sha256"])
+    facts = {"version": study.consent_version, "sha256": sha256}
+    record("reader.consented", actor=enrolment.reader, at=at, subject=enrolment, facts=facts)
+
+
+@transaction.atomic
+def decline(enrolment: Enrolment, *, at: datetime) -> None:
+    """Leave before the start; the order is free for the next reader. Refused once a reader agreed or read."""
+    lock_reader(enrolment)
+    if enrolment.consented_at is not None or enrolment.readings.exists():
+        raise StudyRefused("has_agreed", _("You have already agreed. To stop, withdraw from the study."))
+    enrolment.withdrawn_at = at
+    enrolment.save(update_fields=["withdrawn_at"])
+    PresentationOrder.objects.filter(enrolment=enrolment).update(enrolment=None)
+    record("reader.declined", actor=enrolment.reader, at=at, subject=enrolment)
+
+
+def consent_copy(enrolment: Enrolment) -> str:
+    """What the reader keeps: the text, its version and checksum, and when they agreed. Plain text."""
+    study, agreed = enrolment.study, enrolment.consented_at
+    zone = enrolment.reader.time_zone if enrolment.reader else "UTC"
+    lines = [
+        study.name,
+        _("Consent, version %(version)s") % {"version": study.consent_version},
+        "",
+        consent_text(study).strip(),
+        "",
+    ]
+    if agreed is not None and enrolment.reader is not None:
+        lines.append(
+            _("%(name)s agreed on %(when)s.") % {"name": enrolment.reader.name, "when": time_text(agreed, zone)}
+        )
+    lines.append(_("Checksum of this text (SHA-256): %(sha256)s") % {"sha256": consent_sha256(study)})
+    if study.contact:
+        lines.append(_("Contact: %(contact)s") % {"contact": study.contact})
+    return "\n".join(lines) + "\n"
+
+
+# --- between the consent and the first case, and after the last one -------------------------------
+TRIES = 2  # of the display check, before a reader may go on without a patch
+
+
+def rules_of(study: ReaderStudy) -> Rules:
+    return read_rules(study.rules)
+
+
+@transaction.atomic
+def store_facts(enrolment: Enrolment, facts: ReaderFacts, *, at: datetime) -> None:
+    """Store them; they can be corrected until the main block is finished."""
+    lock_reader(enrolment)
+    if enrolment.finished_at is not None or enrolment.facts == facts.as_json():
+        return
+    was_there = bool(enrolment.facts)
+    enrolment.facts = facts.as_json()
+    enrolment.save(update_fields=["facts"])
+    act = "reader.facts_corrected" if was_there else "reader.facts_told"
+    record(act, actor=enrolment.reader, at=at, subject=enrolment)
+
+
+@transaction.atomic
+def instruct(enrolment: Enrolment, *, at: datetime) -> None:
+    """The reader says that the instructions are read. Twice changes nothing."""
+    lock_reader(enrolment)
+    if enrolment.instructed_at is None:
+        enrolment.instructed_at = at
+        enrolment.save(update_fields=["instructed_at"])
+        record("reader.instructed", actor=enrolment.reader, at=at, subject=enrolment)
+
+
+def corners_now(enrolment: Enrolment) -> tuple[Corner, Corner]:
+    """Where the two patches stand on the page of this reader now."""
+    return corners_of(enrolment.public_id, int(enrolment.display.get("n_failed", 0)))
+
+
+def may_go_on_unseen(enrolment: Enrolment) -> bool:
+    """Whether a reader who does not find the patches is offered to go on all the same, which is flagged."""
+    return int(enrolment.display.get("n_failed", 0)) >= TRIES
+
+
+def check_display(
+    enrolment: Enrolment, screen: Screen, corners: Sequence[Corner], *, at: datetime, goes_on: bool = False
+) -> None:
+    """Store the screen, and which of the two steps were found.
+
+    Refused in a window that is too small, and where a step was not found: the try is counted and the patches move. The
+    check may be done anew on another screen: the newest one is stored, the others stay in the audit log. ``goes_on``:
+    after two tries a reader may go on without having found a patch; coordinators see that, and exports say it.
+    """
+    least = rules_of(enrolment.study).least_window
+    if least is not None and not is_large_enough(screen, least):
+        sizes: dict[str, Any] = {
+            "width": screen.width,
+            "height": screen.height,
+            "least_width": least[0],
+            "least_height": least[1],
+        }
+        sentence = _(
+            "Your window shows %(width)s × %(height)s pixels; this study needs at least %(least_width)s × "
+            "%(least_height)s. Make the window larger or zoom out, then check again."
+        )
+        raise StudyRefused("window_too_small", sentence % sizes, **sizes)
+    if not _store_check(enrolment, screen, corners, at, goes_on=goes_on):
+        sentence = _(
+            "At least one answer is not right. Darken the room, set the display to full brightness, and look again: "
+            "the patches have moved."
+        )
+        raise StudyRefused("steps_not_seen", sentence)
+
+
+@transaction.atomic
+def _store_check(
+    enrolment: Enrolment, screen: Screen, corners: Sequence[Corner], at: datetime, *, goes_on: bool
+) -> bool:
+    lock_reader(enrolment)
+    passes = goes_on and may_go_on_unseen(enrolment)
+    seen = tuple(corners) == corners_now(enrolment)
+    n_failed = int(enrolment.display.get("n_failed", 0)) + (not seen)
+    enrolment.display = {
+        **screen.as_json(),
+        "dark_step": corners[0] == corners_now(enrolment)[0],
+        "light_step": corners[1] == corners_now(enrolment)[1],
+        "n_failed": n_failed,
+    }
+    if seen or passes:
+        enrolment.display_checked_at = at
+    enrolment.save(update_fields=["display", "display_checked_at"])
+    act = "reader.display_checked" if seen else "reader.display_not_seen"
+    record(act, actor=enrolment.reader, at=at, subject=enrolment, facts=enrolment.display)
+    return seen or passes
+
+
+@transaction.atomic
+def declare(enrolment: Enrolment, *, at: datetime) -> None:
+    """ "No other source was used." Twice changes nothing. Refused before the last case."""
+    lock_reader(enrolment)
+    if enrolment.finished_at is None:
+        raise StudyRefused("not_finished", _("Cases of the main block have no answer yet."))
+    if enrolment.declared_at is None:
+        enrolment.declared_at = at
+        enrolment.save(update_fields=["declared_at"])
+        record("reader.declared", actor=enrolment.reader, at=at, subject=enrolment)
+
+
+def may_see_results(enrolment: Enrolment) -> bool:
+    """After closing, where the rules of the study say so, for readers who declared that they used no other source."""
+    return is_over(enrolment.study) and rules_of(enrolment.study).show_results and enrolment.declared_at is not None
+
+
+@transaction.atomic
+def see_own_results(enrolment: Enrolment, *, at: datetime) -> Estimate:
+    """Right answers of the cases that count, with Wilson's interval. Seeing it unblinds the study."""
+    unblind(enrolment.study, actor=enrolment.reader, at=at, because="a reader's own results")
+    return accuracy_of(enrolment)
+
+
+# --- leaving, and being replaced ------------------------------------------------------------------
+@transaction.atomic
+def withdraw(enrolment: Enrolment, *, actor: User, at: datetime, reason: str = "") -> None:
+    """The reader reads no further. Done by the reader, or on their behalf. Twice changes nothing."""
+    lock_reader(enrolment, also_left=True)
+    if enrolment.withdrawn_at is not None:
+        return
+    enrolment.withdrawn_at = at
+    enrolment.save(update_fields=["withdrawn_at"])
+    end_sitting(enrolment, at=at)
+    facts = {"by_reader": actor.pk == enrolment.reader_id, "reason": reason, "n_answered": n_answered(enrolment)}
+    record("reader.withdrawn", actor=actor, at=at, subject=enrolment, facts=facts)
+
+
+def n_answered(enrolment: Enrolment) -> int:
+    return Reading.objects.filter(enrolment=enrolment, closed_at__isnull=False).count()
+
+
+def end_sitting(enrolment: Enrolment, *, at: datetime) -> None:
+    """No page of the reader holds the write lease any more."""
+    ReadingSession.objects.filter(enrolment=enrolment, ended_at__isnull=True).update(ended_at=at, end=SessionEnd.LEFT)
+
+
+@transaction.atomic
+def replace_reader(
+    enrolment: Enrolment, *, email: str, name: str, reason: str, actor: User, at: datetime
+) -> IssuedInvitation:
+    """Note that the reader is replaced and issue the link of the successor.
+
+    The order of the reader stays theirs, with what they answered. Raises StudyRefused without a reason, for a reader
+    who has finished, was replaced before or read elsewhere, and as invite_reader; then nothing changes.
+    """
+    lock_study(enrolment.study)
+    lock_reader(enrolment, also_left=True)
+    if not reason.strip():
+        raise StudyRefused("no_reason", _("Say why the reader is replaced: a paper has to report it."))
+    if enrolment.reader is None:
+        raise StudyRefused(
+            "read_elsewhere", _("%(reader)s read elsewhere and is not replaced.") % {"reader": enrolment.pseudonym}
+        )
+    if enrolment.replaced_at is not None:
+        raise StudyRefused("replaced", _("%(reader)s is replaced already.") % {"reader": enrolment.pseudonym})
+    if enrolment.finished_at is not None:
+        raise StudyRefused(
+            "finished", _("%(reader)s has finished and cannot be replaced.") % {"reader": enrolment.pseudonym}
+        )
+    enrolment.replaced_at = at
+    enrolment.save(update_fields=["replaced_at"])
+    end_sitting(enrolment, at=at)
+    facts = {"reason": reason.strip(), "n_answered": n_answered(enrolment)}
+    record("reader.replaced", actor=actor, at=at, subject=enrolment, facts=facts)
+    return invite_reader(enrolment.study, enrolment.case_set, email=email, name=name, actor=actor, at=at)

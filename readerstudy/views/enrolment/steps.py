@@ -1,0 +1,280 @@
+"""A reader's own pages: their studies, the entry of one, and the steps before the first case and after the last."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Protocol
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_safe
+
+from annotation.models import User
+from annotation.people.mailing import can_send
+from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
+from readerstudy.enrolment import participation
+from readerstudy.enrolment.kernels.steps import SHOWN, Step, done_steps
+from readerstudy.enrolment.mailing import send_consent_copy
+from readerstudy.enrolment.participation import (
+    agree,
+    consent_copy,
+    consent_sha256,
+    consent_text,
+    decline,
+    may_see_results,
+    rules_of,
+    see_own_results,
+    withdraw,
+)
+from readerstudy.enrolment.reader_status import ReaderStatus, own_enrolment, status_of, studies_of
+from readerstudy.enrolment.rules_in_words import keys_of, rules_in_words
+from readerstudy.forms.enrolment import DisplayForm, FactsForm
+from readerstudy.study.locking import HAS_LEFT, StudyRefused
+
+# Where each step is done; the others have no page of their own.
+PAGES = {
+    Step.CONSENT: "reading-consent",
+    Step.FACTS: "reading-facts",
+    Step.INSTRUCTIONS: "reading-instructions",
+    Step.DISPLAY: "reading-display",
+    Step.DECLARATION: "reading-done",
+    Step.DONE: "reading-done",
+}
+
+
+class StepView(Protocol):
+    def __call__(self, request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse: ...
+
+
+def of_reader(view: StepView) -> Callable[..., HttpResponse]:
+    """For whoever reads in the study. Who has left it meanwhile is shown so by the entry page."""
+
+    @person_required
+    @never_cache
+    @require_http_methods(["GET", "HEAD", "POST"])
+    @wraps(view)
+    def reading_step(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+        try:
+            return view(request, own_status(request.user, slug))
+        except StudyRefused as refusal:
+            if refusal.code != HAS_LEFT:
+                raise
+            return redirect("reading", slug)
+
+    return reading_step
+
+
+def own_status(person: User, slug: str) -> ReaderStatus:
+    """Raises Http404 for whoever does not read in this study."""
+    enrolment = own_enrolment(person, slug)
+    if enrolment is None:
+        raise Http404
+    return status_of(enrolment, timezone.now())
+
+
+def reader_page(
+    request: HttpRequest, name: str, reader_status: ReaderStatus, here: Step | None = None, **more: Any
+) -> HttpResponse:
+    """A page of a reader, with what every one of them shows: the way, the contact, the deadline, the protocol."""
+    here = here or reader_status.step
+    done = done_steps(reader_status.facts)
+    shown = [one for one in SHOWN if one is not Step.PRACTICE or reader_status.facts.has_practice]
+    context = {
+        "reader_status": reader_status,
+        "enrolment": reader_status.enrolment,
+        "study": reader_status.enrolment.study,
+        "least_window": rules_of(reader_status.enrolment.study).least_window,
+        "way": [{"label": one.label, "is_done": one in done, "is_here": one is here} for one in shown],
+        **more,
+    }
+    is_refused = more.get("problem") or ("form" in more and more["form"].errors)
+    return render(request, f"readerstudy/enrolment/{name}.html", context, status=422 if is_refused else 200)
+
+
+def _to_entry(reader_status: ReaderStatus) -> HttpResponse:
+    return redirect("reading", reader_status.enrolment.study.slug)
+
+
+def _unless_left(refusal: StudyRefused) -> str:
+    """What the page says of a refusal; the entry page speaks to who has left the study."""
+    if refusal.code == HAS_LEFT:
+        raise refusal
+    return refusal.sentence
+
+
+# --- the studies of a reader, consent, leaving ----------------------------------------------------
+@person_required
+@require_safe
+def readings(request: AuthenticatedRequest) -> HttpResponse:
+    """The studies of a reader."""
+    found = studies_of(request.user, timezone.now())
+    return render(request, "readerstudy/enrolment/readings.html", {"studies": found})
+
+
+@person_required
+@never_cache
+@require_safe
+def reading(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Where a reader comes in: a step with a page of its own is gone to, the others show here."""
+    reader_status = own_status(request.user, slug)
+    if reader_status.step in PAGES:
+        return redirect(PAGES[reader_status.step], slug)
+    return reader_page(request, "entry", reader_status)
+
+
+@of_reader
+def reading_consent(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
+    """Read the text, then agree or decline. What was agreed to can be read here again."""
+    enrolment, problem = reader_status.enrolment, ""
+    if reader_status.step is Step.LEFT:
+        return _to_entry(reader_status)
+    if request.method == "POST":
+        try:
+            if request.POST.get("answer") == "decline":
+                decline(enrolment, at=timezone.now())
+                return _to_entry(reader_status)
+            if request.POST.get("agreed") == "yes":
+                agree(enrolment, request.POST.get("sha256", ""), at=timezone.now())
+                send_consent_copy(enrolment)
+                return _to_entry(reader_status)
+            problem = _("Tick the box to agree, or decline.")
+        except StudyRefused as refusal:
+            problem = _unless_left(refusal)
+    return reader_page(
+        request,
+        "consent",
+        reader_status,
+        Step.CONSENT,
+        problem=problem,
+        text=consent_text(enrolment.study),
+        sha256=consent_sha256(enrolment.study),
+        can_send=can_send(),
+    )
+
+
+@person_required
+@require_safe
+def reading_consent_copy(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The copy that a reader keeps."""
+    enrolment = own_status(request.user, slug).enrolment
+    response = HttpResponse(consent_copy(enrolment), content_type="text/plain; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{enrolment.study.slug}-consent.txt"'
+    return response
+
+
+@of_reader
+def reading_withdraw(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
+    """Leave the study, after a page that says what that means."""
+    if reader_status.step is Step.LEFT or reader_status.facts.finished:
+        return _to_entry(reader_status)
+    if request.method == "POST":
+        withdraw(reader_status.enrolment, **by(request))
+        return _to_entry(reader_status)
+    return reader_page(request, "withdraw", reader_status)
+
+
+# --- facts, instructions, display, declaration ----------------------------------------------------
+def _is_before(reader_status: ReaderStatus, step: Step) -> bool:
+    """Whether the reader has not come to a step yet, or is out: then the entry page says what to do."""
+    if reader_status.step is Step.LEFT or not reader_status.facts.consented:
+        return True
+    return step is Step.DISPLAY and not reader_status.facts.instructed
+
+
+@of_reader
+def reading_facts(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
+    """What a paper must report of the reader; it can be corrected until the last case."""
+    if _is_before(reader_status, Step.FACTS) or reader_status.facts.finished:
+        return _to_entry(reader_status)
+    form = FactsForm(request.POST) if request.method == "POST" else FactsForm.of(reader_status.enrolment.facts)
+    if request.method == "POST" and form.is_valid():
+        participation.store_facts(reader_status.enrolment, form.facts(), at=timezone.now())
+        return _to_entry(reader_status)
+    return reader_page(request, "facts", reader_status, Step.FACTS, form=form)
+
+
+@of_reader
+def reading_instructions(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
+    """The instructions, the rules of this study in words, and the keys. They can be read again at any time."""
+    if _is_before(reader_status, Step.INSTRUCTIONS):
+        return _to_entry(reader_status)
+    if request.method == "POST":
+        participation.instruct(reader_status.enrolment, at=timezone.now())
+        return _to_entry(reader_status)
+    study = reader_status.enrolment.study
+    rules, shown = participation.rules_of(study), study.arms.get(number=1).information
+    return reader_page(
+        request,
+        "instructions",
+        reader_status,
+        Step.INSTRUCTIONS,
+        rules=rules_in_words(rules, n_practice=reader_status.n_practice, n=reader_status.n, information=shown),
+        keys=keys_of(rules),
+    )
+
+
+@of_reader
+def reading_display(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
+    """Two grey steps to be found, and the size of the window. It may be done anew on another screen."""
+    if _is_before(reader_status, Step.DISPLAY) or reader_status.facts.finished:
+        return _to_entry(reader_status)
+    form, problem = DisplayForm(request.POST if request.method == "POST" else None), ""
+    if request.method == "POST":
+        problem = _checked(reader_status, form, goes_on=request.POST.get("goes_on") == "yes")
+        if not problem:
+            return _to_entry(reader_status)
+    dark, light = participation.corners_now(reader_status.enrolment)
+    return reader_page(
+        request,
+        "display",
+        reader_status,
+        Step.DISPLAY,
+        form=DisplayForm(),
+        problem=problem,
+        may_go_on=participation.may_go_on_unseen(reader_status.enrolment),
+        dark=dark.value,
+        light=light.value,
+    )
+
+
+def _checked(reader_status: ReaderStatus, form: DisplayForm, *, goes_on: bool) -> str:
+    """Store the check; what is wrong with it as a sentence, empty when it is passed."""
+    if not form.is_valid():
+        if form.is_measured():
+            return _("Choose the position of both patches.")
+        return _("The size of the window could not be measured. Allow JavaScript on this page and reload it.")
+    try:
+        participation.check_display(
+            reader_status.enrolment, form.screen(), form.corners(), at=timezone.now(), goes_on=goes_on
+        )
+    except StudyRefused as refusal:
+        return _unless_left(refusal)
+    return ""
+
+
+@of_reader
+def reading_done(request: AuthenticatedRequest, reader_status: ReaderStatus) -> HttpResponse:
+    """The declaration, then thanks, and own results where the study shows them."""
+    if reader_status.step not in {Step.DECLARATION, Step.DONE}:
+        return _to_entry(reader_status)
+    problem = ""
+    if request.method == "POST":
+        if request.POST.get("declared") == "yes":
+            participation.declare(reader_status.enrolment, at=timezone.now())
+            return redirect("reading-done", reader_status.enrolment.study.slug)
+        problem = _("Tick the box to declare this. If you used another source, write to the contact below instead.")
+    results = None
+    if reader_status.step is Step.DONE and may_see_results(reader_status.enrolment):
+        results = see_own_results(reader_status.enrolment, at=timezone.now())
+    return reader_page(
+        request,
+        "done",
+        reader_status,
+        problem=problem,
+        results=results,
+        rules=participation.rules_of(reader_status.enrolment.study),
+    )
