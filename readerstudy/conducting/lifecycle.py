@@ -98,8 +98,8 @@ def run_analysis(progress: Progress, params: Params) -> Result:
 
 def job_under_way(study: ReaderStudy) -> Job | None:
     """An analysis of this study that waits or runs."""
-    unfinished = Job.objects.filter(kind=KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
-    return unfinished.filter(params__study=study.pk).first()
+    jobs = Job.objects.filter(kind=KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
+    return jobs.filter(params__study=study.pk).first()
 
 
 # --- archived, or a draft that is deleted ---------------------------------------------------------

@@ -244,8 +244,8 @@ def preview_cases(study: ReaderStudy, wanted: CaseRequest) -> CasePreview:
 
 def _listed(study: ReaderStudy, wanted: CaseRequest) -> CasePreview:
     found = resolve(study.bank, [*wanted.names, *wanted.practice])
-    listed = candidates_among(study.bank, Revision.objects.all(), list(found.values()))
-    by_revision = {one.revision_id: one for one in listed}
+    candidates = candidates_among(study.bank, Revision.objects.all(), list(found.values()))
+    by_revision = {one.revision_id: one for one in candidates}
     main = [by_revision[found[name]] for name in wanted.names]
     practice = [by_revision[found[name]] for name in wanted.practice]
     counts = cell_counts(main)

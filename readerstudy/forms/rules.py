@@ -73,12 +73,12 @@ def _text(label: Any, sentence: Any, *, most: int = 300, rows: int = 0, required
 
 
 def _chosen(plan: AnalysisPlan) -> dict[str, str]:
-    """What the fields of a plan stand at: a choice, or “other” with the words."""
+    """What the fields of a plan show: a choice, or “other” with the words."""
     chosen: dict[str, str] = {}
     for part in MADE:
-        words = getattr(plan, part)
-        known = known_choice(part, words)
-        chosen |= {part: known or OWN_WORDS, f"{part}_words": "" if known else words}
+        text = getattr(plan, part)
+        known = known_choice(part, text)
+        chosen |= {part: known or OWN_WORDS, f"{part}_words": "" if known else text}
     return chosen
 
 
@@ -302,7 +302,7 @@ class RulesForm(DraftForm):
         """What was asked for; the assumptions of the forecast stay."""
         asked = self._values({name: getattr(self.analysis_before, name) for name in asdict(AnalysisPlan())})
         own = {part: self.cleaned_data[f"{part}_words"] for part in MADE if asked[part] == OWN_WORDS}
-        asked |= {part: known_choice(part, words) or words for part, words in own.items()}
+        asked |= {part: known_choice(part, text) or text for part, text in own.items()}
         return read_new_analysis(asked, n_readers=self.n_readers)
 
     def _values(self, before: dict[str, Any]) -> dict[str, Any]:

@@ -47,10 +47,6 @@ class PredictionRunQuerySet(models.QuerySet["PredictionRun"]):
         live = self.filter(study=study, withdrawn_at__isnull=True, entry__state=EntryState.LISTED)
         return live.select_related("entry").order_by("entry__name", "entry__version", "pk")
 
-    def for_figures(self, study: ReaderStudy) -> PredictionRunQuerySet:
-        """The run of each model that the figures of this study show, by the name of the model."""
-        return self.live_on(study).filter(is_named=True)
-
     def for_analysis(self, study: ReaderStudy) -> PredictionRunQuerySet:
         """These, and what stood for its model when somebody first saw a result: taking it out is a choice, too."""
         live = Q(withdrawn_at__isnull=True, entry__state=EntryState.LISTED)

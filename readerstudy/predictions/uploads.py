@@ -29,7 +29,7 @@ from readerstudy.predictions.kernels.records import PredictionsRefused, without_
 from readerstudy.predictions.listing import Target
 
 CHECK, STORE = "check_predictions", "store_predictions"
-MOST_TOLD = 10_000  # of each list in the report
+MOST_LISTED = 10_000  # of each list in the report
 WORDS = re.compile(r"(?:^|(?<=[_\-. ]))(?:predictions?|preds?|answers?|results?|outputs?)(?=[_\-. ]|$)", re.IGNORECASE)
 AROUND = "_-. "
 LISTS = ("missing", "duplicate", "unknown", "failed", "other_order", "other_wording", "errors")
@@ -175,9 +175,9 @@ def _entry_of(params: Params) -> ModelEntry:
 
 def report_of(found: PredictionsImported) -> Result:
     """The result with lists that a page can hold, and how long they were."""
-    report_of = found.as_json()
-    counts = {f"n_{name}": len(report_of[name]) for name in LISTS}
-    return {**report_of, **{name: report_of[name][:MOST_TOLD] for name in LISTS}, **counts}
+    report = found.as_json()
+    counts = {f"n_{name}": len(report[name]) for name in LISTS}
+    return {**report, **{name: report[name][:MOST_LISTED] for name in LISTS}, **counts}
 
 
 def _path_of(upload: Upload) -> Path:

@@ -26,7 +26,7 @@ from readerstudy.study.locking import StudyRefused
 
 TIME_RULE = "elsewhere"
 BY_PROGRAM = frozenset({ResponseState.UNCONFIRMED, ResponseState.TIMED_OUT, ResponseState.MISSING})
-MOST_TOLD = 10_000  # problems; more are counted, not listed
+MOST_LISTED = 10_000  # problems; more are counted, not listed
 _AT_ONCE = 500
 
 
@@ -63,9 +63,9 @@ class ResponsesImported:
             "unchanged": self.unchanged,
             "rejected": len({problem.row for problem in self.problems}),
             "readers": self.readers,
-            "errors": [problem._asdict() for problem in self.problems[:MOST_TOLD]],
+            "errors": [problem._asdict() for problem in self.problems[:MOST_LISTED]],
             "voided": 0 if self.is_refused else self.voided,
-            "voiding_errors": [{"row": row, "message": why} for row, why in self.voiding_problems[:MOST_TOLD]],
+            "voiding_errors": [{"row": row, "message": why} for row, why in self.voiding_problems[:MOST_LISTED]],
             "stored": self.stored,
         }
 

@@ -38,7 +38,7 @@ def run_on(study: ReaderStudy, entry: ModelEntry, option: str) -> PredictionRun:
 
 
 def shown(study: ReaderStudy) -> list[int]:
-    return [run.number for run in PredictionRun.objects.for_figures(study)]
+    return [run.number for run in PredictionRun.objects.live_on(study).filter(is_named=True)]
 
 
 def test_what_stood_there_before_stays_in_the_history(cora: User) -> None:
