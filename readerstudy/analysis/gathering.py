@@ -31,7 +31,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
     names them. Raises StudyRefused for a study with several arms.
     """
     if study.arms.count() != 1:
-        raise StudyRefused("An analysis needs a study of one arm.")
+        raise StudyRefused("several_arms", "An analysis needs a study of one arm.")
     cases = cases_of(study)
     readers, left_out = _readers(study)
     standings, others = _runs(study)

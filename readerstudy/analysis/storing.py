@@ -35,7 +35,7 @@ def analyse_study(
     StudyRefused for a draft and for a study without any reading.
     """
     if study.state == StudyState.DRAFT:
-        raise StudyRefused(_("The study is a draft: there is nothing to analyse."))
+        raise StudyRefused("draft", _("The study is a draft: there is nothing to analyse."))
     chosen = settings or default_settings(study)
     arrays, inputs = gathered(study)
     check_readings(arrays)
@@ -86,9 +86,11 @@ def default_settings(study: ReaderStudy, draws: int = DRAWS) -> Settings:
 def check_readings(arrays: StudyArrays) -> None:
     """Raises StudyRefused where nobody answered anything."""
     if not arrays.raters:
-        raise StudyRefused(_("The study holds no readings and no predictions: there is nothing to analyse."))
+        raise StudyRefused(
+            "no_answers", _("The study holds no readings and no predictions: there is nothing to analyse.")
+        )
     if not len(arrays.questions):
-        raise StudyRefused(_("The study holds no cases."))
+        raise StudyRefused("no_cases", _("The study holds no cases."))
 
 
 def software_versions() -> dict[str, str]:

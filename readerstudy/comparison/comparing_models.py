@@ -26,6 +26,7 @@ from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.design.shown import patients_shown
 from readerstudy.enums import Block, EntryState
 from readerstudy.models import ModelComparison, Prediction, PredictionRun, ReaderStudy, StudyCase
+from readerstudy.predictions.kernels.records import PredictionsRefused
 
 _ABOUT = ("task", "category", "question__exam__pseudonym", "question__exam__patient_pseudonym")
 
@@ -132,18 +133,19 @@ def _entrant(run: PredictionRun, n_elsewhere: int) -> Entrant:
 
 
 # --- comparing ------------------------------------------------------------------------------------
-class NothingToCompare(ValueError):
-    """The bank holds no question with a key, or no model has a named run on it; the text says which."""
-
-
 def compare_models(bank: QuestionBank, *, actor: User | None, at: datetime) -> ModelComparison:
-    """The same inputs and software give the same bytes, and then the row that is there. Raises NothingToCompare."""
+    """The same inputs and software give the same bytes, and then the row that is there.
+
+    Refused where there is nothing to compare.
+    """
     inputs = inputs_now(bank)
     arrays = gather(bank)
     if not arrays.entrants:
-        raise NothingToCompare(_("No model has a run that is named for this bank."))
+        raise PredictionsRefused("nothing_to_compare", _("No model has a run that is named for this bank."))
     if not len(arrays.key):
-        raise NothingToCompare(_("No question of this bank has a key: nothing can be counted as right."))
+        raise PredictionsRefused(
+            "nothing_to_compare", _("No question of this bank has a key: nothing can be counted as right.")
+        )
     software = {**software_versions(), "rule": RULE}
     text = as_text({**compare(arrays), "inputs_sha256": inputs, "software": software})
     return _store(bank, inputs, text, actor=actor, at=at)

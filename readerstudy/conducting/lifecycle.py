@@ -121,15 +121,15 @@ def bring_back(study: ReaderStudy, *, actor: User, at: datetime) -> None:
 def hide_study(study: ReaderStudy) -> None:
     """Only a draft goes into the bin. Raises BinRefused once it is frozen, and while copies or readers belong to it."""
     if study.state != StudyState.DRAFT:
-        raise BinRefused(_("The study is frozen and stays: archive it instead."))
+        raise BinRefused("frozen", _("The study is frozen and stays: archive it instead."))
     if study.copies.exists() or study.enrolments.exists():
-        raise BinRefused(_("Copies or readers belong to this study: archive it instead."))
+        raise BinRefused("in_use", _("Copies or readers belong to this study: archive it instead."))
 
 
 def show_study(study: ReaderStudy) -> None:
     """Raises BinRefused while its bank is in the bin."""
     if study.bank.deleted_at is not None:
-        raise BinRefused(_("Restore its question bank “%(name)s” first.") % {"name": study.bank.name})
+        raise BinRefused("bank_in_bin", _("Restore its question bank “%(name)s” first.") % {"name": study.bank.name})
 
 
 @transaction.atomic

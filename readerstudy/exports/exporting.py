@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import IO
 
 from django.db import transaction
+from django.utils.translation import gettext as translate
 
 from annotation.audit.recording import record
 from annotation.enums import Word, _
@@ -19,6 +20,7 @@ from readerstudy.exports.columns import CASE
 from readerstudy.exports.response_columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import GLASS_BROKEN, SHORTEST_REASON, is_over, may_see_results, unblind
 
 
@@ -39,14 +41,6 @@ _PLAIN: dict[str, tuple[tuple[Column, ...], Callable[[ReaderStudy], Iterator[lis
     Table.ORDERS: (plain_tables.ORDER_COLUMNS, plain_tables.order_rows),
     Table.VOIDINGS: (plain_tables.VOIDING_COLUMNS, plain_tables.voiding_rows),
 }
-
-
-class AnswersHidden(Exception):
-    """Answers of an open study were asked for without a reason."""
-
-
-class SourceIdsTooEarly(Exception):
-    """The ids of the imported file were asked for while somebody may still read: an id may tell a finding."""
 
 
 def columns_of(study: ReaderStudy, table: Table, *, source_ids: bool = False) -> tuple[Column, ...]:
@@ -79,17 +73,18 @@ def export_table(
 ) -> Written:
     """Write one table to ``to`` (seekable) and note in the audit log who took which bytes.
 
-    The same rows give the same bytes. Answers raise AnswersHidden until results may be seen, unless ``before_closing``
+    The same rows give the same bytes. Answers are refused until results may be seen, unless ``before_closing``
     gives a reason of at least SHORTEST_REASON characters, which is noted. Whoever takes answers can see results, also
     from the options in the events of the clock: that unblinds the study. ``source_ids`` adds the ids of the imported
-    file to tables of cases; SourceIdsTooEarly before the study is closed.
+    file to tables of cases; refused before the study is closed, since an id may tell a finding.
     """
     if source_ids and not may_take_source_ids(study):
-        raise SourceIdsTooEarly(f"study {study.slug} is not closed")
+        sentence = translate("The ids of the imported file are hidden until the study is closed.")
+        raise StudyRefused("source_ids_hidden", sentence, status=403)
     reason = " ".join(before_closing.split())
     breaks_glass = table in HIDDEN_BEFORE_RESULTS and not may_see_results(study)
     if breaks_glass and len(reason) < SHORTEST_REASON:
-        raise AnswersHidden(f"the {table.label} of study {study.slug} are hidden until it is closed")
+        raise StudyRefused("answers_hidden", translate("Answers are hidden until the study is closed."), status=403)
     columns = columns_of(study, table, source_ids=source_ids)
     written = write_digested(to, columns, _rows(study, table, source_ids=SOURCE_ID in columns), form)
     facts = {"table": table.value, "format": form.value, "rows": written.n_rows, "sha256": written.sha256}

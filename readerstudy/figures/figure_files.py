@@ -17,6 +17,7 @@ from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 
 from django.conf import settings
+from django.utils.translation import gettext as _
 
 from annotation import figures as shared_figures
 from annotation.figures.kernels.forms import FigureForm, Width
@@ -25,6 +26,7 @@ from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.models import Analysis
 from readerstudy.results.kernels import heatmap, stored
 from readerstudy.results.looking import named_result, reader_names, stored_result
+from readerstudy.study.locking import StudyRefused
 
 SHOWN = (  # on pages; the others are links
     ("difference", Width.ONE),
@@ -37,10 +39,6 @@ SHOWN = (  # on pages; the others are links
 NOBODY: Mapping[str, str] = MappingProxyType({})  # readers stand under their pseudonyms
 
 
-class NoSuchFigure(LookupError):
-    """The analysis holds nothing that this figure shows."""
-
-
 def figure_file(
     analysis: Analysis,
     name: str,
@@ -50,7 +48,10 @@ def figure_file(
     names: Mapping[str, str] = NOBODY,
     afresh: bool = False,
 ) -> bytes:
-    """The file as it was kept, or drawn now and kept; ``names`` of readers by their pseudonyms. Raises NoSuchFigure."""
+    """The file as it was kept, or drawn now and kept; ``names`` of readers by their pseudonyms.
+
+    Refused where the analysis holds nothing that the figure shows.
+    """
     path = _folder() / _shown_sha256(analysis, names) / f"{name}-{width.value}.{form.value}"
     if not afresh:
         with suppress(FileNotFoundError):
@@ -94,7 +95,7 @@ def _drawn(analysis: Analysis, name: str, form: FigureForm, width: Width, names:
 
     result = named_result(analysis, names)
     if name not in figures_of(result):
-        raise NoSuchFigure(name)
+        raise StudyRefused("no_such_figure", _("This analysis has no such figure."), status=404)
     return render(name, result, form, width)
 
 

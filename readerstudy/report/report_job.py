@@ -54,10 +54,6 @@ def run_report(progress: Progress, params: Params) -> Result:
     }
 
 
-class ReportGone(StudyRefused):
-    """The file is not there any more: it is made anew from its analysis and in no backup."""
-
-
 def path_of(report: AnalysisReport) -> Path:
     return Path(settings.HOME) / "reports" / f"{report.public_id}.zip"
 
@@ -70,11 +66,11 @@ def newest_report(analysis: Analysis) -> AnalysisReport | None:
 def take_report(report: AnalysisReport, *, actor: User | None, at: datetime) -> Path:
     """Where the file lies. Whoever takes it can see results: that is noted, and unblinds the study.
 
-    Raises ResultsHidden as see_analysis does, ReportGone.
+    Refused as by see_analysis, and where the file is gone: it is made anew from its analysis and in no backup.
     """
     path = path_of(report)
     if not path.is_file():
-        raise ReportGone(_("The file of this report is not there any more: make it again."))
+        raise StudyRefused("report_gone", _("The file of this report is not there any more: make it again."))
     see_analysis(report.analysis, actor=actor, at=at)
     note_study_keys(report.analysis.study, actor=actor, at=at)
     facts = {"analysis": report.analysis.public_id, "report": report.public_id, "sha256": report.sha256}

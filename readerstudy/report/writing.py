@@ -32,10 +32,6 @@ from readerstudy.study.locking import StudyRefused, lock_study
 Tell = Callable[[int, int, str], None]  # files written, files in all, the next one
 
 
-class AnalysisStale(StudyRefused):
-    """What the analysis was computed from is not what stands in the tables now."""
-
-
 @dataclass(frozen=True)
 class WrittenFile:
     name: str  # with folders
@@ -45,18 +41,22 @@ class WrittenFile:
 
 
 def fresh_inputs(analysis: Analysis) -> StudyArrays:
-    """What the analysis was computed from. Raises AnalysisStale: data beside an analysis must be those that made it,
-    and the script beside it must know its rule."""
+    """What the analysis was computed from. Refused where it is stale: data beside an analysis must be those that
+    made it, and the script beside it must know its rule."""
     if has_earlier_rule(analysis):
-        raise AnalysisStale(_("The analysis is stale: it is by an earlier rule. Analyse again, then make the report."))
+        raise StudyRefused(
+            "stale", _("The analysis is stale: it is by an earlier rule. Analyse again, then make the report.")
+        )
     arrays = gather(analysis.study)
     if arrays.sha256() != analysis.inputs_sha256:
-        raise AnalysisStale(_("The analysis is stale: an input has changed. Analyse again, then make the report."))
+        raise StudyRefused(
+            "stale", _("The analysis is stale: an input has changed. Analyse again, then make the report.")
+        )
     return arrays
 
 
 def write_report(analysis: Analysis, folder: Path, tell: Tell | None = None) -> list[WrittenFile]:
-    """Write every file into ``folder``; files of the same name are replaced. Raises AnalysisStale."""
+    """Write every file into ``folder``; files of the same name are replaced. Refused for a stale analysis."""
     arrays = fresh_inputs(analysis)
     folder.mkdir(exist_ok=True)
     with translation.override("en"):  # tables and captions say the same wherever they are made
@@ -86,7 +86,7 @@ def _write(folder: Path, name: str, content: bytes, about: str) -> WrittenFile:
 def make_report(analysis: Analysis, *, actor: User | None, at: datetime, tell: Tell | None = None) -> AnalysisReport:
     """Write, pack and store; nobody has seen a result by that. Made twice, the same bytes are stored once.
 
-    Raises AnalysisStale.
+    Refused for a stale analysis.
     """
     with tempfile.TemporaryDirectory(dir=settings.TEMP_ROOT, prefix="report-") as place:
         folder, draft = Path(place) / "report", Path(place) / "report.zip"

@@ -15,13 +15,10 @@ from numpy.typing import NDArray
 from annotation.statistics.kernels.bootstrap import DRAWS
 from readerstudy.analysis.kernels.arrays import CHOSEN, MISSING, NO_RATING, NOT_COUNTED, WRONG, State, StudyArrays
 from readerstudy.analysis.kernels.result import N_OPTIONS
+from readerstudy.design.kernels.documents import DesignRefused
 
 FEWEST_DRAWS, MOST_DRAWS = 100, 100_000
 SWITCHES = {"failed_in_accuracy": ("wrong", "exclude"), "failed_in_agreement": ("no_rating", "own_category")}
-
-
-class SettingsRefused(ValueError):
-    """A setting has a value that it cannot have; the sentence says what would do."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,12 +32,13 @@ class Settings:
 
     def __post_init__(self) -> None:
         if not FEWEST_DRAWS <= self.draws <= MOST_DRAWS:
-            raise SettingsRefused(f"The number of bootstrap draws lies between {FEWEST_DRAWS} and {MOST_DRAWS:,}.")
+            sentence = "The number of bootstrap draws lies between %(least)s and %(most)s."
+            raise DesignRefused("draws", sentence, least=FEWEST_DRAWS, most=f"{MOST_DRAWS:,}")
         if self.seed < 0:
-            raise SettingsRefused("The seed is 0 or more.")
+            raise DesignRefused("seed", "The seed is 0 or more.")
         for name, known in SWITCHES.items():
             if getattr(self, name) not in known:
-                raise SettingsRefused(f"{name} is one of: {', '.join(known)}.")
+                raise DesignRefused("setting", "%(name)s is one of: %(known)s.", name=name, known=", ".join(known))
 
     def as_json(self) -> dict[str, Any]:
         return asdict(self)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils import timezone
 
 from annotation.exports.tables import whole_file
 from annotation.management.base import ActCommand
 from annotation.statistics.kernels.bootstrap import DRAWS
-from readerstudy.analysis.kernels.scoring import SWITCHES, Settings, SettingsRefused
+from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
 from readerstudy.analysis.seeing import check_may_see, see_analysis
 from readerstudy.analysis.storing import analyse_study
 from readerstudy.management.arguments import add_before_closing, check_output_file, find_study
@@ -39,12 +39,9 @@ class Command(ActCommand):
         if path is not None:
             check_output_file(path)
         shows = options["json"] or path is not None
-        try:
-            if shows:
-                check_may_see(study, options["before_closing"])
-            analysis = analyse_study(study, actor=None, at=timezone.now(), settings=_settings(study, options))
-        except SettingsRefused as refusal:
-            raise CommandError(f"{refusal} Nothing was stored.", returncode=2) from refusal
+        if shows:
+            check_may_see(study, options["before_closing"])
+        analysis = analyse_study(study, actor=None, at=timezone.now(), settings=_settings(study, options))
         if not shows:
             self.stdout.write(f"Stored: analysis {analysis.public_id} of “{study.name}”, {_hashes(analysis)}.")
             self.stdout.write("Nobody has seen a result; --json or --output FILE shows it, which unblinds the study.")

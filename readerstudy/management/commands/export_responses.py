@@ -11,9 +11,10 @@ from django.utils import timezone
 
 from annotation.exports.tables import Format, whole_file, write_codebook
 from annotation.management.base import ActCommand
-from readerstudy.exports.exporting import AnswersHidden, Table, columns_of, export_table, may_take_source_ids
+from readerstudy.exports.exporting import Table, columns_of, export_table, may_take_source_ids
 from readerstudy.management.arguments import add_before_closing, find_study
 from readerstudy.models import ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from readerstudy.unblinding.looks import SHORTEST_REASON
 
 
@@ -58,7 +59,9 @@ class Command(ActCommand):
                 written = export_table(study, table, form, file, actor=None, at=at, **asked)
             with whole_file(codebook) as file:
                 write_codebook(file, columns_of(study, table, source_ids=asked["source_ids"]))
-        except AnswersHidden:
+        except StudyRefused as refusal:
+            if refusal.code != "answers_hidden":
+                raise
             raise CommandError(
                 f"The {table.label} of {study.name} are hidden until it is closed. Close it, take another table, or "
                 f"give a reason of at least {SHORTEST_REASON} characters with --before-closing.",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
@@ -15,9 +14,9 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.analysis.seeing import ResultsHidden, is_stale, see_analysis
+from readerstudy.analysis.seeing import is_stale, see_analysis
 from readerstudy.conducting.lifecycle import job_under_way
-from readerstudy.figures.figure_files import NOBODY, NoSuchFigure, figure_file, figure_tag
+from readerstudy.figures.figure_files import NOBODY, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.kernels.agreement_tables import reader_agreement
 from readerstudy.results.kernels.comparisons import claims_of, planned_pairs_table, planned_rows, post_hoc_table
@@ -40,10 +39,7 @@ def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     newest = newest_analysis(study)
     if newest is not None and request.method == "POST":
-        try:
-            see_analysis(newest, actor=request.user, at=timezone.now())
-        except ResultsHidden as refusal:
-            raise PermissionDenied(str(refusal)) from None
+        see_analysis(newest, actor=request.user, at=timezone.now())
     elif newest is None or not is_seen(study):
         may_see = may_see_results(study)
         job = job_under_way(study) if may_see and newest is None else None
@@ -131,11 +127,7 @@ def figure_response(
     unchanged = get_conditional_response(request, etag=tag)
     if unchanged is not None:
         return unchanged
-    try:
-        file = figure_file(*figure, names=names)
-    except NoSuchFigure:
-        raise Http404 from None
-    response = HttpResponse(file, content_type=FIGURE_TYPES[FigureForm(form)])
+    response = HttpResponse(figure_file(*figure, names=names), content_type=FIGURE_TYPES[FigureForm(form)])
     response["ETag"] = tag
     response["Content-Security-Policy"] = OWN_STYLES
     response["Content-Disposition"] = download_header(analysis.study.slug, name, Width(width), FigureForm(form))

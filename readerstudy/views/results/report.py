@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -16,17 +15,16 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.enums import JobState
 from annotation.models import Job
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
-from readerstudy.analysis.seeing import ResultsHidden
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.report_job import (
     UNDER_WAY,
-    ReportGone,
     ask_for_report,
     newest_job,
     newest_report,
     path_of,
     take_report,
 )
+from readerstudy.study.locking import StudyRefused
 from readerstudy.views.results.access import seen_analysis, seen_result
 
 
@@ -100,9 +98,9 @@ def study_report_file(
     report = get_object_or_404(reports, analysis=analysis, public_id=report_id)
     try:
         path = take_report(report, actor=request.user, at=timezone.now())
-    except ResultsHidden as refusal:
-        raise PermissionDenied(str(refusal)) from None
-    except ReportGone as refusal:
+    except StudyRefused as refusal:
+        if refusal.code != "report_gone":
+            raise
         messages.error(request, str(refusal))
         return redirect("study-report", slug, public_id)
     name = f"{slug}-report-{report_id}.zip"

@@ -6,7 +6,6 @@ import io
 from dataclasses import dataclass, field
 
 from django.contrib import messages
-from django.core.exceptions import PermissionDenied
 from django.http import FileResponse, Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -20,8 +19,6 @@ from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
-    AnswersHidden,
-    SourceIdsTooEarly,
     Table,
     columns_of,
     export_table,
@@ -47,12 +44,7 @@ def study_export(request: AuthenticatedRequest, slug: str, table: str, form: str
     if table not in Table.values() or form not in formats_here():
         raise Http404
     file, source_ids = scratch_file(), "source_ids" in request.POST
-    try:
-        export_table(study, Table(table), Format(form), file, **by(request), source_ids=source_ids)
-    except AnswersHidden:
-        raise PermissionDenied(_("Answers are hidden until the study is closed.")) from None
-    except SourceIdsTooEarly:
-        raise PermissionDenied(_("The ids of the imported file are hidden until the study is closed.")) from None
+    export_table(study, Table(table), Format(form), file, **by(request), source_ids=source_ids)
     return FileResponse(
         file, as_attachment=True, filename=f"{study.slug}-{table}.{form}", content_type=CONTENT_TYPES[Format(form)]
     )

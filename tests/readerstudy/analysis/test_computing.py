@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 from readerstudy.analysis.kernels.arrays import NOT_COUNTED, State, Voided
-from readerstudy.analysis.kernels.scoring import Settings, SettingsRefused, score
+from readerstudy.analysis.kernels.scoring import Settings, score
 from readerstudy.analysis.storing import as_text
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
+from readerstudy.design.kernels.documents import DesignRefused
 from tests.readerstudy.analysis.made import computed, make_arrays, paper_shaped
+from tests.refusals import refuses
 
 QUICK = Settings(seed=7, draws=100)
 KEY = "ABCDABCDABCD"
@@ -127,7 +129,7 @@ def test_the_switches_for_failed_extractions() -> None:
     assert (left_out.correct[4, 2], left_out.answers[4, 2]) == (NOT_COUNTED, -1)
     fifth = score(arrays, replace(QUICK, failed_in_agreement="own_category"))
     assert (fifth.correct[4, 2], fifth.answers[4, 2], fifth.q) == (0, 4, 5)
-    with pytest.raises(SettingsRefused, match="one of: wrong, exclude"):
+    with refuses(DesignRefused, "setting", match="one of: wrong, exclude"):
         replace(QUICK, failed_in_accuracy="drop")
 
 

@@ -20,10 +20,11 @@ from readerstudy.conducting.lifecycle import close_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.reading.response_import import import_responses
-from readerstudy.report.writing import AnalysisStale, fresh_inputs
+from readerstudy.report.writing import fresh_inputs
 from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void
 from tests.readerstudy.studies import make_study
+from tests.refusals import refuses
 
 QUICK = Settings(seed=1, draws=100)
 REASON = "The sponsor asked for a safety look."
@@ -71,7 +72,7 @@ def test_an_analysis_by_an_earlier_rule_is_stale(study: ReaderStudy, noon: datet
     analysis.software["rule"] = "analysis-1"
     assert is_stale(analysis)
     assert stale_among(study, [analysis]) == {analysis.pk}
-    with pytest.raises(AnalysisStale, match="earlier rule"):
+    with refuses(StudyRefused, "stale", match="earlier rule"):
         fresh_inputs(analysis)
 
 

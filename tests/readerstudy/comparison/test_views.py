@@ -15,8 +15,9 @@ from pytest_django.fixtures import Settings
 from annotation.enums import ImportState, JobState, Role
 from annotation.jobs import queueing, running
 from annotation.models import AuditEvent, Job, QuestionBank, Revision, User
-from readerstudy.comparison.comparing_models import NothingToCompare, compare_models, gather
+from readerstudy.comparison.comparing_models import compare_models, gather
 from readerstudy.models import ModelComparison, PredictionRun
+from readerstudy.predictions.kernels.records import PredictionsRefused
 from readerstudy.predictions.listing import Target
 from readerstudy.predictions.runs import withdraw_run
 from tests.annotation.review.cases import NOON, make_revision
@@ -24,6 +25,7 @@ from tests.conftest import make_person
 from tests.readerstudy.design.made import same_patient
 from tests.readerstudy.predictions.made import answers, entry_named, import_file, keyed_bank
 from tests.readerstudy.studies import make_study
+from tests.refusals import refuses
 
 PAGE, START, FILE = "/models/compare/", "/models/compare/bank/start/", "/models/compare/bank.csv"
 
@@ -123,7 +125,7 @@ def test_clusters_are_patients_where_known(bank: QuestionBank) -> None:
 
 
 def test_without_a_run_or_a_key_nothing_is_compared(bank: QuestionBank) -> None:
-    with pytest.raises(NothingToCompare, match="named"):
+    with refuses(PredictionsRefused, "nothing_to_compare", match="named"):
         compare(bank)
 
 

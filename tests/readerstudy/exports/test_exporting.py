@@ -15,14 +15,14 @@ from annotation.models import AuditEvent, SourceIdentifier, User
 from readerstudy.enums import StudyState
 from readerstudy.exports.exporting import (
     HIDDEN_BEFORE_RESULTS,
-    AnswersHidden,
-    SourceIdsTooEarly,
     Table,
     columns_of,
     export_table,
 )
 from readerstudy.models import ReaderStudy, ReadingSession
+from readerstudy.study.locking import StudyRefused
 from tests.readerstudy.exports.read_study import read_study, void
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -103,7 +103,7 @@ def test_answers_are_hidden_until_the_study_is_closed(study: ReaderStudy, table:
         study.state = state
         if table in (Table.RESPONSES, Table.EVENTS):
             for reason in ("", "  " * 20, "too short"):
-                with pytest.raises(AnswersHidden):
+                with refuses(StudyRefused, "answers_hidden"):
                     exported(study, table, noon, reason=reason)
         else:
             assert exported(study, table, noon)
@@ -173,5 +173,5 @@ def test_a_study_that_is_over_gives_the_ids_of_the_imported_file(
     assert AuditEvent.objects.latest("id").facts.get("source_ids", False) == names_cases
     ReaderStudy.objects.update(state=StudyState.OPEN)
     study.refresh_from_db()
-    with pytest.raises(SourceIdsTooEarly):
+    with refuses(StudyRefused, "source_ids_hidden"):
         export_table(study, table, Format.JSONL, io.BytesIO(), actor=None, at=noon, source_ids=True)

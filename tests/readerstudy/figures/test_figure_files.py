@@ -10,11 +10,13 @@ from django.urls import reverse
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import User
 from readerstudy.figures import figure_files
-from readerstudy.figures.figure_files import NoSuchFigure, figure_file, prepare_figures
+from readerstudy.figures.figure_files import figure_file, prepare_figures
 from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, ReaderStudy
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.results.made import analysed_study
+from tests.refusals import refuses
 
 
 @pytest.fixture
@@ -72,7 +74,7 @@ def test_what_the_pages_show_is_prepared_and_older_drawings_go(analysis: Analysi
 
 
 def test_a_figure_that_the_analysis_does_not_hold(analysis: Analysis, drawn: list[str]) -> None:
-    with pytest.raises(NoSuchFigure):
+    with refuses(StudyRefused, "no_such_figure"):
         figure_file(analysis, "time", FigureForm.SVG, Width.TWO)
     assert not drawn
 

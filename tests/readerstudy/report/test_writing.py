@@ -20,10 +20,12 @@ from readerstudy.design.kernels.rules import Rules
 from readerstudy.models import Analysis, Enrolment, Reading, Remark
 from readerstudy.report.contents import SCRIPT
 from readerstudy.report.kernels.zipping import zip_folder
-from readerstudy.report.writing import AnalysisStale, write_report
+from readerstudy.report.writing import write_report
+from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
 from tests.readerstudy.exports.read_study import void
 from tests.readerstudy.report.made import HOSTILE, QUICK, reported_analysis, reported_study
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.usefixtures("few_figures")
 
@@ -148,7 +150,7 @@ def test_the_same_study_gives_the_same_bytes(analysis: Analysis, tmp_path: Path)
 
 def test_an_analysis_whose_inputs_changed_has_no_report(analysis: Analysis, tmp_path: Path) -> None:
     void(analysis.study.cases.get(block="main", number=4))
-    with pytest.raises(AnalysisStale, match="Analyse again"):
+    with refuses(StudyRefused, "stale", match="Analyse again"):
         write_report(analysis, tmp_path)
     assert not any(tmp_path.iterdir())
 
