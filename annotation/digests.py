@@ -6,6 +6,7 @@ import hashlib
 from functools import lru_cache
 
 
+@lru_cache(maxsize=4096)  # an import looks a name up before it writes it down
 def identifier_digest(kind: str, value: str) -> int:
     """64 bits of SHA-256, as a signed integer: a small index, not a secret.
 

@@ -10,6 +10,7 @@ import hashlib
 import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
+from json.encoder import encode_basestring
 
 from django.conf import settings
 from django.db.models import Max
@@ -19,7 +20,6 @@ from annotation.enums import IdentifierKind, ImageState
 from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
 from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
-from annotation.questionbank.kernels.fields import encode_json
 from annotation.questionbank.kernels.records import QuestionRecord
 from annotation.questionbank.known import (
     KnownQuestion,
@@ -130,7 +130,7 @@ class BatchStore:
         ids = match.exam_ids | match.taken_ids | self._add_exams(list(match.new_exams().values()))
         self._name_exams(match, ids)
         self._add_images(match, ids)
-        self._add_questions(match, ids, _add_reports(match.exams, ids))
+        self._add_questions(match, ids, _add_reports(match, ids))
 
     def _named(self, kind: IdentifierKind, value: str, *, root: str = "", numbers: str | None = None, **of: int) -> Row:
         """The row of a source identifier. A prior is looked up as the exam that it is."""
@@ -157,7 +157,7 @@ class BatchStore:
         """Of a prior only the name: it may come later in the file, and is looked up when all is there."""
         rows = []
         for exam in {exam.key: exam for exam in match.exams if exam.key not in match.exam_ids}.values():
-            patient, accession = encode_json(exam.patient_number), encode_json(exam.accession_number)
+            patient, accession = encode_basestring(exam.patient_number), encode_basestring(exam.accession_number)
             numbers = f'{{"patient":{patient},"accession":{accession}}}'
             rows.append(self._named(IdentifierKind.EXAM_KEY, exam.key, numbers=numbers, exam=ids[exam.key]))
             if exam.study_uid:
@@ -217,13 +217,10 @@ class BatchStore:
             else:
                 question_id, number, difficulty = old.question_id, old.number + 1, difficulty or old.difficulty
                 superseded.append(old.revision_id)
-            wording = (row.stem, encode_json(row.options), row.task.value, row.category, row.subcategory)
-            revisions.append(
-                (
-                    *(pk, question_id, number, self._bank_id, self._import_id, *wording),
-                    *(row.question_class, difficulty, row.content_sha256),
-                )
-            )
+            options = f"[{','.join(map(encode_basestring, row.options))}]"
+            groups = (row.task.value, row.category, row.subcategory, row.question_class, difficulty)
+            mine = (self._bank_id, self._import_id)
+            revisions.append((pk, question_id, number, *mine, row.stem, options, *groups, row.content_sha256))
             report_id = reports.get((exam_ids[row.exam.key], row.exam.report_sha256))
             keys.append((pk, row.answer, row.explanation, report_id, row.extra))
         Revision.objects.filter(pk__in=superseded).update(superseded_by=self._import_id)
@@ -248,11 +245,11 @@ def pseudonym(kind: str, value: str) -> str:
     return hmac.digest(key, f"{kind}\n{value}".encode(), hashlib.sha256).hex()[:16]
 
 
-def _add_reports(exams: Sequence[ExamRecord], exam_ids: dict[str, int]) -> dict[tuple[int, str], int]:
+def _add_reports(match: Match, exam_ids: dict[str, int]) -> dict[tuple[int, str], int]:
     """Ids of the reports of these exams, by exam and hash; a report that its exam does not have yet becomes a row."""
-    stored = Report.objects.filter(exam_id__in=[exam_ids[exam.key] for exam in exams])
+    stored = Report.objects.filter(exam_id__in=set(match.exam_ids.values()))
     ids = {(exam_id, sha256): pk for pk, exam_id, sha256 in stored.values_list("pk", "exam_id", "content_sha256")}
-    named = {(exam_ids[exam.key], exam.report_sha256): exam.report for exam in exams if any(exam.report)}
+    named = {(exam_ids[exam.key], exam.report_sha256): exam.report for exam in match.exams if any(exam.report)}
     missing = {name: report for name, report in named.items() if name not in ids}
     new = dict(zip(missing, reserve_ids(Report, len(missing)), strict=True))
     rows = [(pk, name[0], *missing[name], name[1]) for name, pk in new.items()]

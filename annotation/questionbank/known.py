@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Any, NamedTuple
 
+from django.db import connection
 from django.db.models import Q
 
 from annotation.digests import identifier_digest, image_path_digest
@@ -26,9 +27,14 @@ class KnownQuestion(NamedTuple):
 
 def _named(kind: IdentifierKind, digests: list[int], *columns: str) -> Iterator[tuple[Any, ...]]:
     """Identifiers with these digests. Only the digest leads there: an index by bank would be a scan of the bank."""
+    table = SourceIdentifier._meta.db_table
     for start in range(0, len(digests), AT_ONCE):
-        rows = SourceIdentifier.objects.filter(digest__in=digests[start : start + AT_ONCE], kind=kind)
-        yield from rows.values_list(*columns)
+        # as SQL: the ORM takes longer to pass so many numbers on than the database to find them
+        listed = ",".join(map(str, digests[start : start + AT_ONCE]))
+        with connection.cursor() as cursor:
+            statement = f"SELECT {','.join(columns)} FROM {table} WHERE digest IN ({listed}) AND kind = %s"  # noqa: S608
+            cursor.execute(statement, [kind.value])
+            yield from cursor.fetchall()
 
 
 def _ids_of(kind: IdentifierKind, column: str, bank_id: int, keys: Collection[str]) -> dict[str, int]:

@@ -162,6 +162,9 @@ def split_options(options: list[str]) -> tuple[list[str], str]:
     All four options carry their letter in the same form, or none does; FieldRefused is raised for anything between.
     ``letter + form + text`` gives back the option.
     """
+    a, b, c, d = options
+    if a[:3] == "A. " and b[:3] == "B. " and c[:3] == "C. " and d[:3] == "D. ":  # as in every file seen
+        return [a[3:], b[3:], c[3:], d[3:]], ". "
     matches = [_option_prefix.match(text) for text in options]
     in_place = [match for match, letter in zip(matches, LETTERS, strict=True) if match and match[1] == letter]
     if not in_place and not all(matches):

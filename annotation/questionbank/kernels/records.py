@@ -176,7 +176,7 @@ class RecordReader:
         further = check.kept({name: member for name, member in check.value.items() if name not in _read_here})
         if exam is None or check.problems:
             return None
-        extra = f'{{"exam":{exam.extra},"fields":{further},"form":{reading.encode_json(form)}}}'
+        extra = f'{{"exam":{exam.extra},"fields":{further},"form":{reading.encode_json(form) if form else "{}"}}}'
         groups = (task, category, subcategory, question_class)
         content = "\0".join((exam.content_sha256, stem, *options, answer, explanation, *groups, extra))
         if self._rules.difficulties:
