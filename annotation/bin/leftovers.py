@@ -20,7 +20,6 @@ from annotation.models import BankImport, Job, Upload
 KEEP_WORK = timedelta(hours=12)  # of something that is being received, decoded or packed: nothing takes so long
 KEEP_TO_TRY_AGAIN = timedelta(days=7)
 BETWEEN_SWEEPS = timedelta(hours=1)
-UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 INGEST, QUESTIONS = "ingest_upload", ("check_questions", "store_questions")  # kinds of jobs
 AT_ONCE = 200
 
@@ -72,7 +71,7 @@ def _is_over(folder: Path, at: datetime) -> bool:
     upload = Upload.everywhere.select_related("job").filter(public_id=folder.name.removeprefix("upload-")).first()
     if upload is None or upload.job is None or upload.job.state == JobState.SUCCEEDED:
         return True
-    return upload.job.state not in UNFINISHED and _is_older(folder, at - KEEP_TO_TRY_AGAIN)
+    return not upload.job.is_unfinished and _is_older(folder, at - KEEP_TO_TRY_AGAIN)
 
 
 def _unsent_emails(at: datetime) -> Iterator[Path]:
@@ -84,7 +83,7 @@ def _question_files(at: datetime) -> Iterator[Path]:
     for path in _older(Path(settings.HOME) / "question_files", at - KEEP_TO_TRY_AGAIN):
         jobs = Job.objects.filter(kind__in=QUESTIONS, params__upload=path.name)
         recent = jobs.filter(finished_at__gt=at - KEEP_TO_TRY_AGAIN)
-        is_needed = jobs.filter(state__in=UNFINISHED).exists() or recent.exists()
+        is_needed = jobs.unfinished().exists() or recent.exists()
         if not is_needed and not BankImport.objects.filter(job__in=jobs.values("pk")).exists():
             yield path
 

@@ -13,9 +13,10 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, Task
 from annotation.models import QuestionBank
-from annotation.questionbank.kernels.entries import DifficultiesUnreadable, read_difficulties
+from annotation.questionbank.kernels.entries import read_difficulties
+from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.listing import QuestionFilter
-from annotation.questionbank.uploads import PathNotAllowed, allowed_path
+from annotation.questionbank.uploads import allowed_path
 from annotation.templatetags.sizes import file_size
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class ImportForm(forms.Form):
             return None
         try:
             return allowed_path(text)
-        except PathNotAllowed as error:
+        except BankRefused as error:
             raise forms.ValidationError(str(error)) from None
 
     def clean_difficulty(self) -> SentFile | None:
@@ -110,7 +111,7 @@ class ImportForm(forms.Form):
         if file is not None:
             try:
                 read_difficulties(Path(file.temporary_file_path()))  # type: ignore[attr-defined]
-            except DifficultiesUnreadable as error:
+            except BankRefused as error:
                 raise forms.ValidationError(str(error)) from None
         return file
 

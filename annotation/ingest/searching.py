@@ -150,7 +150,7 @@ def begin_search(at: datetime) -> Job | None:
     if not Image.objects.filter(state=ImageState.CHECKING, ingested_at__lt=late).exists():
         return None
     with transaction.atomic():
-        busy = Job.objects.filter(kind__in=[JOB_KIND, "ingest_upload"], state__in=[JobState.QUEUED, JobState.RUNNING])
+        busy = Job.objects.unfinished().filter(kind__in=[JOB_KIND, "ingest_upload"])
         if busy.exists() or _failed_lately(at):
             return None
         return enqueue(JOB_KIND, _("Search new images for text"), {}, actor=None, at=at)

@@ -18,7 +18,6 @@ from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
-from annotation.enums import JobState
 from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import IngestRefused, parse_credits
@@ -165,7 +164,7 @@ def _unfit(code: str, sentence: str) -> IngestRefused:
 
 
 def _is_in_use(upload: Upload) -> bool:
-    return upload.job is not None and upload.job.state in (JobState.QUEUED, JobState.RUNNING)
+    return upload.job is not None and upload.job.is_unfinished
 
 
 def _checked_paths(files: Sequence[SentFile]) -> list[PurePosixPath]:

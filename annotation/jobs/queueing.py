@@ -46,6 +46,19 @@ def enqueue(kind: str, title: str, params: Params, *, actor: User | None, at: da
     return job
 
 
+@transaction.atomic
+def enqueue_once(kind: str, title: str, params: Params, *, about: str, actor: User | None, at: datetime) -> Job:
+    """The same, unless a job of this kind with the same parameter ``about`` waits or runs already: then that one."""
+    under_way = job_under_way(kind, **{about: params[about]})
+    return under_way or enqueue(kind, title, params, actor=actor, at=at)
+
+
+def job_under_way(kind: str, **params: object) -> Job | None:
+    """The newest job of this kind that waits or runs, with these parameters."""
+    asked = {f"params__{name}": value for name, value in params.items()}
+    return Job.objects.unfinished().filter(kind=kind, **asked).order_by("-pk").first()
+
+
 def nudge(public_id: str) -> None:
     """Tell a worker that a job waits. A queue that cannot be reached loses nothing: the sweep finds the row."""
     try:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 from django.conf import settings
 from django.db import models
 
 from annotation.enums import JobState
 from annotation.models.fields import PublicIdField, WordField
+
+UNFINISHED_JOBS = (JobState.QUEUED, JobState.RUNNING)
 
 
 class AuditEvent(models.Model):
@@ -29,6 +33,12 @@ class AuditEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.act} at {self.at:%Y-%m-%d %H:%M:%S}"
+
+
+class JobQuerySet(models.QuerySet["Job"]):
+    def unfinished(self) -> Self:
+        """Those that wait or run."""
+        return self.filter(state__in=UNFINISHED_JOBS)
 
 
 class Job(models.Model):
@@ -55,6 +65,8 @@ class Job(models.Model):
     heartbeat_at = models.DateTimeField(null=True, blank=True)
     finished_at = models.DateTimeField(null=True, blank=True)
 
+    objects = JobQuerySet.as_manager()
+
     class Meta:
         ordering = ("-created_at",)
         indexes = (
@@ -63,6 +75,10 @@ class Job(models.Model):
 
     def __str__(self) -> str:
         return f"{self.kind} {self.public_id}"
+
+    @property
+    def is_unfinished(self) -> bool:
+        return self.state in UNFINISHED_JOBS
 
 
 class WorkerBeat(models.Model):

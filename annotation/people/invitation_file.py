@@ -17,7 +17,7 @@ from annotation.people.accounts import has_account
 from annotation.people.links import PeopleRefused
 from annotation.people.mailing import can_send
 from annotation.questionbank.kernels.entries import lines_of_csv
-from annotation.questionbank.kernels.strictjson import FileUnreadable
+from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.refusals import Refused
 
 NAME, EMAIL, ROLES = COLUMNS = ("name", "email", "roles")
@@ -142,7 +142,7 @@ def read_invited(data: bytes) -> tuple[list[InvitedRow], list[RowFault]]:
             faults += found or _repeated(row, seen)
             _remember(row, seen)
             rows.append(row)
-    except FileUnreadable as error:
+    except BankRefused as error:
         raise _unreadable(str(error)) from None
     if not rows:
         raise _unreadable(_("The file names nobody: below the row with the columns stands one row for each person."))

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext
 
-from annotation.enums import AssignmentState, ImageState, JobState, Role, RoundState
+from annotation.enums import AssignmentState, ImageState, Role, RoundState
 from annotation.models import Assignment, Image, Job, Question, QuestionBank, ReviewRound, User
 from annotation.people.invitations import open_invitations
 from annotation.site.hooks import Hooks
@@ -175,7 +175,7 @@ def _coordination(person: User, only_rounds: list[int] | None) -> Coordination:
     if only_rounds is not None:
         return Coordination(_rounds(rounds.filter(pk__in=only_rounds)), [], [])
     banks = QuestionBank.objects.filter(archived_at__isnull=True).order_by("-created_at")[:SHOWN]
-    jobs = Job.objects.filter(state__in=[JobState.QUEUED, JobState.RUNNING]).order_by("created_at")[:SHOWN]
+    jobs = Job.objects.unfinished().order_by("created_at")[:SHOWN]
     coordination = Coordination(_rounds(rounds), list(banks), list(jobs))
     if coordination.rounds or not coordination.banks:
         return coordination

@@ -13,26 +13,24 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, KeySource, RoundState, RoundSteps
 from annotation.models import AnswerKey, Assignment, Question, Revision, SeenKey, User
+from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000
 
 
-class TruthHidden(Exception):
-    """This person must not see key, explanation and report; the sentence says why."""
-
-
 def read_truth(revision: Revision, *, person: User, at: datetime) -> AnswerKey:
     """Key, explanation and report, for coordinators of the site; the first time is noted.
 
-    Raises TruthHidden for everybody else, and for a coordinator who is still to answer the question blind.
+    Refused for everybody else, and for a coordinator who is still to answer the question blind.
     """
     if not is_coordinator(person):
-        raise TruthHidden(_("Key, explanation, report and images are for coordinators."))
+        raise BankRefused("key_hidden", _("Key, explanation, report and images are for coordinators."), status=403)
     if awaits_blind_answer(person, revision.question_id):
-        raise TruthHidden(
-            _("You review this question yourself: key, explanation and report are hidden until you have answered it.")
+        sentence = _(
+            "You review this question yourself: key, explanation and report are hidden until you have answered it."
         )
+        raise BankRefused("key_hidden", sentence, status=403)
     question = Question.objects.filter(pk=revision.question_id)
     note_seen_keys(person, question, source=KeySource.QUESTION_PAGE, subject=revision.question, at=at)
     return AnswerKey.objects.select_related("report").defer("extra").get(pk=revision.pk)

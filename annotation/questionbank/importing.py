@@ -34,6 +34,7 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
+from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.priors import link_priors
 from annotation.site.slugs import free_slug
 
@@ -43,10 +44,6 @@ BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
-
-
-class ImportRunning(Exception):
-    """Another import into the same bank is running; two at once could not tell new from changed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +179,7 @@ def _watched(batches: Iterator[Batch], source: QuestionFile, watch: Watcher) -> 
 def _begin(
     source: QuestionFile, bank_name: str, *, actor: User | None, at: datetime, simulated: bool, job: Job | None
 ) -> BankImport:
-    """The bank, made if needed, and its running import. Raises ImportRunning."""
+    """The bank, made if needed, and its running import. Refused while another import runs."""
     bank = QuestionBank.objects.select_for_update().filter(name=bank_name).first()
     if bank is None:
         slug = free_slug(bank_name, among=QuestionBank.objects.all(), otherwise="bank")
@@ -190,7 +187,7 @@ def _begin(
             name=bank_name, slug=slug, simulated=simulated, created_by=actor, created_at=at
         )
     if bank.imports.filter(state=ImportState.RUNNING, heartbeat_at__gt=at - STALE_AFTER).exists():
-        raise ImportRunning(f"Another import into the bank {bank_name!r} is running. Wait for its end.")
+        raise BankRefused("import_running", f"Another import into the bank {bank_name!r} is running. Wait for its end.")
     models: dict[str, type[Image] | type[SourceIdentifier]] = {"image": Image, "identifier": SourceIdentifier}
     last_ids = {name: model.objects.aggregate(last=Max("pk"))["last"] or 0 for name, model in models.items()}
     times = {"started_at": at, "heartbeat_at": at}

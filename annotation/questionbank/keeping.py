@@ -9,7 +9,7 @@ from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.bin.deleting import BinRefused, note_purged
+from annotation.bin.deleting import note_purged
 from annotation.enums import ImageState, ImportState
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
@@ -23,14 +23,11 @@ from annotation.models import (
     Upload,
 )
 from annotation.questionbank.failed_imports import sweep_import
+from annotation.questionbank.kernels.strictjson import BankRefused
 
 DELETION = "delete_bank"  # the kind of its job
 Use = Callable[[QuestionBank], str]
 _uses: dict[str, Use] = {}
-
-
-class BankInUse(Exception):
-    """Something refers to the bank; the sentence says what."""
 
 
 def register_use(name: str, use: Use) -> None:
@@ -40,27 +37,32 @@ def register_use(name: str, use: Use) -> None:
 
 
 def check_unused(bank: QuestionBank) -> None:
-    """Raises BankInUse while samples, assignments, images with pixels, a running import or another app refer to it."""
+    """Refused while samples, assignments, images with pixels, a running import or another app refer to it."""
     if SamplingPlan.objects.filter(bank=bank).exists():
-        raise BankInUse(_("A sample was drawn from this bank: archive the bank instead."))
+        raise BankRefused("in_use", _("A sample was drawn from this bank: archive the bank instead."))
     kept = {"revision__bank": bank, "round__deleted_at": None}
     if Assignment.objects.filter(**kept).exists():
-        raise BankInUse(_("A round uses questions of this bank: archive the bank instead."))
+        raise BankRefused("in_use", _("A round uses questions of this bank: archive the bank instead."))
     if BankImport.objects.filter(bank=bank, state=ImportState.RUNNING).exists():
-        raise BankInUse(_("An import into this bank is running. Wait for its end, or cancel it."))
+        raise BankRefused("in_use", _("An import into this bank is running. Wait for its end, or cancel it."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():
-        raise BankInUse(_("Images have come in for this bank: archive the bank instead."))
+        raise BankRefused("in_use", _("Images have come in for this bank: archive the bank instead."))
     for use in _uses.values():
         if sentence := use(bank):
-            raise BankInUse(sentence)
+            raise BankRefused("in_use", sentence)
+
+
+def is_unused(bank: QuestionBank) -> bool:
+    try:
+        check_unused(bank)
+    except BankRefused:
+        return False
+    return True
 
 
 def hide_bank(bank: QuestionBank) -> None:
-    """Nobody finds the questions of imports that are not published. Raises BinRefused while anything refers to it."""
-    try:
-        check_unused(bank)
-    except BankInUse as refusal:
-        raise BinRefused(str(refusal)) from refusal
+    """Nobody finds the questions of imports that are not published. Refused while anything refers to it."""
+    check_unused(bank)
     BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).update(state=ImportState.DELETED)
 
 
@@ -80,11 +82,7 @@ def purge_bank(bank: QuestionBank, at: datetime) -> bool:
 def _is_purgeable(bank: QuestionBank) -> bool:
     if SamplingPlan.everywhere.filter(bank=bank).exists():
         return False
-    try:
-        check_unused(bank)
-    except BankInUse:
-        return False
-    return True
+    return is_unused(bank)
 
 
 def delete_bank_job(progress: Progress, params: Params) -> Result:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,33 +15,29 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import JobState
+from annotation.jobs.checked_files import CheckedFiles
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, Upload, User
 from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate
+from annotation.questionbank.kernels.strictjson import BankRefused
 
 PURPOSE = "questions"
 CHECK, STORE = "check_questions", "store_questions"
+FILES = CheckedFiles("question_files", CHECK, STORE)
 SHOWN_ROWS = 200
 SHOWN_ERRORS = 2_000
 
 
-class PathNotAllowed(Exception):
-    """The path names no file in a folder that the server offers."""
-
-
-class NotChecked(Exception):
-    """Only a file whose check found it acceptable is stored."""
-
-
 def allowed_path(text: str) -> Path:
-    """A question file in one of the folders of REXVQA_SERVER_FOLDERS. Raises PathNotAllowed."""
+    """A question file in one of the folders of REXVQA_SERVER_FOLDERS. Refused otherwise."""
     path = Path(text.strip()).resolve()
     if not any(path.is_relative_to(folder) for folder in settings.SERVER_FOLDERS):
         offered = ", ".join(str(folder) for folder in settings.SERVER_FOLDERS) or _("none")
-        raise PathNotAllowed(_("This path is in none of the folders that the server offers: %s.") % offered)
+        sentence = _("This path is in none of the folders that the server offers: %s.") % offered
+        raise BankRefused("path_not_allowed", sentence, status=422)
     if not path.is_file():
-        raise PathNotAllowed(_("There is no file at this path."))
+        raise BankRefused("no_file", _("There is no file at this path."), status=422)
     return path
 
 
@@ -56,16 +52,9 @@ def receive_file(
 ) -> Upload:
     """Keep a sent file and its side file, and start the check."""
     upload = Upload(created_by=actor, created_at=at, purpose=PURPOSE)
-    folder = _folder_of(upload)
-    folder.mkdir(parents=True, mode=0o700)
-    try:
-        n_bytes = _write(folder / "questions.json", content)
-        if difficulties is not None:
-            n_bytes += _write(folder / "difficulty.csv", difficulties)
+    files = {"questions.json": content} | ({} if difficulties is None else {"difficulty.csv": difficulties})
+    with FILES.received(upload, files) as n_bytes:
         return _begin(upload, {"name": Path(name).name[:200]}, n_bytes, bank_name)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
 
 
 def receive_path(path: Path, *, bank_name: str, actor: User, at: datetime) -> Upload:
@@ -86,21 +75,14 @@ def _begin(upload: Upload, params: Params, n_bytes: int, bank_name: str) -> Uplo
     return upload
 
 
-@transaction.atomic
 def store_checked(upload: Upload, *, skip_refused: bool = False, actor: User, at: datetime) -> Job:
-    """Start the import of a file whose check was good; asking twice gives the same job.
+    """Start the import of a file whose check was good, as ``CheckedFiles.store_checked``.
 
-    A file of which some records were refused is stored without them, if ``skip_refused``. Raises NotChecked.
+    A file of which some records were refused is stored without them, if ``skip_refused``.
     """
-    stored = store_job(upload)
-    if stored is not None and stored.state not in (JobState.FAILED, JobState.CANCELLED):
-        return stored
-    check = upload.job
-    if check is None or not may_store(check, skip_refused=skip_refused):
-        raise NotChecked(_("The file must be checked and found good before it can be stored."))
-    names = {"file": check.params["name"], "bank": check.params["bank"]}
-    title = _("Import %(file)s into the bank %(bank)s") % names
-    return enqueue(STORE, title[:200], check.params | {"skip_refused": skip_refused}, actor=actor, at=at)
+    title = _("Import %(name)s into the bank %(bank)s")
+    may = partial(may_store, skip_refused=skip_refused)
+    return FILES.store_checked(upload, title, may, actor=actor, at=at, skip_refused=skip_refused)
 
 
 def may_store(check: Job, *, skip_refused: bool) -> bool:
@@ -109,11 +91,6 @@ def may_store(check: Job, *, skip_refused: bool) -> bool:
         return False
     result = check.result or {}
     return bool(result["n_errors"] and result.get("rest_acceptable") if skip_refused else not result["n_errors"])
-
-
-def store_job(upload: Upload) -> Job | None:
-    """The newest job that stores this file."""
-    return Job.objects.filter(kind=STORE, params__upload=upload.public_id).order_by("-pk").first()
 
 
 # Handlers of the jobs
@@ -135,7 +112,7 @@ def store_questions(progress: Progress, params: Params) -> Result:
 
 def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
-    job = None if dry_run else store_job(upload)
+    job = None if dry_run else FILES.store_job(upload)
     return import_questions(
         _source(upload, params),
         bank_name=params["bank"],
@@ -151,7 +128,7 @@ def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:
 def _source(upload: Upload, params: Params) -> QuestionFile:
     if "path" in params:
         return locate(allowed_path(params["path"]))
-    folder = _folder_of(upload)
+    folder = FILES.folder_of(upload)
     path, side_file = folder / "questions.json", folder / "difficulty.csv"
     root = f"/uploaded/{params['bank']}"
     return QuestionFile(path, params["name"], root, difficulties=side_file if side_file.exists() else None)
@@ -160,15 +137,3 @@ def _source(upload: Upload, params: Params) -> QuestionFile:
 def _shown(result: ImportResult) -> dict[str, Any]:
     shown = result.as_json()
     return {**shown, "errors": shown["errors"][:SHOWN_ERRORS], "n_errors": result.n_errors}
-
-
-def _folder_of(upload: Upload) -> Path:
-    return Path(settings.HOME) / "question_files" / upload.public_id
-
-
-def _write(path: Path, chunks: Iterable[bytes]) -> int:
-    size = 0
-    with path.open("xb") as file:
-        for chunk in chunks:
-            size += file.write(chunk)
-    return size

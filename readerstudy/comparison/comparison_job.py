@@ -11,10 +11,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from annotation.enums import JobState
 from annotation.exports.tables import Column, Format, Kind, write_table
 from annotation.jobs.handlers import Params, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import enqueue_once, job_under_way
 from annotation.models import Job, QuestionBank, User
 from readerstudy.comparison.kernels.comparison_tables import FILE_COLUMNS, StoredComparison, file_rows
 from readerstudy.enums import EntryState
@@ -30,11 +29,8 @@ REPEATABILITY = "repeatability"  # see readerstudy.comparison.repeating, which l
 
 def ask_for_comparison(bank: QuestionBank, *, actor: User, at: datetime) -> Job:
     """One that waits or runs already is enough."""
-    under_way = job_under_way(bank)
-    if under_way is not None:
-        return under_way
     title = _("Comparison of models on %(bank)s") % {"bank": bank.name[:150]}
-    return enqueue(KIND, title, {"bank": bank.pk, "actor": actor.pk}, actor=actor, at=at)
+    return enqueue_once(KIND, title, {"bank": bank.pk, "actor": actor.pk}, about="bank", actor=actor, at=at)
 
 
 def run_comparison(progress: Progress, params: Params) -> Result:
@@ -49,9 +45,8 @@ def run_comparison(progress: Progress, params: Params) -> Result:
     return {"bank": bank.slug, "comparison": made.public_id}
 
 
-def job_under_way(bank: QuestionBank) -> Job | None:
-    unfinished = Job.objects.filter(kind=KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
-    return unfinished.filter(params__bank=bank.pk).first()
+def comparison_under_way(bank: QuestionBank) -> Job | None:
+    return job_under_way(KIND, bank=bank.pk)
 
 
 def banks_compared() -> QuerySet[QuestionBank]:

@@ -10,7 +10,6 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from annotation.enums import JobState
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
@@ -78,7 +77,7 @@ def repeatability_for(person: User, target: Repeated, *, at: datetime) -> Repeti
     if job is None:
         enqueue(REPEATABILITY, _("Repeatability on %(name)s") % {"name": target.name[:150]}, params, actor=None, at=at)
         return Repetition()
-    if job.state in (JobState.QUEUED, JobState.RUNNING):
+    if job.is_unfinished:
         return Repetition()
     if job.result is None:
         return Repetition(error=job.error or job.get_state_display())

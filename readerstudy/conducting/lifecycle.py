@@ -12,9 +12,8 @@ from django.utils.translation import ngettext
 from annotation.audit.recording import record
 from annotation.bin import deleting
 from annotation.bin.deleting import BinRefused, note_purged
-from annotation.enums import JobState
 from annotation.jobs.handlers import Params, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import enqueue, job_under_way
 from annotation.models import Job, QuestionBank, User
 from readerstudy.design.checking import hindrances_of
 from readerstudy.design.freezing import commitment_holds
@@ -96,10 +95,9 @@ def run_analysis(progress: Progress, params: Params) -> Result:
     return {"study": study.slug, "analysis": analysis.public_id, "inputs_sha256": analysis.inputs_sha256}
 
 
-def job_under_way(study: ReaderStudy) -> Job | None:
+def analysis_under_way(study: ReaderStudy) -> Job | None:
     """An analysis of this study that waits or runs."""
-    jobs = Job.objects.filter(kind=KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
-    return jobs.filter(params__study=study.pk).first()
+    return job_under_way(KIND, study=study.pk)
 
 
 # --- archived, or a draft that is deleted ---------------------------------------------------------

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from django.conf import settings
 from django.db import transaction
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import JobState
+from annotation.jobs.checked_files import CheckedFiles
 from annotation.jobs.handlers import Params, Progress, Result
 from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, Upload, User
@@ -29,6 +27,8 @@ from readerstudy.predictions.kernels.records import PredictionsRefused, without_
 from readerstudy.predictions.listing import Target
 
 CHECK, STORE = "check_predictions", "store_predictions"
+FILES = CheckedFiles("prediction_files", CHECK, STORE)
+FILE = "predictions"  # the name of each in its folder
 MOST_LISTED = 10_000  # of each list in the report
 WORDS = re.compile(r"(?:^|(?<=[_\-. ]))(?:predictions?|preds?|answers?|results?|outputs?)(?=[_\-. ]|$)", re.IGNORECASE)
 AROUND = "_-. "
@@ -80,15 +80,8 @@ def receive_file(content: Iterable[bytes], name: str, *, asked: UploadRequest, a
     """Keep a sent file and start its check. Refused for a submitter who has sent enough for a day."""
     check_may_send_file(actor, at)
     upload = Upload(created_by=actor, created_at=at, purpose=UPLOADS, bank=asked.target.bank, n_files=1)
-    path = _path_of(upload)
-    path.parent.mkdir(parents=True, mode=0o700)
-    try:
-        with path.open("xb") as file:
-            upload.n_bytes = sum(file.write(chunk) for chunk in content)
+    with FILES.received(upload, {FILE: content}) as upload.n_bytes:
         return _begin(upload, Path(name).name[:200], asked, actor=actor, at=at)
-    except BaseException:
-        shutil.rmtree(path.parent, ignore_errors=True)
-        raise
 
 
 @transaction.atomic
@@ -102,28 +95,15 @@ def _begin(upload: Upload, name: str, asked: UploadRequest, *, actor: User, at: 
     return upload
 
 
-@transaction.atomic
 def store_checked(upload: Upload, *, actor: User, at: datetime) -> Job:
-    """Start the import of a file whose check was good; asking twice gives the same job."""
-    stored = store_job(upload)
-    if stored is not None and stored.state not in (JobState.FAILED, JobState.CANCELLED):
-        return stored
-    check = upload.job
-    if check is None or check.state != JobState.SUCCEEDED or not (check.result or {}).get("acceptable"):
-        raise PredictionsRefused("not_checked", _("The file must be checked and found good before it can be stored."))
-    title = _("Store %(name)s of %(model)s for %(target)s") % check.params
-    return enqueue(STORE, title[:200], check.params, actor=actor, at=at)
+    """Start the import of a file whose check was good, as ``CheckedFiles.store_checked``."""
+    title = _("Store %(name)s of %(model)s for %(target)s")
+    return FILES.store_checked(upload, title, may_store, actor=actor, at=at)
 
 
-def store_job(upload: Upload) -> Job | None:
-    """The newest job that stores this file."""
-    return Job.objects.filter(kind=STORE, params__upload=upload.public_id).order_by("-pk").first()
-
-
-def store_jobs(uploads: Iterable[str]) -> dict[str, Job]:
-    """The newest job that stores each of these files, by the public id of the file: one query."""
-    jobs = Job.objects.filter(kind=STORE, params__upload__in=list(uploads)).order_by("pk")
-    return {job.params["upload"]: job for job in jobs}
+def may_store(job: Job) -> bool:
+    """Whether the file that this job checked can be stored."""
+    return job.kind == CHECK and bool((job.result or {}).get("acceptable"))
 
 
 def target_of(params: Params) -> Target:
@@ -150,7 +130,7 @@ def store_predictions(progress: Progress, params: Params) -> Result:
 
 def _run(progress: Progress, params: Params, *, dry_run: bool) -> PredictionsImported:
     upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
-    path = _path_of(upload)
+    path = FILES.folder_of(upload) / FILE
     n_bytes = path.stat().st_size
     progress.report(0, n_bytes)
     form = PredictionForm(params["form"]) if params["form"] else None
@@ -178,7 +158,3 @@ def report_of(found: PredictionsImported) -> Result:
     report = found.as_json()
     counts = {f"n_{name}": len(report[name]) for name in LISTS}
     return {**report, **{name: report[name][:MOST_LISTED] for name in LISTS}, **counts}
-
-
-def _path_of(upload: Upload) -> Path:
-    return Path(settings.HOME) / "prediction_files" / upload.public_id / "predictions"

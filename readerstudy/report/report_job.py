@@ -11,9 +11,8 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import JobState
 from annotation.jobs.handlers import Params, Progress, Result
-from annotation.jobs.queueing import enqueue
+from annotation.jobs.queueing import enqueue_once
 from annotation.models import Job, User
 from readerstudy.analysis.seeing import see_analysis
 from readerstudy.design.conflicts import note_study_keys
@@ -21,17 +20,13 @@ from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.study.locking import StudyRefused
 
 KIND = "make_report"
-UNDER_WAY = (JobState.QUEUED, JobState.RUNNING)
 
 
 def ask_for_report(analysis: Analysis, *, actor: User | None, at: datetime) -> Job:
     """One that waits or runs already is enough."""
-    newest = newest_job(analysis)
-    if newest is not None and newest.state in UNDER_WAY:
-        return newest
     title = _("Report of %(study)s") % {"study": analysis.study.name[:150]}
     params = {"analysis": analysis.pk, "actor": actor.pk if actor else None}
-    return enqueue(KIND, title, params, actor=actor, at=at)
+    return enqueue_once(KIND, title, params, about="analysis", actor=actor, at=at)
 
 
 def newest_job(analysis: Analysis) -> Job | None:

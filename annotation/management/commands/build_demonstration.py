@@ -16,7 +16,6 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from annotation.demonstration.building import BANK, build_demonstration
 from annotation.demonstration.registry import is_complete
 from annotation.management.base import ActCommand
-from annotation.questionbank.importing import ImportRunning
 
 
 class Command(ActCommand):
@@ -42,8 +41,5 @@ class Command(ActCommand):
                         self.stdout.flush()
                 progress.update(stages[words], completed=done, total=total)
 
-            try:
-                build_demonstration(at=timezone.now(), folder=Path(settings.TEMP_ROOT) / "demonstration", tell=tell)
-            except ImportRunning as error:
-                raise CommandError(str(error)) from None
+            build_demonstration(at=timezone.now(), folder=Path(settings.TEMP_ROOT) / "demonstration", tell=tell)
         self.stdout.write(_("The bank “%(bank)s” and two review rounds are there.") % {"bank": BANK})

@@ -6,20 +6,20 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from rich.progress import DownloadColumn
 
-from annotation.management.base import progress_bar
-from annotation.questionbank.importing import ImportResult, ImportRunning, import_questions, locate
-from annotation.questionbank.kernels.entries import DifficultiesUnreadable
+from annotation.management.base import ActCommand, progress_bar
+from annotation.questionbank.importing import ImportResult, import_questions, locate
 from annotation.questionbank.kernels.records import MIN_EXPLANATION
+from annotation.questionbank.kernels.strictjson import BankRefused
 
 SHOWN_ERRORS = 20
 
 
-class Command(BaseCommand):
+class Command(ActCommand):
     help = "Import a question file. One refused record stores nothing, unless --skip-refused."
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -54,12 +54,10 @@ class Command(BaseCommand):
                     min_explanation=options["min_explanation"],
                     watch=watch,
                 )
-        except DifficultiesUnreadable as error:
-            raise CommandError(f"{options['difficulty']}: {error}. Nothing was stored.", returncode=2) from None
-        except ImportRunning as error:
-            raise CommandError(str(error), returncode=2) from None
-        except OSError as error:
-            raise CommandError(f"{path}: {error.strerror}. Nothing was stored.", returncode=2) from None
+        except BankRefused as refusal:
+            if refusal.code != "difficulties":
+                raise
+            raise CommandError(f"{options['difficulty']}: {refusal}. Nothing was stored.", returncode=2) from None
         self._print(result, **options)
 
     def _check_paths(self, options: dict[str, Any]) -> None:

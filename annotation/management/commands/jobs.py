@@ -10,7 +10,6 @@ from annotation.enums import JobState
 from annotation.models import Job
 
 SECONDS_BETWEEN_LOOKS = 0.5
-UNFINISHED = (JobState.QUEUED, JobState.RUNNING)
 
 
 class Command(BaseCommand):
@@ -32,7 +31,7 @@ class Command(BaseCommand):
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
         with Progress(*columns) as bar:
             line = bar.add_task("", total=None)
-            while (job := Job.objects.filter(public_id=public_id).first()) and job.state in UNFINISHED:
+            while (job := Job.objects.filter(public_id=public_id).first()) and job.is_unfinished:
                 bar.update(line, description=job.title, completed=job.progress_done, total=job.progress_total or None)
                 time.sleep(SECONDS_BETWEEN_LOOKS)
         if job is None:

@@ -21,21 +21,16 @@ from typing import Any, BinaryIO
 
 from annotation.enums import Difficulty
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
-from annotation.questionbank.kernels.fields import (
-    LETTERS,
-    FieldRefused,
-    join_options,
-    read_difficulty,
-    split_options,
-)
-from annotation.questionbank.kernels.sheets import SheetUnreadable, lines_of_sheet
+from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
+from annotation.questionbank.kernels.sheets import lines_of_sheet
 from annotation.questionbank.kernels.strictjson import (
     MAX_ENTRY_CHARS,
     MAX_KEY_CHARS,
+    BankRefused,
     Entry,
     Fault,
-    FileUnreadable,
     ObjectReader,
+    unreadable,
 )
 
 Line = tuple[int, list[str]]  # number of the row as a spreadsheet counts it, and its cells
@@ -65,10 +60,6 @@ _OTHER_KINDS = {
 }
 
 
-class DifficultiesUnreadable(ValueError):
-    """The side file is refused; the sentence says in which line and why."""
-
-
 def _folded(name: str) -> str:
     return "".join(name.replace("_", " ").split()).casefold()
 
@@ -78,13 +69,13 @@ _field_of |= {letter.casefold(): option for letter, option in zip(LETTERS, OPTIO
 
 
 def read_entries(stream: BinaryIO) -> Iterator[Entry]:
-    """The entries of a question file, one after the other. Raises FileUnreadable."""
+    """The entries of a question file, one after the other. Raises BankRefused."""
     head = stream.read(HEAD)
     stream.seek(0)
     text = head.removeprefix(BOM).lstrip(b" \t\r\n")
     for start, what in _OTHER_KINDS.items():
         if head.startswith(start) or text.startswith(start):
-            raise FileUnreadable("form", f"The file is {what}")
+            raise unreadable("form", f"The file is {what}")
     if head.startswith(b"PK\x03\x04"):
         yield from entries_of_table(lines_of_xlsx(stream))
     elif text and not text.startswith(b"{"):
@@ -112,8 +103,8 @@ def _entry_of_line(number: int, line: bytes) -> Entry:
     name = f"line {number}"
     try:
         (_name, value, faults), *more = ObjectReader(io.BytesIO(b'{"":' + line + b"}"))
-    except FileUnreadable as error:
-        return Entry(name, None, (Fault("", error.code, f"Line {number}: {error.sentence}."),))
+    except BankRefused as error:
+        return Entry(name, None, (Fault("", error.code, f"Line {number}: {error.facts['what']}."),))
     if more:
         return Entry(name, None, (Fault("", "syntax", f"Line {number} holds more than one record."),))
     if type(value) is not dict:
@@ -125,20 +116,17 @@ def _entry_of_line(number: int, line: bytes) -> Entry:
 
 
 def lines_of_xlsx(stream: BinaryIO) -> Iterator[Line]:
-    """Rows of the first sheet. Raises FileUnreadable."""
+    """Rows of the first sheet. Raises BankRefused."""
     content = stream.read(MOST_SHEET_BYTES + 1)
     if len(content) > MOST_SHEET_BYTES:
-        raise FileUnreadable("too_large", "The XLSX file is too large. Save it as CSV UTF-8")
-    try:
-        yield from lines_of_sheet(content)
-    except SheetUnreadable as error:
-        raise FileUnreadable("form", str(error).rstrip(".")) from None
+        raise unreadable("too_large", "The XLSX file is too large. Save it as CSV UTF-8")
+    yield from lines_of_sheet(content)
 
 
 def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
     """Rows separated by comma, semicolon or tab, as the first line is; UTF-8, with or without BOM.
 
-    Raises FileUnreadable.
+    Raises BankRefused.
     """
     texts = _texts(stream)
     first = next(texts, "")
@@ -148,7 +136,7 @@ def lines_of_csv(stream: BinaryIO) -> Iterator[Line]:
         for number, cells in enumerate(rows, start=1):
             yield number, cells
     except csv.Error as error:
-        raise FileUnreadable("syntax", f"Row {number + 1} is not valid CSV: {error}") from None
+        raise unreadable("syntax", f"Row {number + 1} is not valid CSV: {error}") from None
 
 
 def _texts(stream: BinaryIO) -> Iterator[str]:
@@ -156,16 +144,16 @@ def _texts(stream: BinaryIO) -> Iterator[str]:
     decode = codecs.getincrementaldecoder("utf-8-sig")(errors="strict").decode
     for number, line in enumerate(iter(lambda: stream.readline(MOST_LINE_BYTES), b""), start=1):
         if len(line) == MOST_LINE_BYTES:
-            raise FileUnreadable("too_large", f"Line {number} is too long for a row of a table")
+            raise unreadable("too_large", f"Line {number} is too long for a row of a table")
         try:
             yield decode(line)
         except UnicodeDecodeError:
             told = f"Line {number} is not UTF-8 text. Save the file as UTF-8, in Excel as “CSV UTF-8”"
-            raise FileUnreadable("encoding", told) from None
+            raise unreadable("encoding", told) from None
 
 
 def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
-    """One entry for each row below the header; empty rows are passed over. Raises FileUnreadable for the header."""
+    """One entry for each row below the header; empty rows are passed over. Raises BankRefused for the header."""
     names: list[str] = []
     for number, row in lines:
         cells = [cell.strip() for cell in row]
@@ -180,12 +168,12 @@ def _header(cells: Sequence[str]) -> list[str]:
     names = [_field_of.get(_folded(cell), cell) for cell in cells]
     twice = next((name for name in names if name and names.count(name) > 1), "")
     if twice:
-        raise FileUnreadable("columns", f"The column {twice!r} is there twice")
+        raise unreadable("columns", f"The column {twice!r} is there twice")
     found = {*names, "study_id"} if "StudyInstanceUid" in names else set(names)
     missing = [name for name in (*NEEDED, *NEEDED_OF_EXAM) if name not in found]
     if missing:
         told = ", ".join(name[:40] for name in names if name)[:400]
-        raise FileUnreadable(
+        raise unreadable(
             "columns", f"The first row must name the columns. Missing: {', '.join(missing)}. Found: {told}"
         )
     return names
@@ -226,16 +214,19 @@ def _options(texts: list[str]) -> list[str]:
 
 
 def read_difficulties(path: Path) -> dict[str, Difficulty]:
-    """Difficulty of each question id in the side file. Raises DifficultiesUnreadable for the first line at fault."""
+    """Difficulty of each question id in the side file. Raises BankRefused for the first line at fault."""
     found: dict[str, Difficulty] = {}
     number = 0
     try:
         with path.open("rb") as stream:
             for number, cells in lines_of_csv(stream):
                 if fault := _difficulty_fault(cells, found) if number > 1 else _heading_fault(cells):
-                    raise DifficultiesUnreadable(f"line {number}: {fault}")
-    except FileUnreadable as error:
-        raise DifficultiesUnreadable(f"line {number + 1}: {error.sentence}") from None
+                    raise BankRefused("difficulties", f"line {number}: {fault}", status=422)
+    except BankRefused as error:
+        if error.code == "difficulties":
+            raise
+        told = f"line {number + 1}: {error.facts['what']}"
+        raise BankRefused("difficulties", told, status=422) from None
     return found
 
 

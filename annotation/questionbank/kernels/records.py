@@ -22,7 +22,7 @@ from annotation.enums import Difficulty, Task
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
-from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, Entry, FileUnreadable
+from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, BankRefused, Entry
 
 MIN_EXPLANATION = 20
 PRIVATE_NAMES = {
@@ -116,7 +116,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
                     problems += found
                 else:
                     questions.append(record)
-        except FileUnreadable as error:
+        except BankRefused as error:
             problems.append(RecordProblem("", "", error.code, str(error)))
             unreadable = True
         ended = unreadable or n_read < size

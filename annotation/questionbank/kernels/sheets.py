@@ -13,21 +13,19 @@ import zlib
 from collections.abc import Iterator
 from xml.etree import ElementTree
 
+from annotation.questionbank.kernels.strictjson import BankRefused, unreadable
+
 MOST_BYTES = 64_000_000  # of one unpacked part
 MOST_COLUMNS = 200
 _NAMES = "{http://schemas.openxmlformats.org/spreadsheetml/2006/main}"
 _RELATION = "{http://schemas.openxmlformats.org/officeDocument/2006/relationships}id"
-_NO_SHEET = "The file is not an XLSX table: it is a ZIP archive of something else, or broken."
+_NO_SHEET = "The file is not an XLSX table: it is a ZIP archive of something else, or broken"
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, LookupError, RuntimeError, EOFError, OSError, ValueError)
 _PLAIN = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 
 
-class SheetUnreadable(ValueError):
-    """The file is no XLSX table, or one that is not read; the sentence says why."""
-
-
 def lines_of_sheet(content: bytes) -> Iterator[tuple[int, list[str]]]:
-    """Number and cells of each row, every row as wide as the first. Raises SheetUnreadable."""
+    """Number and cells of each row, every row as wide as the first. Raises BankRefused."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             texts = _shared_texts(archive)
@@ -37,21 +35,21 @@ def lines_of_sheet(content: bytes) -> Iterator[tuple[int, list[str]]]:
             cells = _cells(row, texts)
             width = width or len(cells)
             yield _whole(row.get("r", "")), cells + [""] * (width - len(cells))
-    except SheetUnreadable:
+    except BankRefused:
         raise
     except (*_BROKEN, ElementTree.ParseError):
-        raise SheetUnreadable(_NO_SHEET) from None
+        raise unreadable("form", _NO_SHEET) from None
 
 
 def _part(archive: zipfile.ZipFile, name: str) -> bytes:
     if archive.getinfo(name).compress_type not in _PLAIN:
-        raise SheetUnreadable(_NO_SHEET)
+        raise unreadable("form", _NO_SHEET)
     with archive.open(name) as part:
         content = part.read(MOST_BYTES + 1)
     if len(content) > MOST_BYTES:
-        raise SheetUnreadable("A part of the XLSX file is too large.")
+        raise unreadable("form", "A part of the XLSX file is too large")
     if b"<!DOCTYPE" in content or b"\0" in content:  # a NUL: UTF-16, in which it would not be seen
-        raise SheetUnreadable("The XLSX file holds a document type, which no spreadsheet writes.")
+        raise unreadable("form", "The XLSX file holds a document type, which no spreadsheet writes")
     return content
 
 
@@ -60,13 +58,13 @@ def _first_sheet(archive: zipfile.ZipFile) -> str:
     book = ElementTree.fromstring(_part(archive, "xl/workbook.xml"))  # noqa: S314 - without document type
     first = book.find(f"{_NAMES}sheets/{_NAMES}sheet")
     if first is None:
-        raise SheetUnreadable(_NO_SHEET)
+        raise unreadable("form", _NO_SHEET)
     links = ElementTree.fromstring(_part(archive, "xl/_rels/workbook.xml.rels"))  # noqa: S314
     for link in links:
         if link.get("Id") == first.get(_RELATION):
             target = (link.get("Target") or "").lstrip("/")
             return target if target.startswith("xl/") else f"xl/{target}"
-    raise SheetUnreadable(_NO_SHEET)
+    raise unreadable("form", _NO_SHEET)
 
 
 def _shared_texts(archive: zipfile.ZipFile) -> list[str]:
@@ -94,7 +92,7 @@ def _cells(row: ElementTree.Element, texts: list[str]) -> list[str]:
     for cell in row.findall(f"{_NAMES}c"):
         column = _column(cell.get("r", "")) if cell.get("r") else len(cells)
         if not len(cells) <= column < MOST_COLUMNS:
-            raise SheetUnreadable(_NO_SHEET)
+            raise unreadable("form", _NO_SHEET)
         cells += [""] * (column - len(cells)) + [_cell(cell, texts)]
     return cells
 
@@ -120,5 +118,5 @@ def _cell(cell: ElementTree.Element, texts: list[str]) -> str:
 
 def _whole(text: str) -> int:
     if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise SheetUnreadable(_NO_SHEET)
+        raise unreadable("form", _NO_SHEET)
     return int(text)

@@ -4,7 +4,7 @@ The file is one object ``{id: record, ...}``. Chunks are decoded from UTF-8 as t
 by the C scanner of :mod:`json` out of a sliding buffer, which holds one chunk and at most one unfinished entry.
 
 Two kinds of fault are told apart. What ends the reading (not UTF-8, not JSON, an entry larger than the limit, text
-after the object) raises :class:`FileUnreadable` with its line and column. What spoils one entry only (a repeated
+after the object) raises :class:`BankRefused` with its line and column. What spoils one entry only (a repeated
 field name, NaN or Infinity, a number too long to hold, half a surrogate pair, a NUL) is listed in ``Entry.faults``
 and reading goes on, so that one pass finds every fault of the file.
 """
@@ -19,6 +19,8 @@ from collections import Counter
 from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the type stubs
 from typing import Any, BinaryIO, NamedTuple
+
+from annotation.refusals import Refused
 
 CHUNK_BYTES = 1 << 18
 MAX_ENTRY_CHARS = 1_000_000
@@ -50,13 +52,14 @@ class Entry(NamedTuple):
     faults: tuple[Fault, ...]
 
 
-class FileUnreadable(ValueError):
-    """The file cannot be read on from ``line`` and ``column`` (both from 1, 0: no place); ``code`` names the fault."""
+class BankRefused(Refused):
+    """A file of questions cannot be read, or something cannot be done with a bank; the sentence says why."""
 
-    def __init__(self, code: str, sentence: str, *, line: int = 0, column: int = 0, after: str = "") -> None:
-        self.code, self.sentence, self.line, self.column = code, sentence, line, column
-        where = f" (line {line}, column {column}{f', after {after!r}' if after else ''})" if line else ""
-        super().__init__(f"{sentence}{where}.")
+
+def unreadable(code: str, sentence: str, *, line: int = 0, column: int = 0, after: str = "") -> BankRefused:
+    """A file cannot be read on from ``line`` and ``column`` (both from 1, 0: no place), which stand in the facts."""
+    where = f" (line {line}, column {column}{f', after {after!r}' if after else ''})" if line else ""
+    return BankRefused(code, f"{sentence}{where}.", status=422, what=sentence, line=line, column=column)
 
 
 class _Rejected(NamedTuple):
@@ -69,7 +72,7 @@ class _Rejected(NamedTuple):
 class ObjectReader:
     """Iterate over the entries of the one JSON object in ``stream`` (binary, read once, never seeked).
 
-    A leading byte order mark is skipped. Raises FileUnreadable.
+    A leading byte order mark is skipped. Raises BankRefused.
     """
 
     def __init__(self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS) -> None:
@@ -216,9 +219,9 @@ class ObjectReader:
         column = at - self._buffer.rfind("\n", 0, at) - 1 if newlines else self._column_before + at
         return self._lines_before + newlines, column
 
-    def _unreadable(self, code: str, sentence: str, *, at: int | None = None) -> FileUnreadable:
+    def _unreadable(self, code: str, sentence: str, *, at: int | None = None) -> BankRefused:
         line, column = self._place(self._at if at is None else at)
-        return FileUnreadable(code, sentence, line=line + 1, column=column + 1, after=self._last_key)
+        return unreadable(code, sentence, line=line + 1, column=column + 1, after=self._last_key)
 
     def _check_size(self, end: int) -> None:
         if end - self._at > self._max_entry_chars:

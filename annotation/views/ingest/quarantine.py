@@ -20,7 +20,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from annotation.enums import ImageState, JobState, RenditionKind, Role
+from annotation.enums import ImageState, RenditionKind, Role
 from annotation.forms.images import MaskForm, ReasonForm, WordForm
 from annotation.imaging.kernels.masking import boxes_within
 from annotation.imaging.kernels.textwords import ALLOWED
@@ -28,7 +28,8 @@ from annotation.ingest import quarantine as acts
 from annotation.ingest import searching
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.ingest.serving import image_descriptors
-from annotation.models import AuditEvent, Image, Job, Rendition
+from annotation.jobs.queueing import job_under_way
+from annotation.models import AuditEvent, Image, Rendition
 from annotation.site.health import has_text_search
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, role_required
@@ -264,14 +265,13 @@ def _words_page(request: AuthenticatedRequest, form: WordForm) -> HttpResponse:
     now = searching.current_words()
     images = searching.quarantined_for_words() if now.words else Image.objects.none()
     pages = Paginator(images.select_related("exam__bank").prefetch_related(previews()), IMAGES_PER_PAGE)
-    unfinished = Job.objects.filter(kind=searching.AGAIN_JOB_KIND, state__in=[JobState.QUEUED, JobState.RUNNING])
     context = {
         "form": form,
         "number": now.number,
         "words": sorted(now.words),
         "built_in": sorted(ALLOWED),
         "page": pages.get_page(request.GET.get("page")),
-        "job": unfinished.order_by("-id").first(),
+        "job": job_under_way(searching.AGAIN_JOB_KIND),
         "is_searchable": has_text_search(),
     }
     return render(request, "annotation/images/quarantine_words.html", context, status=422 if form.errors else 200)

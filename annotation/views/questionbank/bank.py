@@ -24,8 +24,9 @@ from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
-from annotation.questionbank.answers import TruthHidden, read_truth
-from annotation.questionbank.keeping import BankInUse, check_unused
+from annotation.questionbank.answers import read_truth
+from annotation.questionbank.keeping import is_unused
+from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.listing import (
     SORTED_BY,
     WINDOW,
@@ -107,7 +108,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "n_questions": n_questions(one),
         "imports": published_imports(one).select_related("actor")[:20],
         "may_import": is_coordinator(request.user),
-        "may_delete": is_administrator(request.user) and _is_unused(one),
+        "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
     }
     return render(request, "annotation/bank/detail.html", context)
@@ -116,14 +117,6 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
 def _number(request: AuthenticatedRequest, name: str) -> int | None:
     text = request.GET.get(name, "")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else None
-
-
-def _is_unused(one: QuestionBank) -> bool:
-    try:
-        check_unused(one)
-    except BankInUse:
-        return False
-    return True
 
 
 @role_required(Role.COORDINATOR, Role.ADMINISTRATOR)
@@ -154,7 +147,7 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         context["truth"] = read_truth(current, person=request.user, at=timezone.now())
         context["source_id"] = source_id_of(one, person=request.user)
         context["reviews"] = _closed_reviews(one)
-    except TruthHidden as refusal:
+    except BankRefused as refusal:
         context["hidden_because"] = str(refusal)
     context["next_number"], context["previous_number"] = _neighbours(one)
     return render(request, "annotation/bank/question.html", context)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 
-from django.contrib import messages
 from django.http import Http404, HttpResponse, JsonResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
@@ -13,24 +12,22 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import JobState, Role
+from annotation.enums import Role
 from annotation.exports.tables import neutralised
 from annotation.forms.bank import ImportForm
 from annotation.models import Job, QuestionBank, Upload
 from annotation.questionbank.listing import n_missing_images
 from annotation.questionbank.template import COLUMNS, TEMPLATE_FORMS, template_file
 from annotation.questionbank.uploads import (
+    FILES,
     PURPOSE,
-    NotChecked,
     may_store,
     receive_file,
     receive_path,
     store_checked,
-    store_job,
 )
-from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
-
-ACTIVE = (JobState.QUEUED, JobState.RUNNING)
+from annotation.views.site.confirming import is_possible_or_flash
+from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, by, role_required
 
 
 @role_required(Role.COORDINATOR)
@@ -86,7 +83,7 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
         "asked": job.params,
         "result": result,
         "is_store": job.kind == "store_questions",
-        "running": job.state in ACTIVE,
+        "running": job.is_unfinished,
         "may_store": may_store(job, skip_refused=False),
         "may_store_rest": may_store(job, skip_refused=True),
         "n_good": result.get("read", 0) - result.get("rejected", 0),
@@ -103,10 +100,8 @@ def question_import(request: AuthenticatedRequest, public_id: str) -> HttpRespon
 def question_import_store(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
     """Store the file, or with ``skip_refused`` what was not refused of it."""
     skip_refused = "skip_refused" in request.POST
-    try:
-        store_checked(_upload(public_id), skip_refused=skip_refused, actor=request.user, at=timezone.now())
-    except NotChecked as refusal:
-        messages.error(request, str(refusal))
+    upload = _upload(public_id)
+    is_possible_or_flash(request, lambda: store_checked(upload, skip_refused=skip_refused, **by(request)))
     return redirect("question-import", public_id)
 
 
@@ -137,7 +132,7 @@ def _upload(public_id: str) -> Upload:
 
 def _job_of(upload: Upload) -> Job:
     """The job that stores the file, or while there is none the one that checks it."""
-    job = store_job(upload) or upload.job
+    job = FILES.store_job(upload) or upload.job
     if job is None:
         raise Http404
     return job

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 from annotation.questionbank.kernels import strictjson
-from annotation.questionbank.kernels.sheets import SheetUnreadable, lines_of_sheet
+from annotation.questionbank.kernels.sheets import lines_of_sheet
+from annotation.questionbank.kernels.strictjson import BankRefused
 from readerstudy.enums import PredictionForm
 from readerstudy.predictions.kernels.records import (
     COUNTED,
@@ -183,7 +184,7 @@ def _sheet_rows(content: bytes | Path, problems: list[PredictionProblem]) -> Ite
     with opened(content) as file:
         try:
             yield from named_rows(lines_of_sheet(file.read()), problems)
-        except SheetUnreadable as error:
+        except BankRefused as error:
             raise unreadable(str(error)) from None
 
 
@@ -268,5 +269,5 @@ def _members(content: bytes | Path, problems: list[PredictionProblem]) -> Iterat
                 if not entry.faults:
                     value = {"model_prediction": entry.value} if isinstance(entry.value, str) else entry.value
                     yield row, entry.key, value
-        except strictjson.FileUnreadable as error:
+        except BankRefused as error:
             raise unreadable(str(error)) from None

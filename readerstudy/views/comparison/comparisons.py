@@ -23,7 +23,7 @@ from readerstudy.comparison.comparison_job import (
     ask_for_comparison,
     banks_compared,
     comparison_file,
-    job_under_way,
+    comparison_under_way,
     newest_comparison,
     result_of,
 )
@@ -50,7 +50,7 @@ def models_compare(request: AuthenticatedRequest) -> HttpResponse:
 
 def _compared(bank: QuestionBank) -> dict[str, Any]:
     comparison = newest_comparison(bank)
-    context: dict[str, Any] = {"comparison": comparison, "job": job_under_way(bank)}
+    context: dict[str, Any] = {"comparison": comparison, "job": comparison_under_way(bank)}
     if comparison is None:
         return context
     result = result_of(comparison)

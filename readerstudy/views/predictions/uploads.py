@@ -17,8 +17,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 from django.views.decorators.vary import vary_on_headers
 
-from annotation.enums import JobState
-from annotation.jobs.handlers import Params
+from annotation.jobs.handlers import JobRefused, Params
 from annotation.models import Job, Upload, User
 from annotation.site.permissions import is_coordinator
 from annotation.views.site.confirming import is_possible_or_flash, is_valid_or_flash, run_and_flash, run_on_form
@@ -40,7 +39,6 @@ from readerstudy.views.predictions.models import (
     known_entry,
 )
 
-ACTIVE = (JobState.QUEUED, JobState.RUNNING)
 SHOWN = 200
 
 
@@ -127,13 +125,9 @@ def _row(upload: Upload, job: Job) -> dict[str, Any]:
         "job": job,
         "result": job.result or {},
         "is_store": job.kind == uploads.STORE,
-        "running": job.state in ACTIVE,
-        "may_store": _may_store(job),
+        "running": job.is_unfinished,
+        "may_store": uploads.may_store(job),
     }
-
-
-def _may_store(job: Job) -> bool:
-    return job.kind == uploads.CHECK and bool((job.result or {}).get("acceptable"))
 
 
 @person_required
@@ -144,10 +138,10 @@ def predictions_import_store(request: AuthenticatedRequest) -> HttpResponse:
     sent = _asked(request.POST)
     for one in sent:
         upload, job = _import_of(request.user, one)
-        if _may_store(job):
+        if uploads.may_store(job):
             try:
                 uploads.store_checked(upload, **by(request))
-            except PredictionsRefused as refusal:
+            except JobRefused as refusal:
                 messages.error(request, f"{job.params['name']}: {refusal}")
     return redirect(f"{reverse('predictions-import')}?{urlencode([('file', one) for one in sent])}")
 
@@ -257,7 +251,7 @@ def _imports_of(person: User, public_ids: Sequence[str]) -> list[tuple[Upload, J
     """Several of them, in this order, with as many queries as for one. Raises Http404 where any is not theirs."""
     check_works_with_models(person)
     rows = Upload.objects.select_related("job", "created_by").filter(public_id__in=public_ids, purpose=UPLOADS)
-    sent, stored = {row.public_id: row for row in rows}, uploads.store_jobs(public_ids)
+    sent, stored = {row.public_id: row for row in rows}, uploads.FILES.store_jobs(public_ids)
     found = []
     for public_id in public_ids:
         job = stored.get(public_id) or (sent[public_id].job if public_id in sent else None)

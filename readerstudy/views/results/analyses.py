@@ -16,7 +16,7 @@ from django.views.decorators.http import require_POST
 from annotation.models import Job
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import see_analysis, stale_among
-from readerstudy.conducting.lifecycle import ask_for_analysis, job_under_way
+from readerstudy.conducting.lifecycle import analysis_under_way, ask_for_analysis
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.unblinding.looks import may_see_results
 from readerstudy.views.study.access import coordinated_study
@@ -49,7 +49,7 @@ def analyses_of(study: ReaderStudy) -> Analyses:
         lines=[AnalysisLine(one, one.pk in stale) for one in rows],
         may_see=may_see,
         warns=study.unblinded_at is None,
-        job=job_under_way(study) if may_see else None,
+        job=analysis_under_way(study) if may_see else None,
     )
 
 
@@ -60,7 +60,7 @@ def study_analyse(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     study = coordinated_study(request.user, slug)
     if not may_see_results(study):
         messages.error(request, _("Results are available after closing; the analysis runs automatically then."))
-    elif job_under_way(study) is None:
+    elif analysis_under_way(study) is None:
         ask_for_analysis(study, actor=request.user, at=timezone.now())
         messages.success(request, _("The analysis is under way. It appears here when it is done."))
     return redirect(reverse("study-data", args=[slug]) + "#analyses")

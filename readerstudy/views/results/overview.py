@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 from readerstudy.analysis.seeing import is_stale, see_analysis
-from readerstudy.conducting.lifecycle import job_under_way
+from readerstudy.conducting.lifecycle import analysis_under_way
 from readerstudy.figures.figure_files import NOBODY, figure_file, figure_tag
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.results.kernels.agreement_tables import reader_agreement
@@ -42,7 +42,7 @@ def study_results(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         see_analysis(newest, actor=request.user, at=timezone.now())
     elif newest is None or not is_seen(study):
         may_see = may_see_results(study)
-        job = job_under_way(study) if may_see and newest is None else None
+        job = analysis_under_way(study) if may_see and newest is None else None
         context = {"study": study, "analysis": newest, "may_see": may_see, "job": job}
         return render(request, "readerstudy/results/start.html", context)
     return redirect("study-analysed", slug, newest.public_id)
@@ -52,7 +52,7 @@ def first_results(study: ReaderStudy) -> dict[str, Any]:
     """With what the page of a closed study begins: the planned comparison, or the link to the first look."""
     newest = newest_analysis(study)
     if newest is None or not is_seen(study):
-        return {"analysis": newest, "job": job_under_way(study) if newest is None else None}
+        return {"analysis": newest, "job": analysis_under_way(study) if newest is None else None}
     newest.study = study
     seen = seen_in(newest)
     return {

@@ -17,7 +17,6 @@ from annotation.models import Job
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 from readerstudy.models import Analysis, AnalysisReport
 from readerstudy.report.report_job import (
-    UNDER_WAY,
     ask_for_report,
     newest_job,
     newest_report,
@@ -53,7 +52,7 @@ def report_state(analysis: Analysis) -> ReportState:
         report=report,
         is_there=report is not None and path_of(report).is_file(),
         folders=_folders(report) if report else [],
-        under_way=job if job and job.state in UNDER_WAY else None,
+        under_way=job if job and job.is_unfinished else None,
         failed=job if job and is_after and job.state == JobState.FAILED else None,
     )
 

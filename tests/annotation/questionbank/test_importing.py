@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from django.db import connection, transaction
 
-from annotation.bin.deleting import BinRefused, archive, bring_back, empty_bin, move_to_bin
+from annotation.bin.deleting import archive, bring_back, empty_bin, move_to_bin
 from annotation.digests import image_path_digest
 from annotation.enums import IdentifierKind, ImageState, ImportState
 from annotation.models import (
@@ -27,11 +27,11 @@ from annotation.models import (
     User,
 )
 from annotation.questionbank import batches, failed_imports, importing
-from annotation.questionbank.importing import ImportRunning
 from annotation.questionbank.keeping import delete_bank_job
-from annotation.questionbank.kernels.entries import DifficultiesUnreadable
 from annotation.questionbank.kernels.records import QuestionRecord
+from annotation.questionbank.kernels.strictjson import BankRefused
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -199,7 +199,7 @@ def test_difficulties_from_a_side_file_survive_an_import_without_it(tmp_path: Pa
 def test_a_bad_side_file_stores_nothing(tmp_path: Path, text: str, told: str) -> None:
     side_file = tmp_path / "difficulty.csv"
     side_file.write_text(text, encoding="utf-8")
-    with pytest.raises(DifficultiesUnreadable, match=told):
+    with refuses(BankRefused, "difficulties", match=told):
         run_import(write_file(tmp_path, ten_records()), difficulties=side_file)
     assert n_rows() == EMPTY
 
@@ -337,7 +337,7 @@ def test_two_imports_into_one_bank_at_once_are_refused(
 ) -> None:
     path = write_file(tmp_path, ten_records())
     leave_behind(monkeypatch, path)
-    with pytest.raises(ImportRunning, match="is running"):
+    with refuses(BankRefused, "import_running", match="is running"):
         run_import(path)
     assert run_import(path, bank="Another").stored
 
@@ -493,7 +493,7 @@ def test_a_file_of_a_bank_in_the_bin_comes_in_anew_and_stays(tmp_path: Path, ada
 def test_a_bank_with_images_is_not_deleted(tmp_path: Path, ada: User) -> None:
     ingest(tmp_path, "1/pa.png")
     run_import(write_file(tmp_path, {"q1": make_record()}))
-    with pytest.raises(BinRefused, match="Images have come in"):
+    with refuses(BankRefused, "in_use", match="Images have come in"):
         move_to_bin(QuestionBank.objects.get(), actor=ada, at=NOON)
     assert Question.objects.exists()
 

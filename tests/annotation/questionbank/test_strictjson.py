@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from annotation.questionbank.kernels import strictjson
-from annotation.questionbank.kernels.strictjson import Entry, FileUnreadable, ObjectReader
+from annotation.questionbank.kernels.strictjson import BankRefused, Entry, ObjectReader
 
 VALUES = st.recursive(
     st.none()
@@ -58,17 +58,17 @@ def test_any_object_comes_back_entry_by_entry_whatever_the_chunks(
     ],
 )
 def test_what_is_not_one_object_is_told_with_its_place(text: str, code: str, line: int, column: int) -> None:
-    with pytest.raises(FileUnreadable) as caught:
+    with pytest.raises(BankRefused) as caught:
         read(text)
-    assert (caught.value.code, caught.value.line, caught.value.column) == (code, line, column)
+    assert (caught.value.code, caught.value.facts["line"], caught.value.facts["column"]) == (code, line, column)
 
 
 def test_the_place_of_an_error_counts_over_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(strictjson, "CHUNK_BYTES", 16)
     lines = "".join(f'"q{number}": {{"text": "éé"}},\n' for number in range(50))
-    with pytest.raises(FileUnreadable, match="q49") as caught:
+    with pytest.raises(BankRefused, match="q49") as caught:
         read("{" + lines + '  "last" 1}')
-    assert (caught.value.line, caught.value.column) == (51, 10)
+    assert (caught.value.facts["line"], caught.value.facts["column"]) == (51, 10)
 
 
 @pytest.mark.parametrize(
@@ -97,7 +97,7 @@ def test_a_whole_surrogate_pair_and_an_escaped_backslash_are_no_fault() -> None:
 
 @pytest.mark.parametrize("data", [b'{"a": "\xff"}', '{"a": "é"}'.encode("latin-1"), '{"a": 1}'.encode("utf-16")])
 def test_what_is_not_utf8_is_refused(data: bytes) -> None:
-    with pytest.raises(FileUnreadable, match="not UTF-8") as caught:
+    with pytest.raises(BankRefused, match="not UTF-8") as caught:
         read(data)
     assert caught.value.code == "encoding"
 
@@ -107,7 +107,7 @@ def test_a_byte_order_mark_is_skipped() -> None:
 
 
 def test_deep_nesting_is_refused_without_exhausting_the_stack() -> None:
-    with pytest.raises(FileUnreadable, match="too deeply"):
+    with pytest.raises(BankRefused, match="too deeply"):
         read('{"a": ' + "[" * 100_000 + "]" * 100_000 + "}")
 
 
@@ -120,12 +120,12 @@ def test_an_entry_larger_than_the_limit_is_refused_before_it_is_read_whole() -> 
             return b'{"a": "' + b"A" * (size - 7) if self.served == size else b"A" * size
 
     stream = Endless()
-    with pytest.raises(FileUnreadable) as caught:
+    with pytest.raises(BankRefused) as caught:
         list(ObjectReader(stream))  # type: ignore[arg-type]
     assert caught.value.code == "too_large"
     assert stream.served < 2_000_000
 
 
 def test_a_record_over_the_limit_is_refused_even_when_it_fits_the_buffer() -> None:
-    with pytest.raises(FileUnreadable, match="larger than 100"):
+    with pytest.raises(BankRefused, match="larger than 100"):
         read('{"a": "' + "x" * 200 + '"}', max_entry_chars=100)

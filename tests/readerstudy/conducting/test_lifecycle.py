@@ -9,7 +9,8 @@ import pytest
 from annotation.bin.deleting import BinRefused, move_to_bin
 from annotation.ingest.quarantine import quarantine_image, remove
 from annotation.models import AuditEvent, Exam, Image, Rendition, Report, User
-from annotation.questionbank.keeping import BankInUse, check_unused
+from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.kernels.strictjson import BankRefused
 from readerstudy.conducting.diagrams import study_states
 from readerstudy.conducting.lifecycle import archive, bring_back, close_study, open_study
 from readerstudy.design.case_selection import list_cases
@@ -149,7 +150,7 @@ def test_a_bank_with_a_study_stays(cora: User) -> None:
     bank = make_questions(2, pixels=False)
     check_unused(bank)
     create_study(plan_for(bank, 2), actor=cora, at=NOON)
-    with pytest.raises(BankInUse, match="A reader study uses questions"):
+    with refuses(BankRefused, "in_use", match="A reader study uses questions"):
         check_unused(bank)
 
 

@@ -8,7 +8,8 @@ import pytest
 
 from annotation.enums import ImportState
 from annotation.models import AuditEvent, BankImport, Image, Revision
-from annotation.questionbank.keeping import BankInUse, check_unused
+from annotation.questionbank.keeping import check_unused
+from annotation.questionbank.kernels.strictjson import BankRefused
 from readerstudy.enums import EntryState, StudyState
 from readerstudy.models import ModelEntry, Prediction, PredictionRun
 from readerstudy.predictions.listing import Target
@@ -23,6 +24,7 @@ from tests.readerstudy.predictions.made import (
     options_of,
 )
 from tests.readerstudy.studies import make_study
+from tests.refusals import refuses
 
 pytestmark = pytest.mark.django_db
 
@@ -173,7 +175,7 @@ def test_a_file_about_something_else_is_refused(bank: Target) -> None:
 def test_a_bank_with_predictions_cannot_be_deleted(bank: Target) -> None:
     import_file(entry_named(), bank, answers(Q1="A"))
     Image.objects.filter(exam__bank=bank.bank).delete()  # a reason of their own
-    with pytest.raises(BankInUse, match="Predictions"):
+    with refuses(BankRefused, "in_use", match="Predictions"):
         check_unused(bank.bank)
 
 
