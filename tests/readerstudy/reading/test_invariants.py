@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule, run_state_machine_as_test
 
 from annotation.audit.recording import first_broken_link
+from annotation.case.kernels.parsing import CaseRefused
 from annotation.models import User
 from readerstudy.conducting.diagrams import TRANSITIONS, CaseAct, CaseState
 from readerstudy.design.kernels.rules import GRACE_MS, Rules
@@ -72,7 +73,7 @@ class Killed(Exception):
 def may_be_refused() -> Iterator[None]:
     try:
         yield
-    except ReadingRefused as refusal:
+    except (CaseRefused, ReadingRefused) as refusal:
         if refusal.code not in REFUSALS:
             raise
 
@@ -400,7 +401,7 @@ class Reader(RuleBasedStateMachine):
             said: dict[str, Any] = {"key": key, "seconds": self.now, "declined": not option, **more}
             commit = (place, CaseAct.COMMIT)
             self.done(lambda: answer.append(desk.commit(place, option, **said)), killed, moves=commit)
-        except ReadingRefused as refusal:
+        except (CaseRefused, ReadingRefused) as refusal:
             if refusal.code not in REFUSALS:
                 raise
             if not killed and refusal.code in Refusal.values():  # a process that died has refused nothing
