@@ -66,8 +66,8 @@ class BinKind:
 
     model: Any  # a Deletable with the managers ``objects`` and ``everywhere``, and a name and a slug or a public id
     label: str | Promise
-    hide: str  # (row): before it goes; raises BinRefused where something refers to it
-    show: str  # (row): before it comes back; raises BinRefused where it hangs on something in the bin
+    hide: str  # (row): before it goes; raises the refusal of its room where something refers to it
+    show: str  # (row): before it comes back; raises BinRefused where what it hangs on is in the bin
     purge: str  # (row, at): deletes it for good; False where something still refers to it
     consequences: str = ""  # (row): what follows from deleting it, as a list of sentences
     may: str = ""  # (person, row): whether who deleted it restores it without a role on the site; empty: no
@@ -112,7 +112,7 @@ def kind_of(row: Row) -> str:
 
 
 def check_deletable(row: Row) -> None:
-    """Raises BinRefused where ``move_to_bin`` would; changes nothing."""
+    """Raises what ``move_to_bin`` would raise; changes nothing."""
     with transaction.atomic():
         import_string(KINDS[kind_of(row)].hide)(row)
         transaction.set_rollback(True)
@@ -120,7 +120,7 @@ def check_deletable(row: Row) -> None:
 
 @transaction.atomic
 def move_to_bin(row: Row, *, actor: User, at: datetime) -> None:
-    """Move a row into the bin. Twice changes nothing. Raises BinRefused."""
+    """Move a row into the bin. Twice changes nothing. Raises BinRefused, or the refusal of its room."""
     word = kind_of(row)
     _lock(row)
     if row.deleted_at is not None:

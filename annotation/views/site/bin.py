@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from annotation.bin import deleting as acts
 from annotation.models import Assignment, QuestionBank, ReviewRound, SamplingPlan, Upload
+from annotation.refusals import Refused
 from annotation.views.site.confirming import Confirmation, confirm, is_confirmed, run_and_flash
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
 
@@ -59,7 +60,7 @@ def delete_or_ask(request: AuthenticatedRequest, row: acts.Row, to: str) -> Http
             acts.check_deletable(row)
             return confirm(request, _confirmation(row, reverse(page[0], args=[page[1]])))
         acts.move_to_bin(row, actor=request.user, at=timezone.now())
-    except acts.BinRefused as refusal:
+    except Refused as refusal:
         messages.error(request, str(refusal))
         return redirect(*page)
     sentence = _("“%(name)s” is in the bin; it can be restored there for %(n)s days.")

@@ -16,6 +16,7 @@ from django.urls import get_resolver, reverse
 from annotation.bin import deleting as acts
 from annotation.jobs.handlers import handler_for
 from annotation.models import AuditEvent, Image, Job, QuestionBank, Rendition, User
+from annotation.questionbank.kernels.strictjson import BankRefused
 from readerstudy.design.creating import copy_study
 from readerstudy.enums import StudyState
 from readerstudy.models import Arm, ReaderStudy, StudyCase, StudyRole
@@ -153,7 +154,7 @@ def test_it_goes_for_good_after_30_days_and_its_bank_after_it(draft: ReaderStudy
 def test_its_bank_waits_in_the_bin_for_it(draft: ReaderStudy, cora: User) -> None:
     Image.objects.all().delete()
     bank = draft.bank
-    with pytest.raises(acts.BinRefused, match="reader study"):
+    with pytest.raises(BankRefused, match="reader study"):
         acts.move_to_bin(bank, actor=cora, at=NOON)
     acts.move_to_bin(draft, actor=cora, at=LATER)
     acts.move_to_bin(bank, actor=cora, at=NOON)
