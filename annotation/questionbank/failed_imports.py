@@ -28,6 +28,7 @@ from annotation.models import (
     SeenKey,
     SourceIdentifier,
 )
+from annotation.site.internals import delete_rows
 
 STALE_AFTER = timedelta(seconds=60)
 CHUNK = 500
@@ -73,7 +74,7 @@ def _pages(rows: models.QuerySet[Any], *columns: str) -> Iterator[list[tuple[Any
 
 
 def _delete(model: type[models.Model], **which: Collection[int]) -> None:
-    model._default_manager.filter(**which)._raw_delete("default")
+    delete_rows(model._default_manager.filter(**which))
 
 
 def _sweep_identifiers(bank_import: BankImport, last: int) -> None:

@@ -15,6 +15,7 @@ from annotation.models import Assignment, BlindAnswer, Review, ReviewDraft, Revi
 from annotation.review.assigning import shown_keys
 from annotation.review.kernels.form import Blind, make_blind
 from annotation.review.kernels.transitions import GONE, IN_TURN, UNFINISHED, ReviewRefused
+from annotation.site.internals import note_missing
 from annotation.site.kept_queries import KeptQuery, KeptSQL
 
 # What acts and the case page need of an assignment, in one row. Built once: building costs more than asking.
@@ -93,7 +94,7 @@ def drop_draft(locked: Assignment) -> None:
     """The step that the draft was for is stored. Also a draft that came while this transaction waited for the lock."""
     with connection.cursor() as cursor:
         cursor.execute(_DROP, [locked.pk])
-    ReviewDraft._meta.get_field("assignment").remote_field.set_cached_value(locked, None)
+    note_missing(locked, ReviewDraft, "assignment")
 
 
 def stored_answer(assignment: Assignment) -> BlindAnswer | None:

@@ -5,14 +5,15 @@ For the few queries behind every key press of a reviewer; everywhere else a plai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, Generic, TypeVar
 from weakref import WeakKeyDictionary
 
 from django.db import DEFAULT_DB_ALIAS, connection, models, transaction
-from django.db.models.query import ModelIterable, get_related_populators
+
+from annotation.site.internals import Compiled, compile_queryset, prepare
 
 Row = TypeVar("Row")
 Value = int | str
@@ -62,24 +63,11 @@ class KeptSQL:
             return
         from psycopg2.extensions import AsIs
 
-        connection.validate_no_broken_transaction()
-        with connection.wrap_database_errors, connection.connection.cursor() as cursor:
-            places = [AsIs(f"${p.given + 1}") if isinstance(p, _Slot) else p for p in self._parameters]
-            sql = cursor.mogrify(self._sql, places).decode()
-            cursor.execute(f"PREPARE {self._name} AS {sql}")
+        places = [AsIs(f"${p.given + 1}") if isinstance(p, _Slot) else p for p in self._parameters]
+        sql = prepare(self._name, self._sql, places)
         prepared.add(self._name)
         marks = f"({', '.join('%s' for _ in values)})" if values else ""
         self._execute = f"EXECUTE {self._name} {marks} /* {sql.replace('%', '%%')} */"
-
-
-@dataclass(frozen=True)
-class _Statement:
-    """The SQL for one kind of database, and how a row of its answer is read."""
-
-    rows: KeptSQL
-    converters: list[tuple[int, tuple[list[Callable[..., Any]], Any]]]
-    locks: bool
-    make: Callable[[Sequence[Any]], Any]
 
 
 class KeptQuery(Generic[Row]):
@@ -91,33 +79,26 @@ class KeptQuery(Generic[Row]):
 
     def __init__(self, build: Callable[..., models.QuerySet[Any, Row]], *types: type[Value]) -> None:
         self._build, self._types = build, types
-        self._statements: dict[str, _Statement] = {}
+        self._statements: dict[str, tuple[KeptSQL, Compiled]] = {}
 
     def __call__(self, *values: Value) -> list[Row]:
-        statement = self._statements.get(connection.vendor) or self._compile()
-        if statement.locks and connection.get_autocommit():
+        sql, compiled = self._statements.get(connection.vendor) or self._compile()
+        if compiled.locks and connection.get_autocommit():
             raise transaction.TransactionManagementError("a row is locked in a transaction")
-        return [statement.make(row) for row in _converted(statement.rows(*values), statement)]
+        return [compiled.read(row) for row in sql(*values)]
 
     def first(self, *values: Value) -> Row | None:
         """The first row of the answer; a query that is asked this way should have a limit of one."""
         return next(iter(self(*values)), None)
 
-    def _compile(self) -> _Statement:
+    def _compile(self) -> tuple[KeptSQL, Compiled]:
         """Two threads may do this at the same time: both find the same."""
         marks = [_MARKS[kind](place) for place, kind in enumerate(self._types)]
-        queryset = self._build(*marks)
-        compiler = queryset.query.get_compiler(DEFAULT_DB_ALIAS)
-        sql, parameters = compiler.as_sql()
-        places = [_Slot(marks.index(p)) if p in marks else p for p in parameters]
+        compiled = compile_queryset(self._build(*marks))
+        places = [_Slot(marks.index(p)) if p in marks else p for p in compiled.parameters]
         if {p.given for p in places if isinstance(p, _Slot)} != set(range(len(marks))):
             raise ValueError("a value of the query is not among the parameters of its SQL")
-        statement = self._statements[connection.vendor] = _Statement(
-            rows=KeptSQL(sql, places),
-            converters=list(compiler.get_converters([column[0] for column in compiler.select]).items()),
-            locks=bool(queryset.query.select_for_update),
-            make=_model_maker(compiler) if queryset._iterable_class is ModelIterable else tuple,
-        )
+        statement = self._statements[connection.vendor] = KeptSQL(compiled.sql, places), compiled
         return statement
 
 
@@ -137,32 +118,3 @@ class KeptInsert:
             cursor.execute(self._sql, values)
             (row.pk,) = cursor.fetchone()
         row._state.adding, row._state.db = False, DEFAULT_DB_ALIAS
-
-
-def _converted(rows: Sequence[tuple[Any, ...]], statement: _Statement) -> Iterator[Sequence[Any]]:
-    for row in rows:
-        values = list(row)
-        for place, (converters, expression) in statement.converters:
-            for convert in converters:
-                values[place] = convert(values[place], expression, connection)
-        yield values
-
-
-def _model_maker(compiler: Any) -> Callable[[Sequence[Any]], models.Model]:
-    """What ModelIterable does with a row."""
-    select, info = compiler.select, compiler.klass_info
-    columns = info["select_fields"]
-    start, end = columns[0], columns[-1] + 1
-    names = [column[0].target.attname for column in select[start:end]]
-    populators = get_related_populators(info, select, DEFAULT_DB_ALIAS)  # type: ignore[call-arg]  # typed for Django 6
-    annotations = list(compiler.annotation_col_map.items())
-
-    def make(row: Sequence[Any]) -> models.Model:
-        made: models.Model = info["model"].from_db(DEFAULT_DB_ALIAS, names, row[start:end])
-        for populator in populators:
-            populator.populate(row, made)
-        for name, place in annotations:
-            setattr(made, name, row[place])
-        return made
-
-    return make

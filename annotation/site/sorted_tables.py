@@ -10,6 +10,8 @@ from django.core.paginator import Page, Paginator
 from django.db.models import Case, F, Model, QuerySet, When
 from django.db.models.functions import Lower
 
+from annotation.site.internals import order_of
+
 Row = TypeVar("Row", bound=Model)
 One = TypeVar("One")
 Columns = Mapping[str, str | Lower | Case]  # by their names in the address
@@ -37,7 +39,7 @@ class Sorting:
         by = columns[self.column]
         field = F(by) if isinstance(by, str) else by
         first = field.desc(nulls_last=True) if self.is_down else field.asc(nulls_last=True)
-        return rows.order_by(first, *(rows.query.order_by or rows.model._meta.ordering or ()), "pk")
+        return rows.order_by(first, *order_of(rows), "pk")
 
     def of_list(self, rows: list[One], columns: Mapping[str, Callable[[One], Any]]) -> list[One]:
         """The same for a list; None comes last."""
