@@ -8,7 +8,7 @@ from readerstudy.views.comparison import comparisons as comparing
 from readerstudy.views.conducting import acts as study_acts
 from readerstudy.views.conducting import dry_run
 from readerstudy.views.design import cases, drafts, forecasting, freezing
-from readerstudy.views.enrolment import inviting, joining, steps
+from readerstudy.views.enrolment import inviting, steps
 from readerstudy.views.monitoring import acts as watch_acts
 from readerstudy.views.monitoring import interim as watch_results
 from readerstudy.views.monitoring import readers as watching
@@ -44,7 +44,7 @@ urlpatterns: list[URLPattern] = [
         name="study-invitation-revoke",
     ),
     path("read/", steps.readings, name="readings"),
-    path("read/join/<str:token>/", joining.study_invitation, name="study-invitation"),
+    path("read/join/<str:token>/", inviting.study_invitation, name="study-invitation"),
     path("read/<slug:slug>/", steps.reading, name="reading"),
     path("read/<slug:slug>/consent/", steps.reading_consent, name="reading-consent"),
     path("read/<slug:slug>/consent/copy/", steps.reading_consent_copy, name="reading-consent-copy"),

@@ -17,7 +17,7 @@ from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.listing import QuestionFilter
 from annotation.questionbank.uploads import allowed_path
-from annotation.templatetags.sizes import file_size
+from annotation.templatetags.pages import file_size
 
 if TYPE_CHECKING:
     SentFile = UploadedFile[bytes]

@@ -84,7 +84,7 @@ def prepare(name: str, sql: str, parameters: Sequence[Any]) -> str:
 
 def delete_rows(rows: models.QuerySet[Any]) -> None:
     """One DELETE, without asking what refers to the rows: the database refuses where something does."""
-    rows._raw_delete(DEFAULT_DB_ALIAS)  # type: ignore[attr-defined]
+    rows._raw_delete(DEFAULT_DB_ALIAS)
 
 
 def order_of(rows: models.QuerySet[Any, Any]) -> Sequence[Any]:

@@ -15,7 +15,7 @@ from annotation.jobs.queueing import enqueue
 from annotation.models import Job, QuestionBank, User
 from readerstudy.comparison.comparing_models import gather_runs, gather_study_runs, published_imports
 from readerstudy.comparison.comparison_job import REPEATABILITY
-from readerstudy.comparison.kernels.repeatability import repeatability, without_scores
+from readerstudy.comparison.kernels.bank_comparison import repeatability, without_scores
 from readerstudy.design.kernels.documents import canonical
 from readerstudy.models import ModelEntry, PredictionRun, ReaderStudy, StudyCase
 from readerstudy.predictions.eligibility import knows_scores

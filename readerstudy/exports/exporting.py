@@ -16,8 +16,7 @@ from annotation.exports.tables import Cell, Column, Format, Written, write_diges
 from annotation.models import User
 from readerstudy.design.conflicts import note_study_keys
 from readerstudy.exports import plain_tables
-from readerstudy.exports.columns import CASE
-from readerstudy.exports.response_columns import response_columns
+from readerstudy.exports.columns import CASE, response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import ReaderStudy
 from readerstudy.study.locking import StudyRefused

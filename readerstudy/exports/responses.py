@@ -11,8 +11,7 @@ from annotation.case.kernels.time_flags import part_cells
 from annotation.exports.tables import Cell
 from annotation.models import AnswerKey
 from readerstudy.enums import Block, RemarkKind
-from readerstudy.exports.columns import reader_cells, study_cells
-from readerstudy.exports.response_columns import response_columns
+from readerstudy.exports.columns import reader_cells, response_columns, study_cells
 from readerstudy.models import (
     Arm,
     Enrolment,

@@ -8,7 +8,7 @@ from django import forms
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.templatetags.sizes import file_size
+from annotation.templatetags.pages import file_size
 from readerstudy.enums import PredictionForm
 from readerstudy.forms.drafts import SentFile, StudyPageForm, words
 from readerstudy.models import ModelEntry

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from annotation.forms.account import EmailField
 from annotation.models import QuestionBank
-from annotation.templatetags.sizes import file_size
+from annotation.templatetags.pages import file_size
 from readerstudy.design.creating import next_free_name
 from readerstudy.forms.drafts import DraftForm, PlainTimeField, SentFile, StudyPageForm, moment_in
 from readerstudy.models import ReaderStudy

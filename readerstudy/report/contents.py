@@ -12,13 +12,13 @@ from pathlib import Path
 
 from annotation.exports.tables import Cell, Column, Format, write_codebook, write_table
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.saving import rendered
+from annotation.figures.kernels.style import rendered
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.design.freezing import opening_of
 from readerstudy.exports import plain_tables, predictions
-from readerstudy.exports.response_columns import response_columns
+from readerstudy.exports.columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.figures.figure_files import figure_file
 from readerstudy.figures.kernels.flow import flow_figure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from annotation.templatetags.sizes import file_size
+from annotation.templatetags.pages import file_size
 
 
 @pytest.mark.parametrize(

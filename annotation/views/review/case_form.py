@@ -19,7 +19,7 @@ from annotation.review.kernels.anchors import (
 )
 from annotation.review.kernels.form import CANNOT_JUDGE, CHOSEN, FOLLOWING, FormProblem, differs
 from annotation.review.showing import ShownCase
-from annotation.templatetags.fragments import kept_fragment
+from annotation.templatetags.pages import kept_fragment
 
 VERDICT_KEYS = {Verdict.ACCEPT: "A", Verdict.REVISE: "V", Verdict.REJECT: "J", Verdict.CANNOT_JUDGE: "U"}
 # A chip is short; its full words stand beside it on focus and in its name for screen readers.

@@ -1,10 +1,10 @@
-"""The readers of a study, for its coordinators: who is in, which links are open, and new ones."""
+"""The readers of a study, for its coordinators: who is in, which links are open; and the page behind a link."""
 
 from __future__ import annotations
 
 from django.conf import settings
 from django.contrib import messages
-from django.http import HttpResponse
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -13,16 +13,27 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.people.accounts import has_account
+from annotation.people.links import check_open
 from annotation.people.mailing import try_to_send
+from annotation.refusals import Refused
 from annotation.views.people.invitation_files import FilePage, file_page
-from annotation.views.people.links import flash_restored, revoking, stops_at_once
+from annotation.views.people.links import (
+    closed_page,
+    flash_restored,
+    new_account_page,
+    own_account_page,
+    revoking,
+    stops_at_once,
+)
 from annotation.views.site.confirming import is_confirmed, run_on_form
-from annotation.views.site.decorators import AuthenticatedRequest, person_required
-from readerstudy.enrolment import inviting
+from annotation.views.site.decorators import AuthenticatedRequest, anyone, person_required
+from readerstudy.enrolment import inviting, joining
+from readerstudy.enrolment.inviting import check_takes_readers, find_invitation
 from readerstudy.enrolment.inviting_many import check_for_readers, roles_meaning
 from readerstudy.enrolment.mailing import send_study_invitation, study_link
 from readerstudy.forms.enrolment import ReaderInvitationForm
 from readerstudy.models import ReaderStudy
+from readerstudy.study.deadlines import study_deadline_text
 from readerstudy.study.locking import StudyRefused
 from readerstudy.views.study.access import confirm_in_study, coordinated_study
 
@@ -133,3 +144,41 @@ def _page(request: AuthenticatedRequest, study: ReaderStudy, form: ReaderInvitat
         "enrolments": list(study.enrolments.select_related("reader", "case_set")),
     }
     return render(request, "readerstudy/enrolment/invite.html", context, status=422 if form.errors else 200)
+
+
+@anyone
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def study_invitation(request: HttpRequest, token: str) -> HttpResponse:
+    """Become a reader: with a new account, or with the one that is logged in."""
+    invited = find_invitation(token)
+    try:
+        check_open(invited, timezone.now())
+        assert invited is not None
+        check_takes_readers(invited.study)
+    except Refused as refusal:
+        return closed_page(request, refusal, 410 if isinstance(refusal, StudyRefused) else 0)
+    study, person = invited.study, request.user
+    context = {"study": study, "deadline": study_deadline_text(study)}
+    if not person.is_authenticated:
+        return new_account_page(
+            request,
+            invited,
+            "readerstudy/enrolment/join_new.html",
+            lambda *args, **kwargs: joining.join_as_new_person(*args, **kwargs).reader,
+            next_page=lambda _person: reverse("reading", args=[study.slug]),
+            context=context,
+        )
+
+    def join() -> HttpResponse:
+        joining.join_as(person, invited, at=timezone.now())
+        return redirect("reading", study.slug)
+
+    return own_account_page(
+        request,
+        invited,
+        "readerstudy/enrolment/join.html",
+        lambda: joining.check_may_use(person, invited),
+        join,
+        context=context,
+    )

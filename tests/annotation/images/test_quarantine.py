@@ -18,7 +18,7 @@ from annotation.imaging.kernels.text import TextFinding
 from annotation.ingest import quarantine, searching, storage
 from annotation.ingest.kernels.credits import IngestRefused
 from annotation.models import AuditEvent, Image, Job, User
-from annotation.templatetags.history import ACTS as ACTS_IN_WORDS
+from annotation.templatetags.pages import ACTS as ACTS_IN_WORDS
 from tests.architecture.source import ROOT
 from tests.pages import markup
 from tests.refusals import refuses

@@ -15,7 +15,7 @@ from sklearn.metrics import cohen_kappa_score
 from annotation.enums import JobState, Role
 from annotation.jobs import queueing, running
 from annotation.models import Job, User
-from readerstudy.comparison.kernels.repeatability import repeatability
+from readerstudy.comparison.kernels.bank_comparison import repeatability
 from readerstudy.enums import StudyState
 from readerstudy.models import ModelEntry, ReaderStudy, StudyRole, Voiding
 from readerstudy.predictions.listing import Target

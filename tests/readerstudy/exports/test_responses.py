@@ -9,7 +9,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
 from readerstudy.enums import RemarkKind, StudyState
-from readerstudy.exports.response_columns import response_columns
+from readerstudy.exports.columns import response_columns
 from readerstudy.exports.responses import response_rows
 from readerstudy.models import Enrolment, ReaderStudy, Reading, Remark, Response
 from tests.annotation.review.cases import NOON

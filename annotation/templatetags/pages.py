@@ -1,0 +1,93 @@
+"""Small parts of pages: fragments that are rendered once, sizes of files, acts in words, heads of tables that sort.
+
+The words of a fragment come from closed vocabularies, never from what a person wrote or a bank holds: what is kept is
+shown to everybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from django import template
+from django.conf import settings
+from django.template import Context
+from django.template.defaultfilters import filesizeformat
+from django.template.loader import get_template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+from django.utils.translation import get_language, gettext_noop
+from django.utils.translation import gettext as _
+
+from annotation.site.sorted_tables import LEAST_ROWS, Sorting
+
+register = template.Library()
+MOST_KEPT = 2000
+Word = str | bool | tuple[str, ...]
+Build = Callable[..., dict[str, Any]]
+
+
+def kept_fragment(name: str, build: Build, *words: Word) -> str:
+    """Safe HTML: the template with the context that ``build`` makes of these words, and nothing of a request."""
+    if settings.DEBUG:  # templates are being edited
+        return get_template(name).render(build(*words))
+    return _kept(get_language(), name, build, *words)
+
+
+@lru_cache(maxsize=MOST_KEPT)
+def _kept(language: str | None, name: str, build: Build, *words: Word) -> str:
+    return get_template(name).render(build(*words))
+
+
+@register.simple_tag
+def kept(template_name: str) -> str:
+    """Include a template that shows the same to everybody; it is rendered once for each language."""
+    return kept_fragment(template_name, dict)
+
+
+_ROUND = re.compile(r"(?<=\d)[.,]0(?=\D)")
+
+
+@register.filter
+def file_size(n_bytes: int | None) -> str:
+    """As Django writes it in the language of the page, without a decimal of zero."""
+    return _ROUND.sub("", str(filesizeformat(n_bytes or 0)))
+
+
+ACTS = {
+    "image.ingested": gettext_noop("came in"),
+    "image.searched": gettext_noop("searched for text"),
+    "image.quarantined": gettext_noop("put into quarantine"),
+    "image.released": gettext_noop("released from quarantine"),
+    "image.masked": gettext_noop("boxes blacked out"),
+    "image.removed": gettext_noop("removed, its pixels deleted"),
+    "image.view_corrected": gettext_noop("view corrected"),
+    "image.credited": gettext_noop("attribution and licence changed"),
+}
+
+
+@register.filter
+def act_word(act: str) -> str:
+    return _(ACTS[act]) if act in ACTS else act
+
+
+@register.simple_tag(takes_context=True)
+def sort_head(context: Context, column: str, label: str, css: str = "") -> SafeString:
+    """The head of a column; a link where the page has a ``sorting`` and its table more than 30 rows.
+
+    The first page follows, and what else the address says stays.
+    """
+    sorting: Sorting | None = context.get("sorting")
+    style = format_html(' class="{}"', css) if css else ""
+    n_rows = context["n_rows"] if "n_rows" in context else context["page"].paginator.count if sorting else 0
+    if sorting is None or n_rows <= LEAST_ROWS:
+        return format_html('<th scope="col"{}>{}</th>', style, label)
+    query = context["request"].GET.copy()
+    for place in ("page", "after", "before"):
+        query.pop(place, None)
+    query["sort"] = sorting.next(column)
+    aria = format_html(' aria-sort="{}"', sorting.aria(column)) if sorting.aria(column) else ""
+    link = format_html('<a class="sort" href="?{}">{}</a>', query.urlencode(), label)
+    return format_html('<th scope="col"{}{}>{}</th>', style, aria, link)
