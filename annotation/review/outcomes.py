@@ -226,7 +226,7 @@ def _grades(name: GradeName, given: Sequence[int | str | None]) -> Grades:
 def outcomes_file(review_round: ReviewRound, rule: CountingRule, form: FigureForm, width: Width) -> bytes:
     """The issues of the paper and any flag at all, by this rule of counting; the same reviews give the same bytes."""
     from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
-    from annotation.figures.kernels.style import rendered
+    from annotation.figures.kernels.saving import rendered
 
     found = round_outcomes(review_round, rule)
     issues = [Issue(_(row.issue.label), row.rate.share) for row in found.paper]

@@ -20,6 +20,7 @@ from annotation.case.kernels.traces import (
     Row,
     TraceSoFar,
     check_all_seen,
+    event_columns,
     is_room_for,
     new_events,
     row_of,
@@ -130,19 +131,5 @@ def _was_damaged(locked: Assignment) -> bool:
 def _insert(locked: Assignment, page: str, events: Sequence[SentEvent], *, at: datetime) -> None:
     """One statement; an event that is there already stays as it is."""
     if events:
-        ReviewEvent.objects.bulk_create(
-            [
-                ReviewEvent(
-                    assignment=locked,
-                    page=page,
-                    sequence=event.sequence,
-                    kind=event.kind,
-                    client_ms=event.client_ms,
-                    wall_ms=event.wall_ms,
-                    received_at=at,
-                    details=dict(event.details),
-                )
-                for event in events
-            ],
-            ignore_conflicts=True,
-        )
+        rows = [ReviewEvent(assignment=locked, **event_columns(page, event, at=at)) for event in events]
+        ReviewEvent.objects.bulk_create(rows, ignore_conflicts=True)

@@ -12,7 +12,17 @@ from django.utils.translation import gettext as _
 from annotation.case.kernels.durations import ClockEvent, Durations, durations
 from annotation.case.kernels.parsing import SentEvent, Trace
 from annotation.case.kernels.time_flags import TimeFlag
-from annotation.case.kernels.traces import ROW, SERVER, Row, TraceSoFar, is_room_for, new_events, row_of, trace_so_far
+from annotation.case.kernels.traces import (
+    ROW,
+    SERVER,
+    Row,
+    TraceSoFar,
+    event_columns,
+    is_room_for,
+    new_events,
+    row_of,
+    trace_so_far,
+)
 from annotation.enums import EventKind
 from annotation.models import User
 from annotation.site.kept_queries import KeptQuery
@@ -113,23 +123,9 @@ def insert_events(
 ) -> None:
     """One statement; an event that is there already stays as it is."""
     if events:
-        TimingEvent.objects.bulk_create(
-            [
-                TimingEvent(
-                    reading=reading,
-                    session=session,
-                    page=page,
-                    sequence=event.sequence,
-                    kind=event.kind,
-                    client_ms=event.client_ms,
-                    wall_ms=event.wall_ms,
-                    received_at=at,
-                    details=dict(event.details),
-                )
-                for event in events
-            ],
-            ignore_conflicts=True,
-        )
+        of_case = {"reading": reading, "session": session}
+        rows = [TimingEvent(**of_case, **event_columns(page, event, at=at)) for event in events]
+        TimingEvent.objects.bulk_create(rows, ignore_conflicts=True)
 
 
 def _most_elapsed_ms(reading: Reading, trace_so_far: CaseTrace, *, at: datetime) -> float | None:

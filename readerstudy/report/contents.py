@@ -12,7 +12,7 @@ from pathlib import Path
 
 from annotation.exports.tables import Cell, Column, Format, write_codebook, write_table
 from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.figures.kernels.style import rendered
+from annotation.figures.kernels.saving import rendered
 from readerstudy.analysis.kernels.arrays import StudyArrays
 from readerstudy.analysis.kernels.result import StoredAnalysis
 from readerstudy.analysis.kernels.scoring import Settings

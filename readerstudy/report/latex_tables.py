@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.multireader import FEWEST_READERS
-from readerstudy.analysis.kernels.result import Comparison, StoredAnalysis, Times, plain
+from readerstudy.analysis.kernels.result import StoredAnalysis, Times, plain
 from readerstudy.report.kernels.latex import (
     INTERVAL,
     NONE,
@@ -147,10 +147,6 @@ def _margin(result: StoredAnalysis) -> Iterator[TexTable]:
     )
     head = ["Model", "p", "p, Holm", "Not inferior", "Equivalent"]
     yield TexTable("non_inferiority", caption(result, text), "lrrll", [(head, rows)])
-
-
-def _margin_tests(one: Comparison) -> list[Value | None]:
-    return [one["noninferiority_p"], one["noninferiority_p_holm"]]
 
 
 def _by_reader(result: StoredAnalysis) -> Iterator[TexTable]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import accumulate, pairwise
 
+from annotation.case.kernels.spans import Span, clip, length, merged, take
 from annotation.case.kernels.time_flags import DOUBT, GAP, TAKING, TimeFlag
 from annotation.enums import EventKind
 
@@ -22,7 +23,6 @@ SET_MS = 1_000  # by more than this a time of day that differs from the monotoni
 EXACT_MS = 250  # a time that may be off by more than this is flagged
 
 Key = tuple[str, int]  # page, sequence: the name of an event
-Span = tuple[int, int]  # from, to, in milliseconds
 
 
 @dataclass(frozen=True)
@@ -311,47 +311,3 @@ def _by_page(events: Iterable[ClockEvent]) -> list[list[ClockEvent]]:
     for key in sorted(once):
         pages.setdefault(key[0], []).append(once[key])
     return list(pages.values())
-
-
-# --- spans of a time line ---------------------------------------------------------------------------
-def merged(spans: Iterable[Span]) -> list[Span]:
-    """Overlapping and touching spans as one, in order."""
-    found: list[Span] = []
-    for start, end in sorted(span for span in spans if span[0] < span[1]):
-        if found and start <= found[-1][1]:
-            found[-1] = (found[-1][0], max(end, found[-1][1]))
-        else:
-            found.append((start, end))
-    return found
-
-
-def clip(span: Span, window: Span) -> Span | None:
-    start, end = max(span[0], window[0]), min(span[1], window[1])
-    return (start, end) if start < end else None
-
-
-def take(rest: Sequence[Span], spans: Iterable[Span]) -> tuple[list[Span], list[Span]]:
-    """What of the rest lies in the spans, and what is left of it. Both are in order; the rest does not overlap."""
-    taken: list[Span] = []
-    left: list[Span] = []
-    covering, n = merged(spans), 0
-    for begin, end in rest:
-        at = begin
-        while n < len(covering) and covering[n][1] <= at:
-            n += 1
-        while n < len(covering) and covering[n][0] < end:
-            start, stop = covering[n]
-            if start > at:
-                left.append((at, start))
-            taken.append((max(at, start), min(end, stop)))
-            at = min(end, stop)
-            if stop > end:
-                break  # it may reach into the next of the rest
-            n += 1
-        if at < end:
-            left.append((at, end))
-    return taken, left
-
-
-def length(spans: Iterable[Span]) -> int:
-    return sum(end - start for start, end in spans)

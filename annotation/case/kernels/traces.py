@@ -44,6 +44,11 @@ def row_of(page: str, event: SentEvent, *, at: datetime) -> Row:
     return page, event.sequence, event.kind, event.client_ms, event.wall_ms, at, event.details
 
 
+def event_columns(page: str, event: SentEvent, *, at: datetime) -> dict[str, Any]:
+    """What the tables of events of reviews and of readings have in common."""
+    return dict(zip(ROW, row_of(page, event, at=at), strict=True))
+
+
 def trace_so_far(rows: Sequence[Row], *, is_damaged: bool = False) -> TraceSoFar:
     return TraceSoFar(
         events=tuple(ClockEvent(*row[:6]) for row in rows),

@@ -77,11 +77,6 @@ def visible_parts(progress: CaseProgress) -> frozenset[Part]:
     return frozenset(parts)
 
 
-def may_open_report(progress: CaseProgress) -> bool:
-    """From step 2 on, while the round is open; a closed round shows what was opened and nothing more."""
-    return progress.round_open and current_step(progress) == Step.JUDGE
-
-
 def may_change(progress: CaseProgress) -> bool:
     """Until the round closes; afterwards everything is there to read."""
     return progress.round_open

@@ -14,7 +14,8 @@ from annotation.figures.kernels.style import QUIET, mark_simulated, new_figure, 
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.panel_result import RaterEntry
 from readerstudy.analysis.kernels.result import ALL_TASKS, N_OPTIONS, READER, StoredAnalysis
-from readerstudy.figures.kernels.legends import DAGGER, READER_COLOUR, is_small, mark_of, marks_of, printed_limits
+from readerstudy.figures.kernels.legends import DAGGER, is_small, printed_limits
+from readerstudy.figures.kernels.style import READER_COLOUR, mark_of, marks_of
 from readerstudy.results.kernels.stored import kinds_of, order_of, raters_of
 from readerstudy.results.kernels.tables import Group, large_categories, large_tasks
 

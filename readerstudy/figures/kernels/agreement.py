@@ -17,7 +17,7 @@ from annotation.figures.kernels.forms import LONGEST_NAME, Width, short
 from annotation.figures.kernels.style import INCHES, QUIET, mark_simulated, new_figure, titled
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.result import ALL_TASKS, READER, StoredAnalysis
-from readerstudy.figures.kernels.legends import marks_of
+from readerstudy.figures.kernels.style import marks_of
 from readerstudy.results.kernels.heatmap import (
     COLOURS,
     HIGHEST,

@@ -11,7 +11,7 @@ from annotation.figures.kernels.forms import Width, short, title_with_n
 from annotation.figures.kernels.style import INCHES, QUIET, RULE, mark_simulated, new_figure, titled
 from annotation.statistics.kernels.estimate import POST_HOC
 from readerstudy.analysis.kernels.result import CalibrationEntry, StoredAnalysis
-from readerstudy.figures.kernels.legends import mark_of
+from readerstudy.figures.kernels.style import mark_of
 from readerstudy.results.kernels.stored import calibrations
 
 BESIDE = {Width.ONE: 2, Width.TWO: 4}

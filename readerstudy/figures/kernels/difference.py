@@ -14,7 +14,8 @@ from annotation.figures.kernels.forms import Width, printed_percent
 from annotation.figures.kernels.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, write_beside
 from annotation.statistics.kernels.estimate import Value, plain_value
 from readerstudy.analysis.kernels.result import INFERENCES, StoredAnalysis
-from readerstudy.figures.kernels.legends import MADE_AFTER, READER_COLOUR, marks_of, printed_limits
+from readerstudy.figures.kernels.legends import MADE_AFTER, printed_limits
+from readerstudy.figures.kernels.style import READER_COLOUR, marks_of
 from readerstudy.results.kernels.comparisons import Planned, planned_rows, post_hoc_table
 from readerstudy.results.kernels.inferences import Line, inference_words
 from readerstudy.results.kernels.stored import is_made_after_readings

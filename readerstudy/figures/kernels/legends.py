@@ -1,12 +1,10 @@
-"""How readers and models look in every figure of a study, and the legend of each: journals set that text themselves."""
+"""What stands under each figure in a paper: a text beside the picture, since journals set it themselves. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
 
 from annotation.figures.kernels.forms import printed_percent
-from annotation.figures.kernels.style import BLUE, ORANGE
 from annotation.statistics.kernels.estimate import Value
 from annotation.statistics.kernels.intervals import FEWEST_TRIALS
 from readerstudy.analysis.kernels.panel_result import MultiReaderValue
@@ -167,24 +165,3 @@ LEGENDS: dict[str, tuple[str, Notes]] = {
     "time": ("Time per case", _of_time),
     "calibration": ("Calibration of stated confidence", _of_calibration),
 }
-
-
-READER_COLOUR, MODEL_COLOUR = BLUE, ORANGE
-READER_MARK, MODEL_MARK = "o", "D"
-
-
-def marks_of(result: StoredAnalysis, names: Sequence[str]) -> list[str]:
-    """What stands behind each name: a mark behind that of a model which nobody can have planned."""
-    late = {one["name"] for one in post_hoc_models(result)}
-    return [f" {POST_HOC_MARK}" if name in late else "" for name in names]
-
-
-def is_reader(kind: str) -> bool:
-    return kind == "reader"
-
-
-def mark_of(kind: str) -> dict[str, Any]:
-    """Marker and colour of a rater: readers filled circles, models open diamonds."""
-    if is_reader(kind):
-        return {"marker": READER_MARK, "color": READER_COLOUR, "markerfacecolor": READER_COLOUR}
-    return {"marker": MODEL_MARK, "color": MODEL_COLOUR, "markerfacecolor": "white"}

@@ -14,7 +14,7 @@ from annotation.figures.kernels.forms import Width
 from annotation.figures.kernels.style import INK, QUIET, mark_simulated, new_figure, rows_of_names, titled, write_beside
 from annotation.statistics.kernels.estimate import Value
 from readerstudy.analysis.kernels.result import AllTimes, ReaderTimes, StoredAnalysis
-from readerstudy.figures.kernels.legends import READER_COLOUR
+from readerstudy.figures.kernels.style import READER_COLOUR
 
 ALL = "All readers"
 BOX = "#e4ebf3"

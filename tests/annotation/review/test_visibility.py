@@ -13,7 +13,6 @@ from annotation.review.kernels.visibility import (
     Step,
     current_step,
     may_change,
-    may_open_report,
     visible_parts,
 )
 
@@ -60,7 +59,6 @@ def test_nothing_hidden_is_visible_before_the_blind_answer_whatever_else_is_stor
     if where.steps == RoundSteps.FULL and not where.answered:
         assert not visible_parts(where) & HIDDEN_AT_FIRST
         assert current_step(where) == Step.BLIND
-        assert not may_open_report(where)
 
 
 @pytest.mark.parametrize("where", EVERY_STANDING, ids=repr)
@@ -94,7 +92,6 @@ def test_closing_the_round_shows_nothing_more(where: CaseProgress) -> None:
     reopened = CaseProgress(**{**vars(where), "round_open": True})
     assert visible_parts(where) == visible_parts(reopened)
     if not where.round_open:
-        assert not may_open_report(where)
         assert not may_change(where)
 
 
@@ -117,4 +114,3 @@ def test_an_open_round_starts_at_the_judgement() -> None:
     where = standing(steps=RoundSteps.OPEN)
     assert current_step(where) == Step.JUDGE
     assert visible_parts(where) == ALWAYS | {Part.KEY, Part.EXPLANATION, Part.TASK, Part.CATEGORY}
-    assert may_open_report(where)
