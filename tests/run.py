@@ -17,6 +17,14 @@ from tests.processes import ROOT, postgres_url
 WITHOUT_DATABASE = (
     *("architecture", "rexvqa_site", "annotation/imaging", "annotation/statistics"),
     *("readerstudy/blinding", "readerstudy/figures", "annotation/figures", "readerstudy/report", "browser", "torture"),
+    *(
+        "readerstudy/results/test_render_figures.py",
+        "annotation/ingest/test_mutations.py",
+        "annotation/ingest/test_sandbox.py",
+    ),
+    *(f"readerstudy/analysis/test_{name}.py" for name in ("computing", "paper_study", "result")),  # what is gathered is
+    *("annotation/backup", "readerstudy/monitoring/test_filled.py"),  # they make databases of their own, on both
+    "attacks/test_submitters.py",
     *("annotation/demonstration", "readerstudy/demonstration"),  # it is built on the embedded database
 )
 FEWER_RUNS = {"PROOF_RUNS": "5"}  # of the invariants of reading; the full number has run on SQLite

@@ -14,7 +14,7 @@ from pytest_django.fixtures import Settings
 from pytest_django.live_server_helper import LiveServer
 
 from annotation.models import User
-from tests.browser.pages.inspection import axe_problems, policy_problems, source_problems
+from tests.browser.pages.inspection import AXE, axe_problems, policy_problems, source_problems
 from tests.browser.pages.place import LONG, Place, cast, furnish
 from tests.browser.pages.shown import EMPTY, FULL, Shown
 from tests.browser.server import leave
@@ -99,6 +99,7 @@ class Visitor:
 def context(browser: Browser, live_server: LiveServer) -> Iterator[BrowserContext]:
     opened = browser.new_context(viewport=SIZE, base_url=live_server.url)
     opened.set_default_timeout(15_000)
+    opened.add_init_script(script=AXE)
     yield opened
     leave(opened, live_server)
 

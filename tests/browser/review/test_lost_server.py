@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.bench.review_site import make_site
 from tests.browser.review.test_journey import JUDGE, answer, checked, press
-from tests.processes import environment
+from tests.processes import environment, migrated_home
 from tests.rexvqa_site.test_serve import Server
 
 pytestmark = pytest.mark.browser
@@ -18,6 +19,7 @@ pytestmark = pytest.mark.browser
 
 def test_nothing_typed_is_lost_when_the_server_is_killed(browser: Browser, tmp_path: Path) -> None:
     home = tmp_path / "home"
+    shutil.copytree(migrated_home(), home)
     way_in = make_site(home, 2)
     server = Server(environment(home))
     address = f"http://127.0.0.1:{server.port}"

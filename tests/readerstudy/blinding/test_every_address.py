@@ -57,20 +57,23 @@ def patterns(resolver: URLResolver) -> Iterator[URLPattern]:
 
 def addresses(world: World) -> Iterator[tuple[str, str]]:
     """The name and the address of everything on the site, each with what it would show of this world."""
+    of_page, anywhere = meant(world)
     for pattern in patterns(get_resolver()):
         name = str(pattern.name)
         if name in ENDS:
             continue
         parts = list(pattern.pattern.converters) or list(pattern.pattern.regex.groupindex)
-        for values in product(*(meant(name, part, world) for part in parts)):
+        closest = max((page for page in of_page if name.startswith(page)), key=len, default="")
+        stands_for = {**anywhere, **of_page.get(closest, {})}
+        for values in product(*(stands_for.get(part, [NOBODY]) for part in parts)):
             yield name, reverse(name, kwargs=dict(zip(parts, values, strict=True)))
 
 
-def meant(name: str, part: str, world: World) -> list[Any]:
-    """What a part of the address of a page stands for."""
+def meant(world: World) -> tuple[dict[str, dict[str, list[Any]]], dict[str, list[Any]]]:
+    """What the parts of an address stand for: on the pages whose names begin so, and on every other."""
     study, bank = world.study, world.study.bank
     analysis, run = Analysis.objects.get(), PredictionRun.objects.get()
-    of_page = {
+    of_page: dict[str, dict[str, list[Any]]] = {
         "reading": {"slug": [study.slug], "place": [places_of(world.enrolment)[-1].public_id]},
         "study-dry": {"slug": [study.slug], "place": ["1"], "act": ["open", "commit"]},
         "study-export": {"slug": [study.slug], "table": Table.values(), "form": ["csv"]},
@@ -110,8 +113,7 @@ def meant(name: str, part: str, world: World) -> list[Any]:
         "name": ["accuracy"],
         "report_id": [AnalysisReport.objects.get().public_id],
     }
-    closest = max((page for page in of_page if name.startswith(page)), key=len, default="")
-    return {**anywhere, **of_page.get(closest, {})}.get(part, [NOBODY])
+    return of_page, anywhere
 
 
 def everything(truth: Truth, folder: Path, who: As, *, only: str = "") -> tuple[Recording, set[tuple[str, int]]]:
