@@ -82,8 +82,8 @@ class ImportResult:
             message = f"{self.n_errors - len(errors):,} more errors are not listed."
             errors.append(RecordProblem("", "", "more_errors", message)._asdict())
         counts = asdict(self.counts)
-        told = {name: counts.pop(name) for name in ("created", "updated", "unchanged")}
-        read = {"bank": self.bank, "read": self.read, **told, "rejected": self.rejected}
+        changes = {name: counts.pop(name) for name in ("created", "updated", "unchanged")}
+        read = {"bank": self.bank, "read": self.read, **changes, "rejected": self.rejected}
         return {**read, **counts, "errors": errors, **self.priors}
 
     def add(self, batch: Batch) -> None:

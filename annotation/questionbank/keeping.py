@@ -40,8 +40,8 @@ def check_unused(bank: QuestionBank) -> None:
     """Refused while samples, assignments, images with pixels, a running import or another app refer to it."""
     if SamplingPlan.objects.filter(bank=bank).exists():
         raise BankRefused("in_use", _("A sample was drawn from this bank: archive the bank instead."))
-    kept = {"revision__bank": bank, "round__deleted_at": None}
-    if Assignment.objects.filter(**kept).exists():
+    in_rounds = {"revision__bank": bank, "round__deleted_at": None}
+    if Assignment.objects.filter(**in_rounds).exists():
         raise BankRefused("in_use", _("A round uses questions of this bank: archive the bank instead."))
     if BankImport.objects.filter(bank=bank, state=ImportState.RUNNING).exists():
         raise BankRefused("in_use", _("An import into this bank is running. Wait for its end, or cancel it."))

@@ -24,7 +24,7 @@ from annotation.figures.kernels.forms import FigureForm, Width
 from readerstudy import figures
 from readerstudy.design.kernels.documents import canonical, sha256_of
 from readerstudy.models import Analysis
-from readerstudy.results.kernels import heatmap, stored
+from readerstudy.results import kernels as results
 from readerstudy.results.looking import named_result, reader_names, stored_result
 from readerstudy.study.locking import StudyRefused
 
@@ -119,8 +119,12 @@ def _folder() -> Path:
 def drawing_version() -> str:
     """Of the modules that draw and of matplotlib: another one as soon as a picture could look different."""
     digest = sha256(version("matplotlib").encode())
-    packages = [Path(one.__path__[0]) for one in (shared_figures, figures)]
-    modules = [module for package in packages for module in sorted(package.rglob("*.py"))]
-    for module in [*modules, Path(stored.__file__), Path(heatmap.__file__)]:
+    for module in modules_that_draw():
         digest.update(module.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def modules_that_draw() -> list[Path]:
+    """Of figures, and of the tables and words of results that figures show."""
+    packages = [Path(one.__path__[0]) for one in (shared_figures, figures, results)]
+    return [module for package in packages for module in sorted(package.rglob("*.py"))]

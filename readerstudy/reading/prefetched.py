@@ -116,7 +116,7 @@ def prefetched_cases(enrolment: Enrolment, block: Block, rules: Rules) -> list[P
 
 
 def is_prefetched_image(image: int, enrolment: Enrolment, block: Block, rules: Rules) -> bool:
-    """Whether one of armed_places() shows this image."""
+    """Whether one of prefetched_cases() shows this image."""
     return any(shows for (shows,) in _NEXT_SHOW(image, enrolment.pk, str(block))[: 1 + rules.n_ready])
 
 

@@ -73,9 +73,9 @@ def accuracy_sheets(result: StoredAnalysis) -> list[Sheet]:
             "accuracy of each reader by the stated chance of being right",
             (RATER, Column("said", WHOLE, "Stated chance of being right, percent."), *VALUE),
             [
-                [one["name"], int(said), *value_cells(share)]
+                [one["name"], int(chance), *value_cells(share)]
                 for one in result["tables"]["confidence"]
-                for said, share in one["accuracy"].items()
+                for chance, share in one["accuracy"].items()
             ],
         ),
         Sheet(

@@ -220,7 +220,7 @@ def _model(one: ModelFacts) -> str:
         ("decoding", one.decoding),
         ("link", one.link),
     )
-    said = "; ".join(f"{name}: {text.strip().rstrip('.') or 'not known'}" for name, text in known)
+    notes = "; ".join(f"{name}: {text.strip().rstrip('.') or 'not known'}" for name, text in known)
     named = (
         f"stands for it as the plan says ({one.by_plan})"
         if one.by_plan
@@ -230,7 +230,7 @@ def _model(one: ModelFacts) -> str:
         "seen: this model is post hoc"
     )
     return (
-        f"{one.entry}: {said}; prompt: {'in data/models.csv' if one.prompt else 'not known'}; run {one.run_number} of "
+        f"{one.entry}: {notes}; prompt: {'in data/models.csv' if one.prompt else 'not known'}; run {one.run_number} of "
         f"{one.n_runs} {named}; options taken by rule {one.extraction}, "
         f"{one.n_failed} of {one.n_read} answers without one, {one.n_missing} missing."
     )
@@ -306,8 +306,8 @@ def _expected(one: Mapping[str, Any], assumed: Mapping[str, Any], margin: float 
 
 def _kappas(forecast: Mapping[str, Any]) -> list[str]:
     pairs = {"two readers": forecast.get("kappa_readers"), "model and reader": forecast.get("kappa_model_reader")}
-    said = [f"of {who} {one['value']:.2f} ± {one['half_width']:.2f}" for who, one in pairs.items() if one]
-    return [f"Expected Cohen’s kappa with its 95 % interval: {', '.join(said)}."] if said else []
+    sentences = [f"of {who} {one['value']:.2f} ± {one['half_width']:.2f}" for who, one in pairs.items() if one]
+    return [f"Expected Cohen’s kappa with its 95 % interval: {', '.join(sentences)}."] if sentences else []
 
 
 def _percent(share: float) -> str:

@@ -1,5 +1,5 @@
-// The pen of this tab: the name of its session, kept over a reload. A copy of a tab has a copy of its storage; a lock
-// tells the copy that another page holds the write lease.
+// The write lease of this tab: the name of its session, kept over a reload. A copy of a tab has a copy of its storage;
+// a lock tells the copy that another page holds the lease.
 
 const MOST_WAIT = 1_000; // a page that is going away lets go of its lock
 
@@ -8,7 +8,7 @@ export class Tab {
     this.place = place;
   }
 
-  /** The pen that this tab had before; "" for none. */
+  /** The session of the write lease that this tab had before; "" for none. */
   async token() {
     if (this.held) return this.held;
     const kept = this.read();
@@ -23,7 +23,7 @@ export class Tab {
     try {
       sessionStorage.setItem(this.place, token);
     } catch {
-      // Without storage the next load of the page asks for a pen of its own.
+      // Without storage the next load of the page asks for a lease of its own.
     }
     await this.hold(token);
   }

@@ -44,8 +44,8 @@ def short(name: str, longest: int = LONGEST_NAME) -> str:
 def title_with_n(title: str, n: int, signs: int, behind: str = "") -> str:
     """Of a panel, in lines of so many signs, the letter of the panel in the first; "(n = 12)" is never parted."""
     letter = " " * 3
-    said = f"{title} (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}){behind}"
-    lines = fill(said, signs, initial_indent=letter, break_on_hyphens=False)[len(letter) :]
+    heading = f"{title} (n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{n}){behind}"
+    lines = fill(heading, signs, initial_indent=letter, break_on_hyphens=False)[len(letter) :]
     return lines.replace("\N{NO-BREAK SPACE}", " ")
 
 

@@ -90,8 +90,8 @@ def write_beside(axes: Axes, row: float, columns: Sequence[tuple[float, str]], *
 
 def titled(axes: Axes, title: str, place: int | None = None, **more: Any) -> None:
     """The title of a panel, behind the letter of its place where a figure has several."""
-    said = title if place is None else f"{ascii_uppercase[place]}  {title}" if place < 26 else title
-    axes.set_title(said, loc="left", fontweight="bold", **more)
+    heading = title if place is None else f"{ascii_uppercase[place]}  {title}" if place < 26 else title
+    axes.set_title(heading, loc="left", fontweight="bold", **more)
 
 
 def mark_simulated(figure: Figure, *, simulated: bool) -> None:

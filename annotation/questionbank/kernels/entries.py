@@ -148,8 +148,8 @@ def _texts(stream: BinaryIO) -> Iterator[str]:
         try:
             yield decode(line)
         except UnicodeDecodeError:
-            told = f"Line {number} is not UTF-8 text. Save the file as UTF-8, in Excel as “CSV UTF-8”"
-            raise unreadable("encoding", told) from None
+            sentence = f"Line {number} is not UTF-8 text. Save the file as UTF-8, in Excel as “CSV UTF-8”"
+            raise unreadable("encoding", sentence) from None
 
 
 def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
@@ -172,9 +172,9 @@ def _header(cells: Sequence[str]) -> list[str]:
     found = {*names, "study_id"} if "StudyInstanceUid" in names else set(names)
     missing = [name for name in (*NEEDED, *NEEDED_OF_EXAM) if name not in found]
     if missing:
-        told = ", ".join(name[:40] for name in names if name)[:400]
+        found_names = ", ".join(name[:40] for name in names if name)[:400]
         raise unreadable(
-            "columns", f"The first row must name the columns. Missing: {', '.join(missing)}. Found: {told}"
+            "columns", f"The first row must name the columns. Missing: {', '.join(missing)}. Found: {found_names}"
         )
     return names
 
@@ -225,8 +225,8 @@ def read_difficulties(path: Path) -> dict[str, Difficulty]:
     except BankRefused as error:
         if error.code == "difficulties":
             raise
-        told = f"line {number + 1}: {error.facts['what']}"
-        raise BankRefused("difficulties", told, status=422) from None
+        sentence = f"line {number + 1}: {error.facts['what']}"
+        raise BankRefused("difficulties", sentence, status=422) from None
     return found
 
 

@@ -62,11 +62,11 @@ class ExamReader:
     def read(self, value: dict[str, Any]) -> tuple[ExamRecord | None, list[Fault]]:
         """The exam of this record and no problem, or None and its problems."""
         try:  # as bytes, which are equal only for equal values of equal types: 1 is not true
-            said = marshal.dumps([value.get(name, ...) for name in EXAM_FIELDS], 2)
+            found = marshal.dumps([value.get(name, ...) for name in EXAM_FIELDS], 2)
         except ValueError:  # a refused number
-            said = b""
-        if said != self._last or not said:
-            self._last = said
+            found = b""
+        if found != self._last or not found:
+            self._last = found
             check = reading.FieldCheck(value)
             exam = _read_exam(check, self._folder or _folder_in_release(value.get("ImagePath")))
             self._exam, self._problems = None if check.problems else exam, check.problems

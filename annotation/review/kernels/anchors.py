@@ -20,7 +20,7 @@ GRADES_IN_GENERAL: Mapping[int, str] = {
     1: _("unusable"),
 }
 
-# Where a grade has no anchor of its own, the general one holds.
+# Where a grade or one of its values has no anchor here, the general one holds.
 GRADE_ANCHORS: Mapping[GradeName, Mapping[int, str]] = {
     GradeName.CLINICAL_QUALITY: {
         5: _("interpretation that matters"),
@@ -79,4 +79,4 @@ DIFFICULTY_ANCHORS: Mapping[str, str] = {
 
 
 def anchor_of(name: GradeName, grade: int) -> str:
-    return GRADE_ANCHORS[name].get(grade) or GRADES_IN_GENERAL[grade]
+    return GRADE_ANCHORS.get(name, {}).get(grade) or GRADES_IN_GENERAL[grade]

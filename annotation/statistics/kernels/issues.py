@@ -71,9 +71,9 @@ def issue_rate(
         of_question[review.question].append(review)
     wanted = frozenset(issues)
     outcome = {
-        question: (said[0], counts([bool(one.issues & wanted) for one in said], rule))
-        for question, said in of_question.items()
-        if rule is not CountingRule.ALL or len(said) > 1
+        question: (judged[0], counts([bool(one.issues & wanted) for one in judged], rule))
+        for question, judged in of_question.items()
+        if rule is not CountingRule.ALL or len(judged) > 1
     }
     results = list(outcome.values())
     return IssueRate(

@@ -82,7 +82,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     form = QuestionSearchForm(request.GET, categories=categories_of(one))
     wanted = form.wanted()
     sorting = asked_sorting(request.GET, SORTED_BY)
-    kept = {name: value for name, value in request.GET.items() if name not in PLACES and value}
+    filters = {name: value for name, value in request.GET.items() if name not in PLACES and value}
     number = _number(request, "page") or 1
     page = sorted_page(one, wanted, sorting, number) if sorting.column else None
     if page is not None:
@@ -98,9 +98,9 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "wanted": wanted,
         "sorting": sorting,
         "n_rows": page.last_number if page.last_number <= WINDOW else 0,  # a larger bank stays in its order
-        "next_query": urlencode({**kept, **beyond}),
-        "previous_query": urlencode({**kept, **before_it}),
-        "first_query": urlencode(kept),
+        "next_query": urlencode({**filters, **beyond}),
+        "previous_query": urlencode({**filters, **before_it}),
+        "first_query": urlencode(filters),
     }
     if asks_for_part(request):
         return render(request, "annotation/bank/_questions.html", context)
@@ -228,9 +228,9 @@ def bank_delete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return delete_or_ask(request, one, "banks")
 
 
-def _changed(request: AuthenticatedRequest, slug: str, act: Callable[..., None], said: str) -> HttpResponse:
+def _changed(request: AuthenticatedRequest, slug: str, act: Callable[..., None], sentence: str) -> HttpResponse:
     one = get_object_or_404(QuestionBank, slug=slug)
     at: datetime = timezone.now()
     act(one, actor=request.user, at=at)
-    messages.success(request, said)
+    messages.success(request, sentence)
     return redirect("bank", slug)

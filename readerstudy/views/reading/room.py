@@ -25,7 +25,14 @@ from readerstudy.reading.showing import ShownCase, ShownState
 from readerstudy.reading.write_checks import may_read, own_enrolment, rules_of
 
 ACTS = ("open", "choice", "events", "commit", "remark")
-RULES = ("time_limit_s", "confidence", "slips", "cannot_tell", "may_pause", "n_ready")  # as they stand in the study
+RULES = (
+    "time_limit_s",
+    "confidence",
+    "slips",
+    "cannot_tell",
+    "may_pause",
+    "n_ready",
+)  # that the page of a reader knows
 PAGES = ("room", "session", "state", "pause", "resume")
 Json = dict[str, Any]
 

@@ -15,6 +15,7 @@ from readerstudy.figures.kernels import rendering
 from readerstudy.models import Analysis, ReaderStudy
 from readerstudy.study.locking import StudyRefused
 from tests.annotation.review.cases import NOON
+from tests.architecture.source import file_of, imports_of, name_of, python_files
 from tests.readerstudy.results.made import analysed_study
 from tests.refusals import refuses
 
@@ -106,3 +107,12 @@ def test_a_kept_file_is_shown_to_nobody_else(client: Client, stan: User, ada: Us
         assert client.get(address(analysis)).status_code == status
     ReaderStudy.objects.update(unblinded_at=None)
     assert client.get(address(analysis)).status_code == 403
+
+
+def test_a_change_of_any_module_that_figures_read_results_with_draws_anew() -> None:
+    drawing = {name_of(path) for path in figure_files.modules_that_draw()}
+    kernels = python_files("annotation/figures/kernels", "readerstudy/figures/kernels")
+    read = {name_of(path) for kernel in kernels for module in imports_of(kernel) if (path := file_of(module))}
+    shown = {name for name in read if name.split("/")[1] in ("figures", "results")}
+    assert "readerstudy/results/kernels/comparisons.py" in shown
+    assert shown - drawing == set()
