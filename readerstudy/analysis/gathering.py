@@ -10,7 +10,7 @@ import numpy as np
 from django.db.models import Exists, OuterRef, Value
 
 from annotation.statistics.kernels.estimate import POST_HOC
-from readerstudy.analysis.kernels.arrays import Rater, StudyArrays, Times
+from readerstudy.analysis.kernels.arrays import MeasuredTimes, Rater, StudyArrays
 from readerstudy.analysis.kernels.result import MODEL, READER
 from readerstudy.analysis.main_block import cases_of, experts_of
 from readerstudy.analysis.sheet import AnswerSheet, assign, fill_predictions, fill_remarks, fill_responses
@@ -60,7 +60,7 @@ def gather(study: ReaderStudy) -> StudyArrays:
         position=sheet.position,
         confidence=sheet.confidence,
         slip=sheet.slip,
-        times=Times(sheet.active_ms, sheet.censored, sheet.disturbed),
+        times=MeasuredTimes(sheet.active_ms, sheet.censored, sheet.disturbed),
         excluded=(*cases.excluded, *left_out),
         guess=sheet.guess if read_rules(study.rules).cannot_tell or (sheet.guess >= 0).any() else None,
         model_confidence=None if np.isnan(sheet.model_confidence).all() else sheet.model_confidence,

@@ -107,15 +107,15 @@ class Questions:
 
 
 @dataclass(frozen=True)
-class Times:
+class MeasuredTimes:
     """Active times of readers; of shape (raters, questions), and nan in the rows of models."""
 
     active_ms: NDArray[np.float64]  # nan: none, or one that an excluding flag leaves out; censored: the limit
     censored: NDArray[np.bool_]  # ended at a limit that is known
     disturbed: NDArray[np.bool_]  # a minute without input, or the window lost focus
 
-    def only(self, kept: NDArray[np.bool_]) -> Times:
-        return Times(self.active_ms[:, kept], self.censored[:, kept], self.disturbed[:, kept])
+    def only(self, kept: NDArray[np.bool_]) -> MeasuredTimes:
+        return MeasuredTimes(self.active_ms[:, kept], self.censored[:, kept], self.disturbed[:, kept])
 
 
 @dataclass(frozen=True)
@@ -159,7 +159,7 @@ class StudyArrays:
     position: NDArray[np.int32]  # in the order of this reader; 0: not known
     confidence: NDArray[np.int8]  # percent; 0: not stated
     slip: NDArray[np.int8]  # the option that was meant; -1: no slip was reported
-    times: Times
+    times: MeasuredTimes
     excluded: tuple[Mapping[str, Any], ...]  # cases and raters that are left out, each with its reason
     guess: NDArray[np.int8] | None = None  # best guess beside "cannot tell", -1: none; None: nobody was asked for one
     model_confidence: NDArray[np.float64] | None = None  # percent, nan: not stated; None: no model stated one

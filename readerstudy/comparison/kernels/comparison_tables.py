@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, NotRequired, TypedDict
 
 from annotation.statistics.kernels.estimate import CLUSTERS_IGNORED, ClusteredAccuracyValue, Value
-from readerstudy.results.kernels.tables import Breakdown, without_flags
+from readerstudy.results.kernels.tables import BreakdownTable, without_flags
 
 
 class ComparedModel(TypedDict):
@@ -109,9 +109,9 @@ def band_rows(result: StoredComparison) -> list[BandRow]:
     ]
 
 
-def category_table(result: StoredComparison) -> Breakdown:
+def category_table(result: StoredComparison) -> BreakdownTable:
     values = [(one["category"], one["n"]) for one in result["categories"]]
-    return Breakdown(values, [(one["name"], one["categories"]) for one in result["models"]])
+    return BreakdownTable(values, [(one["name"], one["categories"]) for one in result["models"]])
 
 
 FILE_COLUMNS = (

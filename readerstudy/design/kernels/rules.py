@@ -15,6 +15,7 @@ from readerstudy.enums import Block
 CHANCES = (25, 40, 60, 80, 95)  # percent; what a reader can say about the chance of being right
 LEAST_READY, MOST_READY = 2, 10
 GRACE_MS = 2_000  # over the limit, on the client's monotonic clock
+LATER = frozenset({"reader_names"})  # left out at their default, so that older plans keep their text and their hash
 TOOLS = _("The hidden tools are a list of names.")
 
 
@@ -42,11 +43,8 @@ class Rules(Document, frozen=True, kw_only=True):
     reader_names: bool = False  # coordinators read names on results pages and in figures, else pseudonyms
 
     def as_json(self) -> dict[str, Any]:
-        """Names of readers are told only where they show: a plan from before that rule keeps its text and its hash."""
         values = {**asdict(self), "hidden_tools": list(self.hidden_tools)}
-        if not self.reader_names:
-            del values["reader_names"]
-        return values
+        return {name: value for name, value in values.items() if name not in LATER or value}
 
     @property
     def asks_after_the_answer(self) -> bool:

@@ -24,7 +24,7 @@ WIDE = 20  # the longest time over the shortest
 
 
 @dataclass(frozen=True)
-class Row:
+class TimeRow:
     """The times of one reader, or of all."""
 
     name: str
@@ -41,7 +41,7 @@ def time_figure(result: StoredAnalysis, width: Width) -> Figure:
     In one column the second stands below the first.
     """
     time = result["time"]
-    rows = [*(Row(one["name"], one) for one in time["readers"]), Row(ALL, time["all"])]
+    rows = [*(TimeRow(one["name"], one) for one in time["readers"]), TimeRow(ALL, time["all"])]
     side_by_side = width == Width.TWO
     height = 0.75 + 0.27 * len(rows)
     figure = new_figure(width, height if side_by_side else 2 * height)
@@ -52,7 +52,7 @@ def time_figure(result: StoredAnalysis, width: Width) -> Figure:
     return figure
 
 
-def _draw_seconds(axes: Axes, rows: list[Row]) -> None:
+def _draw_seconds(axes: Axes, rows: list[TimeRow]) -> None:
     rows_of_names(axes, [one.name for one in rows], [f", n = {one.times['median']['n']}" for one in rows])
     for row, one in enumerate(rows):
         if one.times["median"]["value"] is None:
@@ -69,7 +69,7 @@ def _draw_seconds(axes: Axes, rows: list[Row]) -> None:
     _write_medians(axes, rows)
 
 
-def _draw_box(axes: Axes, row: int, one: Row) -> None:
+def _draw_box(axes: Axes, row: int, one: TimeRow) -> None:
     """Without the third quartile, which times cut at the limit can leave open, the box ends at the median; there, and
     without a 95th percentile, is no whisker."""
     times = one.times
@@ -90,7 +90,7 @@ def _draw_box(axes: Axes, row: int, one: Row) -> None:
         axes.plot([mean], [row], marker="D", markersize=3.2, markerfacecolor="white", linestyle="none", **colour)
 
 
-def _write_medians(axes: Axes, rows: list[Row]) -> None:
+def _write_medians(axes: Axes, rows: list[TimeRow]) -> None:
     write_beside(axes, -0.62, [(6, "median (quartiles), s")], va="bottom", color=QUIET)
     for row, one in enumerate(rows):
         q1, median, q3 = map(_seconds, (one.times["q1"], one.times["median"], one.times["q3"]))
@@ -101,7 +101,7 @@ def _seconds(one: Value) -> str:
     return "n/a" if one["value"] is None else f"{one['value']:.1f}"
 
 
-def _draw_change(axes: Axes, rows: list[Row], *, with_names: bool) -> None:
+def _draw_change(axes: Axes, rows: list[TimeRow], *, with_names: bool) -> None:
     rows_of_names(axes, [one.name for one in rows])
     axes.tick_params(labelleft=with_names)
     for row, one in enumerate(rows):

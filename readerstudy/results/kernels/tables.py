@@ -142,7 +142,7 @@ def runs_table(result: StoredAnalysis) -> list[RunsRow]:
 
 
 @dataclass(frozen=True)
-class Breakdown:
+class BreakdownTable:
     """Accuracy by a property of the questions: its values with the number of questions, and a row for each rater."""
 
     values: list[tuple[str, int]]
@@ -159,14 +159,14 @@ class Breakdown:
 GRADES = ("easy", "medium", "hard")
 
 
-def breakdown(result: StoredAnalysis, table: Literal["categories", "difficulties"]) -> Breakdown:
+def breakdown(result: StoredAnalysis, table: Literal["categories", "difficulties"]) -> BreakdownTable:
     """By a property of the questions; grades in their order, else as stored."""
     name = {"categories": "category", "difficulties": "difficulty"}[table]
     found = [(plain(one)[name], one) for one in result["tables"][table]]
     if all(value in ("", *GRADES) for value, _one in found):
         found = sorted(found, key=lambda named: (*GRADES, "").index(named[0]))
     rows = [(rater, [one["accuracy"][rater] for _name, one in found]) for rater in order_of(result)]
-    return Breakdown([(value, one["n"]) for value, one in found], rows)
+    return BreakdownTable([(value, one["n"]) for value, one in found], rows)
 
 
 Group = tuple[str, int, dict[str, Value]]  # a task or category, its questions, the accuracy of each rater

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.arrays import TASKS, MeasuredTimes, Questions, Rater, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.computing import compute
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import Settings
@@ -64,7 +64,7 @@ def make_arrays(
             "position": np.zeros(shape, dtype=np.int32),
             "confidence": np.zeros(shape, dtype=np.int8),
             "slip": np.full(shape, -1, dtype=np.int8),
-            "times": Times(np.full(shape, np.nan), np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)),
+            "times": MeasuredTimes(np.full(shape, np.nan), np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)),
             "excluded": (),
             **fields,
         }

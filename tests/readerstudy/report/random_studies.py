@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from readerstudy.analysis.kernels.arrays import TASKS, Questions, Rater, State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.arrays import TASKS, MeasuredTimes, Questions, Rater, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.result import LETTERS, MODEL, READER
 from readerstudy.analysis.kernels.scoring import SWITCHES, Settings
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
@@ -70,7 +70,7 @@ def random_study(seed: int) -> tuple[StudyArrays, Settings]:
         slip=np.where(read & (rng.random(shape) < rng.choice([0, 0.05])), rng.integers(4, size=shape), -1).astype(
             np.int8
         ),
-        times=Times(active, read & np.isin(state, ENDED), read & (rng.random(shape) < 0.1)),
+        times=MeasuredTimes(active, read & np.isin(state, ENDED), read & (rng.random(shape) < 0.1)),
         excluded=(
             *(
                 {"kind": "case", "case": row + 1, "question": row + 101, "decided": Voided(word).name.lower()}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.analysis.kernels.arrays import Times, Voided
+from readerstudy.analysis.kernels.arrays import MeasuredTimes, Voided
 from readerstudy.analysis.kernels.result import ALL_TASKS
 from readerstudy.design.kernels.analysis_plan import AnalysisPlan
 from readerstudy.report.kernels.latex import escaped, fixed, percent, percent_limits, stacked, whole_document
@@ -187,7 +187,7 @@ def awkward() -> Any:
             "BBBB",
             tasks=TASKS,
             voided={1: Voided.AFTER_UNBLINDING},
-            times=Times(active, empty, empty),
+            times=MeasuredTimes(active, empty, empty),
             study=HOSTILE,
             plan=AnalysisPlan(pairs=(("each model", "each reader"), ("R_9", "]*[-- \\input{x}"))).as_json(),
         ),

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from readerstudy.analysis.kernels.arrays import State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.arrays import MeasuredTimes, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.scoring import Settings
 from readerstudy.report.ratings import ratings_columns, ratings_csv
 from tests.readerstudy.analysis.made import make_arrays
@@ -56,7 +56,7 @@ def test_times_confidence_slips_and_places() -> None:
     censored, disturbed = np.zeros((2, 3), dtype=bool), np.zeros((2, 3), dtype=bool)
     censored[0, 1] = disturbed[0, 0] = True
     arrays.slip[0, 1], arrays.confidence[0, 0], arrays.position[0] = 2, 60, [3, 1, 2]
-    rows = rows_of(replace(arrays, times=Times(active, censored, disturbed)))[:3]
+    rows = rows_of(replace(arrays, times=MeasuredTimes(active, censored, disturbed)))[:3]
     assert [one["active_ms"] for one in rows] == ["1500", "2500", ""]
     assert [one["censored"] + one["disturbed"] for one in rows] == ["01", "10", "00"]
     assert [one["slip"] for one in rows] == ["", "C", ""]

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from readerstudy.analysis.kernels.arrays import Experts, Repeats, State, StudyArrays, Times, Voided
+from readerstudy.analysis.kernels.arrays import Experts, MeasuredTimes, Repeats, State, StudyArrays, Voided
 from readerstudy.analysis.kernels.computing import RULE
 from readerstudy.analysis.kernels.result import LETTERS
 from readerstudy.analysis.kernels.scoring import Settings
@@ -87,7 +87,7 @@ def lively(n: int = 36, *, shared_exams: bool = True, n_readers: int = 3, n_mode
         position=position,
         confidence=confidence,
         slip=slip,
-        times=Times(active_ms, ended, (rng.random(shape) < 0.1) & (state != State.NOT_ASSIGNED)),
+        times=MeasuredTimes(active_ms, ended, (rng.random(shape) < 0.1) & (state != State.NOT_ASSIGNED)),
         excluded=(*excluded, {"kind": "reader", "reader": "R9", "reason": "withdrawn"}),
         guess=_guesses(state, n_readers, arrays.questions.key),
         model_confidence=_model_confidence(shape, n_readers) if n_models else None,
