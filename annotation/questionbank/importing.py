@@ -134,8 +134,8 @@ def import_questions(
     """Import the file into the bank of that name, which is made when it is not there.
 
     Nothing is stored when a record is refused (``result.stored`` is False), unless ``skip_refused``; nothing ever
-    by a dry run, whose counts are those that the import would have. Raises ImportRunning, DifficultiesUnreadable,
-    OSError, and whatever ``watch`` raises; then nothing is stored.
+    by a dry run, whose counts are those that the import would have. Raises BankRefused (an import that is
+    running, a side file that cannot be read), OSError, and whatever ``watch`` raises; then nothing is stored.
     """
     result = ImportResult(bank_name)
     difficulties = read_difficulties(source.difficulties) if source.difficulties else {}

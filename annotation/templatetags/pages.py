@@ -25,6 +25,17 @@ from annotation.site.sorted_tables import LEAST_ROWS, Sorting
 
 register = template.Library()
 MOST_KEPT = 2000
+_ROUND = re.compile(r"(?<=\d)[.,]0(?=\D)")
+ACTS = {
+    "image.ingested": gettext_noop("came in"),
+    "image.searched": gettext_noop("searched for text"),
+    "image.quarantined": gettext_noop("put into quarantine"),
+    "image.released": gettext_noop("released from quarantine"),
+    "image.masked": gettext_noop("boxes blacked out"),
+    "image.removed": gettext_noop("removed, its pixels deleted"),
+    "image.view_corrected": gettext_noop("view corrected"),
+    "image.credited": gettext_noop("attribution and licence changed"),
+}
 Word = str | bool | tuple[str, ...]
 Build = Callable[..., dict[str, Any]]
 
@@ -47,25 +58,10 @@ def kept(template_name: str) -> str:
     return kept_fragment(template_name, dict)
 
 
-_ROUND = re.compile(r"(?<=\d)[.,]0(?=\D)")
-
-
 @register.filter
 def file_size(n_bytes: int | None) -> str:
     """As Django writes it in the language of the page, without a decimal of zero."""
     return _ROUND.sub("", str(filesizeformat(n_bytes or 0)))
-
-
-ACTS = {
-    "image.ingested": gettext_noop("came in"),
-    "image.searched": gettext_noop("searched for text"),
-    "image.quarantined": gettext_noop("put into quarantine"),
-    "image.released": gettext_noop("released from quarantine"),
-    "image.masked": gettext_noop("boxes blacked out"),
-    "image.removed": gettext_noop("removed, its pixels deleted"),
-    "image.view_corrected": gettext_noop("view corrected"),
-    "image.credited": gettext_noop("attribution and licence changed"),
-}
 
 
 @register.filter

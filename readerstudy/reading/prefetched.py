@@ -111,7 +111,7 @@ def position_of(enrolment: Enrolment, rules: Rules, *, at: datetime) -> ReaderPo
 
 
 def prefetched_cases(enrolment: Enrolment, block: Block, rules: Rules) -> list[PresentedCase]:
-    """The first place of the block that is not closed, and the next ones that the rules let a page hold."""
+    """The first case of the block that is not closed, and the next ones that the rules let a page hold."""
     return _NEXT(enrolment.pk, str(block))[: 1 + rules.n_ready]
 
 
@@ -121,12 +121,12 @@ def is_prefetched_image(image: int, enrolment: Enrolment, block: Block, rules: R
 
 
 def counts_of(enrolment: Enrolment) -> dict[str, tuple[int, int]]:
-    """For each block how many places there are, and how many of them are closed."""
+    """For each block how many cases there are, and how many of them are closed."""
     return {block: (n, done) for block, n, done in _COUNTS(enrolment.pk)}
 
 
 def find_presented(enrolment: Enrolment, public_id: str) -> PresentedCase | None:
-    """A place of this reader's own order, whether it is shown or not."""
+    """A case of this reader's own order, whether it is shown or not."""
     return _NAMED.first(enrolment.pk, public_id) if public_id.isprintable() else None
 
 
@@ -139,7 +139,7 @@ def presented_case(enrolment: Enrolment, public_id: str) -> PresentedCase:
 
 
 def last_presented(enrolment: Enrolment) -> PresentedCase | None:
-    """The place that was closed last: the highest of the main block, before it of the practice block."""
+    """The case that was closed last: the highest of the main block, before it of the practice block."""
     return _LAST.first(enrolment.pk)
 
 
@@ -150,12 +150,12 @@ def last_answered(enrolment: Enrolment) -> PresentedCase | None:
 
 
 def is_last_image(image: int, enrolment: Enrolment) -> bool:
-    """Whether last_place() shows this image."""
+    """Whether last_presented() shows this image."""
     return any(shows for (shows,) in _LAST_SHOWS(image, enrolment.pk))
 
 
 def reading_of(presented: PresentedCase) -> Reading | None:
-    """The reading of a place as PLACES loads it; None while nobody has opened it."""
+    """The reading of a case as PRESENTED loads it; None while nobody has opened it."""
     return getattr(presented, "reading", None)
 
 

@@ -20,7 +20,7 @@ from readerstudy.results.kernels.items import SORTED_BY, Show, Which, items_tabl
 from readerstudy.results.kernels.stored import calibrations, has_times, order_of, panel_names
 from readerstudy.results.kernels.tables import breakdown, large_categories, large_tasks
 from readerstudy.results.looking import Seen
-from readerstudy.views.results.analyses import panel_named, seen_result
+from readerstudy.views.results.access import panel_named, seen_result
 
 ITEMS_A_PAGE = 200
 

@@ -24,7 +24,7 @@ from readerstudy.results.kernels.stored import expert_ceiling, has_times
 from readerstudy.results.kernels.tables import accuracy_table, runs_table, variants_table
 from readerstudy.results.looking import Seen, is_seen, newest_analysis, reader_names
 from readerstudy.unblinding.looks import looks_before_closing, may_see_results
-from readerstudy.views.results.analyses import seen_analysis, seen_in, seen_result
+from readerstudy.views.results.access import seen_analysis, seen_in, seen_result
 from readerstudy.views.study.access import coordinated_study
 
 OWN_STYLES = "default-src 'none'; style-src 'unsafe-inline'"  # of an SVG that is opened by itself

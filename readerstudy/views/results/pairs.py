@@ -32,7 +32,7 @@ from readerstudy.templatetags.results import (
     percent_limits,
     points_limits,
 )
-from readerstudy.views.results.analyses import panel_named, rater_at, seen_result
+from readerstudy.views.results.access import panel_named, rater_at, seen_result
 
 CASES_A_PAGE = 10
 MOST_BESIDE = 12  # raters whose heatmaps of all tasks fit beside each other

@@ -24,7 +24,7 @@ from readerstudy.report.report_job import (
     take_report,
 )
 from readerstudy.study.locking import StudyRefused
-from readerstudy.views.results.analyses import seen_analysis, seen_result
+from readerstudy.views.results.access import seen_analysis, seen_result
 
 
 @dataclass(frozen=True)

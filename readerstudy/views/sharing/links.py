@@ -24,7 +24,7 @@ from annotation.views.site.decorators import AuthenticatedRequest, anyone, by, p
 from readerstudy.forms.studies import ShareForm
 from readerstudy.results.looking import Seen, by_link, stored_result
 from readerstudy.sharing.linking import find_link, is_good, links_of, note_use, restore_link, revoke_link, share_results
-from readerstudy.views.results.analyses import seen_result
+from readerstudy.views.results.access import seen_result
 from readerstudy.views.results.items import categories_page, times_page
 from readerstudy.views.results.overview import analysed_page, figure_response
 from readerstudy.views.results.pairs import agreement_page
