@@ -5,3 +5,10 @@ class AnnotationConfig(AppConfig):
     name = "annotation"
     verbose_name = "Annotation"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Adjudication stands above the room of the home page."""
+        from annotation.adjudication.overview import adjudication_work
+        from annotation.people.open_work import works
+
+        works.register("adjudication", adjudication_work)

@@ -124,10 +124,36 @@ class JobState(Word):
     CANCELLED = "cancelled", _("cancelled")
 
 
+class ImportKind(Word):
+    """How revisions came into a bank."""
+
+    FILE = "file", _("file")
+    EDITS = "edits", _("edits")  # the one row of a bank that all its edited revisions belong to
+
+
+class QuestionState(Word):
+    """Where a question is in its life; what leads where: annotation/questionbank/kernels/states.py."""
+
+    IMPORTED = "imported", _("imported")
+    IN_REVIEW = "in_review", _("in review")
+    ACCEPTED = "accepted", _("accepted")
+    NEEDS_REVISION = "needs_revision", _("needs revision")
+    REJECTED = "rejected", _("rejected")
+    DISPUTED = "disputed", _("disputed")
+    REVISED = "revised", _("revised")
+    WITHDRAWN = "withdrawn", _("withdrawn")
+
+
 class RoundState(Word):
     DRAFT = "draft", _("draft")
     OPEN = "open", _("open")
+    COMPLETE = "complete", _("independent review complete")  # reviews are final, and settled where they agree
+    ADJUDICATION = "adjudication", _("adjudication")
     CLOSED = "closed", _("closed")
+
+
+# From here on no review of a round changes.
+FINAL_STATES = (RoundState.COMPLETE, RoundState.ADJUDICATION, RoundState.CLOSED)
 
 
 class RoundSteps(Word):
@@ -186,6 +212,14 @@ class Verdict(Word):
     REVISE = "revise", _("revise")
     REJECT = "reject", _("reject")
     CANNOT_JUDGE = "cannot_judge", _("cannot judge")
+
+
+class Decision(Word):
+    """What an adjudicator decides about a question."""
+
+    ACCEPT = "accept", _("accept as it is")
+    REVISE = "revise", _("needs revision")
+    REJECT = "reject", _("reject")
 
 
 class Disagreement(Word):

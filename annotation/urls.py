@@ -2,6 +2,7 @@
 
 from django.urls import path, re_path
 
+from annotation.views.adjudication import adjudication
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, question_imports
@@ -128,6 +129,14 @@ urlpatterns = [
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
     path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", rounds.round_figure, name="round-figure"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
+    # adjudication
+    path("rounds/<slug:slug>/complete/", round_acts.round_complete, name="round-complete"),
+    path("rounds/<slug:slug>/adjudicators/add/", round_acts.round_adjudicator_add, name="round-adjudicator-add"),
+    path("rounds/<slug:slug>/adjudicate/", round_acts.round_adjudicate, name="round-adjudicate"),
+    path("adjudication/<slug:slug>/", adjudication.adjudication, name="adjudication"),
+    path("adjudication/<slug:slug>/next/", adjudication.adjudication_next, name="adjudication-next"),
+    path("adjudication/question/<str:public_id>/", adjudication.adjudication_question, name="adjudication-question"),
+    path("adjudication/decide/<str:public_id>/", adjudication.adjudication_decide, name="adjudication-decide"),
     # jobs
     path("jobs/", jobs.job_list, name="jobs"),
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),

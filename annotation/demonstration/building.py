@@ -18,7 +18,12 @@ from django.db import transaction
 from annotation.audit.recording import record
 from annotation.demonstration.question_file import all_questions, records_of
 from annotation.demonstration.registry import BUILT, all_accounts, build_parts, is_complete
-from annotation.demonstration.rehearsing import finished_round, open_round_under_way
+from annotation.demonstration.rehearsing import (
+    adjudicate_first,
+    finished_round,
+    open_round_under_way,
+    round_in_adjudication,
+)
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS, DemonstrationExam, Stage, expose_all
 from annotation.enums import ImageState, Role
 from annotation.ingest.describing import credit_images
@@ -53,8 +58,9 @@ def build_demonstration(
     people = add_people(at=at - timedelta(days=5))
     coordinator = next(person for person, role in people if role == Role.COORDINATOR)
     reviewers = [person for person, role in people if role == Role.REVIEWER]
+    adjudicator = next(person for person, role in people if role == Role.ADJUDICATOR)
     bank = _fill_bank(exams, folder, coordinator=coordinator, at=at - timedelta(days=4), tell=tell, processes=processes)
-    _rehearse(bank, reviewers, exams, coordinator=coordinator, at=at, tell=tell)
+    _rehearse(bank, reviewers, adjudicator, exams, coordinator=coordinator, at=at, tell=tell)
     build_parts(bank, exams=exams, folder=folder, coordinator=coordinator, at=at, tell=tell)
     with transaction.atomic():
         record(BUILT, actor=coordinator, at=at, subject=bank)
@@ -134,13 +140,14 @@ def _empty_again(folder: Path) -> Iterator[None]:
 def _rehearse(
     bank: QuestionBank,
     reviewers: Sequence[User],
+    adjudicator: User,
     exams: Sequence[DemonstrationExam],
     *,
     coordinator: User,
     at: datetime,
     tell: Stage,
 ) -> None:
-    """Both rounds, each review counted."""
+    """All three rounds, each review counted."""
     questions = all_questions(exams)
     total, done = len(questions) * min(2, len(reviewers)), 0
 
@@ -151,3 +158,7 @@ def _rehearse(
 
     finished_round(bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=3), tick=tick)
     open_round_under_way(bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=1), tick=tick)
+    disputes = round_in_adjudication(
+        bank, reviewers, questions, coordinator=coordinator, at=at - timedelta(days=2), tick=tick
+    )
+    adjudicate_first(disputes, adjudicator, questions, coordinator=coordinator, at=at - timedelta(hours=20))

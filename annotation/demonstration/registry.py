@@ -35,6 +35,7 @@ ACCOUNTS: tuple[Account, ...] = (
     Account("Rita Okafor", "rita@demo.example", "demo-rita-2026", Role.REVIEWER),
     Account("Remo Castelli", "remo@demo.example", "demo-remo-2026", Role.REVIEWER),
     Account("Ruth Nakamura", "ruth@demo.example", "demo-ruth-2026", Role.REVIEWER),
+    Account("Judith Mwangi", "judith@demo.example", "demo-judith-2026", Role.ADJUDICATOR),
 )
 _added_accounts: list[Account] = []
 

@@ -1,4 +1,4 @@
-"""The two rounds of the demonstration: what simulated reviewers think, by a seed, and their reviews."""
+"""The three rounds of the demonstration: what simulated reviewers think, by a seed, and their reviews."""
 
 from __future__ import annotations
 
@@ -8,13 +8,22 @@ from datetime import datetime, timedelta
 import numpy as np
 from django.db.models import QuerySet
 
+from annotation.adjudication.adjudicating import (
+    adjudicators_of,
+    begin_adjudication,
+    decide,
+    disputed,
+    name_adjudicator,
+    show_reviews,
+    take_next,
+)
 from annotation.demonstration.questions import SEED, DemonstrationQuestion
-from annotation.enums import AssignmentState, Degree, Disagreement, Flag, GradeName, Verdict
-from annotation.models import Assignment, QuestionBank, ReviewRound, User
+from annotation.enums import AssignmentState, Decision, Degree, Disagreement, Flag, GradeName, RoundState, Verdict
+from annotation.models import Assignment, QuestionBank, ReviewRound, Settlement, User
 from annotation.review.answering import answer_blind, mark_opened, open_report, save_draft
 from annotation.review.kernels.form import Blind, Judgement, make_blind
 from annotation.review.kernels.transitions import UNFINISHED
-from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.rounds import close_round, complete_reviews, create_round, open_round
 from annotation.review.submitting import skip, submit_review
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
@@ -87,6 +96,7 @@ def _grades(rng: np.random.Generator, usual: int) -> dict[str, int | str]:
 
 
 FINISHED_ROUND = "Pilot round (simulated reviews)"
+DISPUTED_ROUND = "Second round (simulated reviews)"
 OPEN_ROUND = "First round"
 INSTRUCTIONS = "Everything here is simulated: the radiographs, the questions and the reviews that are already in."
 
@@ -127,6 +137,71 @@ def finished_round(
         tick()
     close_round(review_round, actor=coordinator, at=at + timedelta(days=1))
     return review_round
+
+
+def round_in_adjudication(
+    bank: QuestionBank,
+    reviewers: Sequence[User],
+    questions: Sequence[DemonstrationQuestion],
+    *,
+    coordinator: User,
+    at: datetime,
+    tick: Tick,
+    per_thousand: int = 150,
+) -> ReviewRound:
+    """A round whose reviews are complete: some questions are settled, the others wait for an adjudicator."""
+    review_round = ReviewRound.objects.filter(name=DISPUTED_ROUND).first()
+    if review_round is None:
+        plan = draw_sample(
+            bank,
+            actor=coordinator,
+            at=at,
+            name="Sample of the adjudicated round",
+            by=StratifyBy.DIFFICULTY,
+            per_thousand=per_thousand,
+            seed=3,
+        )
+        review_round = create_round(
+            plan,
+            name=DISPUTED_ROUND,
+            reviewers=reviewers[:2],
+            actor=coordinator,
+            at=at,
+            reviewers_per_question=min(2, len(reviewers)),
+            instructions=INSTRUCTIONS,
+            seed=3,
+        )
+        open_round(review_round, actor=coordinator, at=at)
+    for step, assignment in enumerate(_unfinished(review_round)):
+        _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
+        tick()
+    complete_reviews(review_round, actor=coordinator, at=at + timedelta(days=1))
+    return review_round
+
+
+def adjudicate_first(
+    review_round: ReviewRound,
+    adjudicator: User,
+    questions: Sequence[DemonstrationQuestion],
+    *,
+    coordinator: User,
+    at: datetime,
+) -> None:
+    """Name the adjudicator, begin, and decide the first question; the others wait. Nothing where it has begun."""
+    if review_round.state != RoundState.COMPLETE:
+        return
+    if not adjudicators_of(review_round).exists():
+        name_adjudicator(review_round, adjudicator, actor=coordinator, at=at)
+    if not disputed(review_round).exists():
+        return
+    begin_adjudication(review_round, actor=coordinator, at=at)
+    assignment = take_next(review_round, adjudicator, at=at)
+    if assignment is None:
+        return
+    _review(assignment, _source_of(assignment, questions), at=at)
+    settlement = show_reviews(Settlement.objects.get(assignment=assignment), actor=adjudicator, at=at)
+    reason = "Simulated decision: the fault that the reviews name is real, and the question can be repaired."
+    decide(settlement, Decision.REVISE, reason, actor=adjudicator, at=at + timedelta(minutes=4))
 
 
 def open_round_under_way(

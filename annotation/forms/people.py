@@ -17,6 +17,7 @@ from annotation.site.permissions import ROUND_ROLES, SITE_ROLES, may_invite_to_r
 
 MEANINGS = {
     Role.REVIEWER: _("reviews the questions of a round"),
+    Role.ADJUDICATOR: _("decides questions of a round that its reviews do not settle"),
     Role.COORDINATOR: _("imports questions and images, runs rounds, exports"),
     Role.MODEL_SUBMITTER: _("enters models and sends their predictions"),
     Role.DEIDENTIFIER: _("sees and releases images in quarantine"),

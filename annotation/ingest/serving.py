@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation.enums import AssignmentState, ImageState, RenditionKind, Role, RoundState
+from annotation.enums import FINAL_STATES, AssignmentState, ImageState, RenditionKind, Role, RoundState
 from annotation.imaging.kernels.rendering import gzip_of
 from annotation.ingest import storage
 from annotation.ingest.kernels.credits import IngestRefused
@@ -76,7 +76,7 @@ def _reviewed_beside(person: int, prior: int) -> QuerySet[Assignment, tuple[int]
 
 
 def _shown_to_reviewer(mine: QuerySet[Assignment]) -> QuerySet[Assignment, tuple[int]]:
-    shown = Q(round__state=RoundState.OPEN) | Q(round__state=RoundState.CLOSED, state=AssignmentState.SUBMITTED)
+    shown = Q(round__state=RoundState.OPEN) | Q(round__state__in=FINAL_STATES, state=AssignmentState.SUBMITTED)
     gone = (AssignmentState.RETURNED, AssignmentState.WITHDRAWN)
     return mine.exclude(state__in=gone).filter(shown).order_by().values_list("pk")[:1]
 

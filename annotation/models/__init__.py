@@ -1,6 +1,6 @@
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Invitation, Membership, User
-from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision, SeenKey
+from annotation.models.question import AnswerKey, BankImport, Edit, Question, QuestionBank, Report, Revision, SeenKey
 from annotation.models.review import (
     Assignment,
     BlindAnswer,
@@ -11,6 +11,7 @@ from annotation.models.review import (
     SampledQuestion,
     SamplingPlan,
 )
+from annotation.models.settlement import Settlement
 from annotation.models.site import AuditEvent, Job, WorkerBeat
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "AuditEvent",
     "BankImport",
     "BlindAnswer",
+    "Edit",
     "Exam",
     "Image",
     "Invitation",
@@ -37,6 +39,7 @@ __all__ = [
     "SampledQuestion",
     "SamplingPlan",
     "SeenKey",
+    "Settlement",
     "SourceIdentifier",
     "Upload",
     "User",

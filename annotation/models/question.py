@@ -5,7 +5,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Difficulty, ImportState, KeySource, OptionLetter, Task
+from annotation.enums import Difficulty, ImportKind, ImportState, KeySource, OptionLetter, QuestionState, Task
 from annotation.models.fields import Deletable, KeptManager, PublicIdField, WordField, named_once
 
 
@@ -31,9 +31,13 @@ class QuestionBank(Deletable):
 
 
 class BankImport(models.Model):
-    """One import of one file. Its rows are written in chunks and all become visible when it is published."""
+    """One import of one file. Its rows are written in chunks and all become visible when it is published.
+
+    What people edit belongs to one further row of the bank, of the kind ``edits``, published from the beginning.
+    """
 
     public_id = PublicIdField()
+    kind = WordField(ImportKind, max_length=8, default=ImportKind.FILE)
     bank = models.ForeignKey(QuestionBank, on_delete=models.PROTECT, related_name="imports")
     state = WordField(ImportState, max_length=10, default=ImportState.RUNNING)
     file_name = models.CharField(max_length=200)
@@ -63,10 +67,18 @@ class Question(models.Model):
     )
     number = models.PositiveIntegerField()  # 1, 2, 3 in its bank: what people call it
     exam = models.ForeignKey("annotation.Exam", on_delete=models.PROTECT, related_name="questions")
+    state = WordField(QuestionState, db_default=QuestionState.IMPORTED)  # an import writes no state
 
     class Meta:
         ordering = ("bank", "number")
         constraints = (models.UniqueConstraint(fields=["bank", "number"], name="question_number_in_bank"),)
+        indexes = (
+            models.Index(
+                fields=["bank", "state", "number"],
+                name="question_by_state",
+                condition=~Q(state=QuestionState.IMPORTED.value),
+            ),
+        )  # most are as they were imported: they are found by their number
 
     def __str__(self) -> str:
         return f"question {self.number}"
@@ -122,6 +134,23 @@ class Revision(models.Model):
 
     def __str__(self) -> str:
         return f"revision {self.number} of question {self.question_id}"
+
+
+class Edit(models.Model):
+    """Who wrote a revision by hand, and why."""
+
+    revision = models.OneToOneField(Revision, on_delete=models.PROTECT, primary_key=True, related_name="edit")
+    before = models.ForeignKey(Revision, on_delete=models.PROTECT, related_name="+")  # what it was made from
+    author = models.ForeignKey(settings.AUTH_USER_MODEL, on_delete=models.PROTECT, related_name="+")
+    reason = models.TextField(_("reason"))
+    settlement = models.ForeignKey(
+        "annotation.Settlement", on_delete=models.PROTECT, null=True, blank=True, related_name="edits"
+    )  # what prompted it; null: a coordinator on the page of the question
+    undoes = models.ForeignKey(Revision, on_delete=models.PROTECT, null=True, blank=True, related_name="+")
+    made_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return f"edit {self.revision_id}"
 
 
 class Report(models.Model):

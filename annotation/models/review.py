@@ -70,13 +70,24 @@ class SampledQuestion(models.Model):
         return f"{self.position} of sample {self.plan_id}"
 
 
+class RoundManager(KeptManager["ReviewRound"]):
+    """The rounds that coordinators make: not in the bin, and not the cases of adjudicators."""
+
+    def get_queryset(self) -> models.QuerySet[ReviewRound]:
+        return super().get_queryset().filter(adjudicates=None)
+
+
 class ReviewRound(Deletable):
-    """A closed set of questions, each reviewed by ``reviewers_per_question`` people."""
+    """A closed set of questions, each reviewed by ``reviewers_per_question`` people.
+
+    What adjudicators answer and judge themselves, before they see the reviews, belongs to a further row of which
+    ``adjudicates`` names the round.
+    """
 
     name = models.CharField(_("name"), max_length=200)
     slug = models.SlugField(max_length=80)
     plan = models.ForeignKey("annotation.SamplingPlan", on_delete=models.PROTECT, related_name="rounds")
-    state = WordField(RoundState, max_length=8, default=RoundState.DRAFT)
+    state = WordField(RoundState, default=RoundState.DRAFT)
     steps = WordField(RoundSteps, max_length=8, default=RoundSteps.FULL)
     reviewers_per_question = models.PositiveSmallIntegerField(_("reviews of each question"), default=1)
     seed = models.BigIntegerField(_("seed"), default=0)  # of the assignment and of each reviewer's order
@@ -86,16 +97,20 @@ class ReviewRound(Deletable):
     least_height = models.PositiveSmallIntegerField(null=True, blank=True)
     double_click = models.BooleanField(default=False)  # on an option submits the blind answer, as Enter does
     simulated = models.BooleanField(default=False)
+    adjudicates = models.OneToOneField(
+        "self", on_delete=models.PROTECT, null=True, blank=True, related_name="adjudication"
+    )
     created_by = models.ForeignKey(
         settings.AUTH_USER_MODEL, on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )
     created_at = models.DateTimeField()
     opened_at = models.DateTimeField(null=True, blank=True)
     due_at = models.DateTimeField(null=True, blank=True)  # reviews are to be in by then; nothing ends by itself
+    completed_at = models.DateTimeField(null=True, blank=True)  # when its reviews became final and were settled
     closed_at = models.DateTimeField(null=True, blank=True)
     archived_at = models.DateTimeField(null=True, blank=True)
 
-    objects: KeptManager[ReviewRound] = KeptManager()
+    objects = RoundManager()
     everywhere = models.Manager["ReviewRound"]()
 
     class Meta:

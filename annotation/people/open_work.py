@@ -137,6 +137,7 @@ def _own_reviews(person: User, at: datetime) -> list[RoundWork]:
     """Open rounds of this reviewer: those with something left first; what is due first, then the longest open."""
     rows = (
         Assignment.objects.filter(reviewer=person, round__state=RoundState.OPEN, round__archived_at__isnull=True)
+        .filter(round__adjudicates=None)  # adjudicators have a section of their own
         .exclude(state__in=(AssignmentState.RETURNED, AssignmentState.WITHDRAWN))
         .values("round__slug", "round__name", "round__opened_at", "round__due_at")
         .annotate(n_total=Count("pk"), n_done=Count("pk", filter=Q(state=AssignmentState.SUBMITTED)))
@@ -188,12 +189,12 @@ def _coordination(person: User, only_rounds: list[int] | None) -> Coordination:
 
 
 def _rounds(rows: QuerySet[ReviewRound]) -> list[RoundWork]:
-    """Open rounds, then drafts, then the newest closed ones, with the progress of all reviewers together."""
+    """Rounds under way, then drafts, then the newest closed ones, with the progress of all reviewers together."""
     there = ~Q(assignments__state=AssignmentState.WITHDRAWN)
     rows = rows.annotate(
         n_total=Count("assignments", filter=there),
         n_done=Count("assignments", filter=Q(assignments__state=AssignmentState.SUBMITTED)),
-        rank=Case(When(state=RoundState.OPEN, then=0), When(state=RoundState.DRAFT, then=1), default=2),
+        rank=Case(When(state=RoundState.CLOSED, then=2), When(state=RoundState.DRAFT, then=1), default=0),
     ).order_by("rank", "-created_at")[:SHOWN]
     return [RoundWork(r.slug, r.name, r.state, r.n_done, r.n_total) for r in rows]
 

@@ -11,7 +11,7 @@ from django.db import models, transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, KeySource, RoundState, RoundSteps
+from annotation.enums import FINAL_STATES, AssignmentState, KeySource, RoundSteps
 from annotation.models import AnswerKey, Assignment, Question, Revision, SeenKey, User
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.site.permissions import is_coordinator
@@ -42,9 +42,9 @@ def awaits_blind_answer(person: User, question_id: int) -> bool:
 
 
 def blind_assignments(person: User) -> models.QuerySet[Assignment]:
-    """What the person is still to answer blind, in rounds that are not closed."""
+    """What the person is still to answer blind, in rounds whose reviews are not final."""
     waiting = Assignment.objects.filter(reviewer=person, blind_answer=None, round__steps=RoundSteps.FULL)
-    waiting = waiting.exclude(round__state=RoundState.CLOSED)
+    waiting = waiting.exclude(round__state__in=FINAL_STATES)
     return waiting.exclude(state__in=(AssignmentState.RETURNED, AssignmentState.WITHDRAWN))
 
 

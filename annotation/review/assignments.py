@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from django.db import connection
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Case, Count, Exists, OuterRef, Q, QuerySet, When
 from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, RoundState, RoundSteps
@@ -22,7 +22,7 @@ from annotation.site.kept_queries import KeptQuery, KeptSQL
 _COLUMNS = (
     *("public_id", "reviewer_id", "position", "state", "skip_reason", "opened_at", "report_opened_at"),
     *("round__name", "round__slug", "round__state", "round__steps", "round__simulated"),
-    *("round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
+    *("round__adjudicates", "round__hidden_tools", "round__least_width", "round__least_height", "round__double_click"),
     *("revision__stem", "revision__options", "revision__task", "revision__category", "revision__difficulty"),
     *("revision__bank_id", "revision__question__exam__age_years", "revision__question__exam__sex"),
     "revision__question__exam__prior",
@@ -43,7 +43,7 @@ CASES = (
 _LOCKED = KeptQuery(lambda pk: CASES.filter(pk=pk).select_for_update(of=("self",)), int)
 
 _NAMES = Assignment.objects.select_related("round").only(
-    "public_id", "reviewer_id", "state", "round__slug", "round__state"
+    "public_id", "reviewer_id", "state", "round__slug", "round__state", "round__adjudicates"
 )
 _OWN: KeptQuery[Assignment] = KeptQuery(lambda user, name: CASES.filter(reviewer=user, public_id=name), int, str)
 _NAMED = KeptQuery(lambda user, name: _NAMES.filter(reviewer=user, public_id=name), int, str)
@@ -79,9 +79,17 @@ def lock_assignment(assignment: Assignment, *, actor: User) -> Assignment:
     if locked.reviewer_id != actor.pk or locked.state in GONE:
         sentence = _("This question has been removed from your list in the meantime.")
         raise ReviewRefused("not_the_reviewer", sentence)
+    if is_final(locked):
+        sentence = _("Your own review is final: the other reviews of this question are shown to you now.")
+        raise ReviewRefused("round_not_open", sentence)
     if locked.round.state != RoundState.OPEN:
         raise ReviewRefused("round_not_open", _("The round is closed. What you had submitted stays as it is."))
     return locked
+
+
+def is_final(assignment: Assignment) -> bool:
+    """Whether an adjudicator has submitted their own review: the others are shown to them from then on."""
+    return assignment.round.adjudicates_id is not None and assignment.state == AssignmentState.SUBMITTED
 
 
 def knows_key(assignment: Assignment) -> bool:
@@ -222,7 +230,7 @@ def rounds_of(user: User) -> QuerySet[ReviewRound]:
             n_submitted=Count("assignments", filter=mine & Q(assignments__state=AssignmentState.SUBMITTED)),
             n_skipped=Count("assignments", filter=mine & Q(assignments__state=AssignmentState.SKIPPED)),
         )
-        .order_by("-state", "-opened_at")  # "open" after "closed" in the alphabet
+        .order_by(Case(When(state=RoundState.OPEN, then=0), default=1), "-opened_at")
     )
 
 

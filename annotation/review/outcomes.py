@@ -11,16 +11,16 @@ from typing import Any
 from django.db.models import Exists, F, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 
-from annotation.enums import AssignmentState, Degree, Flag, GradeName, RoundSteps, Verdict, Word
+from annotation.enums import AssignmentState, Degree, Flag, GradeName, Verdict, Word
 from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion
 from annotation.review.kernels.form import is_accepting
+from annotation.review.kernels.settling import Opinion, reasons_against
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import ClusteredShare, clustered_share, share
 from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
 
 CANNOT_JUDGE = "cannot_judge"
-LOW_GRADE = 3  # below this a question does not settle
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,12 @@ def newest_reviews(review_round: ReviewRound) -> QuerySet[Review]:
 
 
 def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
-    """Of every submitted review with a blind answer to these wordings, whatever its round: what the ceiling counts."""
+    """Of every submitted review with a blind answer to these wordings, whatever its round: what the ceiling counts.
+
+    Those of adjudicators do not count: they answered what others had found hard.
+    """
     return Assignment.objects.filter(
-        revision__in=revisions, state=AssignmentState.SUBMITTED, blind_answer__isnull=False
+        revision__in=revisions, state=AssignmentState.SUBMITTED, blind_answer__isnull=False, round__adjudicates=None
     ).order_by()
 
 
@@ -127,7 +130,7 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
         ceiling_clustered=_clustered_ceiling(ceiling),
         verdicts=_tally("verdict", Verdict, [row.verdict for row in rows]),
         accepted=_share_of_questions(rows, lambda of_one: all(is_accepting(one.verdict, one.flags) for one in of_one)),
-        settled=_share_of_questions(rows, lambda of_one: all(is_settling(one, review_round.steps) for one in of_one)),
+        settled=_share_of_questions(rows, _settles),
         grades=[_grades(name, [row.grades.get(name) for row in rows]) for name in GradeName],
         degrees=[
             _tally("needs_image", Degree, [row.needs_image for row in rows]),
@@ -136,17 +139,6 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
         category_corrected=_share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
         has_clusters=any_issue.clustered is not None,
     )
-
-
-def is_settling(review: _Row, steps: str) -> bool:
-    """Whether this review lets its question settle without adjudication.
-
-    The verdict is accept, the blind best answer is the key, no flag is set and no grade is below 3. A round without
-    blind answers never settles by itself a question whose key nobody answered blind.
-    """
-    low = any(isinstance(grade, int) and grade < LOW_GRADE for grade in review.grades.values())
-    blind_fits = steps == RoundSteps.FULL and review.best == review.key
-    return review.verdict == Verdict.ACCEPT and blind_fits and not review.flags and not low
 
 
 def _rows(review_round: ReviewRound, stratum_of: dict[int, str]) -> list[_Row]:
@@ -204,6 +196,12 @@ def _share_of_questions(rows: Sequence[_Row], holds: Callable[[list[_Row]], bool
     for row in rows:
         of_question[row.question].append(row)
     return share(sum(holds(of_one) for of_one in of_question.values()), len(of_question))
+
+
+def _settles(of_one: list[_Row]) -> bool:
+    """Whether the reviews so far settle their question."""
+    opinions = [Opinion(best=r.best, verdict=r.verdict, flags=r.flags, grades=r.grades) for r in of_one]
+    return not reasons_against(opinions, of_one[0].key, n_wanted=len(of_one))
 
 
 def _tally(name: str, words: type[Word], chosen: Sequence[str]) -> Tally:

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, Role, RoundState
+from annotation.enums import FINAL_STATES, AssignmentState, Role, RoundState
 from annotation.models import Assignment, Membership, ReviewRound, User
 from annotation.review.assigning import (
     BATCH,
@@ -158,8 +158,8 @@ def reassign_all(
 
 
 def _check_not_closed(review_round: ReviewRound) -> None:
-    if review_round.state == RoundState.CLOSED:
-        raise ReviewRefused("round_closed", _("The round is closed; its reviewers stay as they are."))
+    if review_round.state in FINAL_STATES:
+        raise ReviewRefused("round_closed", _("The reviews of the round are final; its reviewers stay as they are."))
 
 
 def open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:

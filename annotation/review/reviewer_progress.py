@@ -17,12 +17,13 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import CLOCK_RULES, RULE
 from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag, is_counted
-from annotation.enums import AssignmentState, KeySource, RoundState
-from annotation.models import AnswerKey, Assignment, AuditEvent, Question, Review, ReviewRound, User
+from annotation.enums import FINAL_STATES, AssignmentState, KeySource, Role, RoundState
+from annotation.models import AnswerKey, Assignment, AuditEvent, Membership, Question, Review, ReviewRound, User
 from annotation.people.mailing import can_send, send_email
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assigning import assigned_now, lock_round, reviewers_of
 from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
+from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
@@ -112,10 +113,15 @@ def _progress(
 
 
 def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
-    """Whoever reviews in a round stays blinded to what others said until it closes, whatever else they may."""
-    if review_round.state == RoundState.CLOSED:
-        return True
-    return not assigned_now(review_round).filter(reviewer=person).exists()
+    """Of somebody who may coordinate the round: whoever judges in it stays blinded until it closes."""
+    adjudicates = Membership.objects.filter(user=person, round=review_round, role=Role.ADJUDICATOR)
+    onlooker = Onlooker(
+        coordinates=True,
+        reviews=assigned_now(review_round).filter(reviewer=person).exists(),
+        adjudicates=adjudicates.exists(),
+        is_closed=review_round.state == RoundState.CLOSED,
+    )
+    return OthersPart.OUTCOMES in visible_of_others(onlooker)
 
 
 def open_assignments(review_round: ReviewRound, person: User) -> QuerySet[Assignment]:
@@ -192,8 +198,8 @@ def set_due(review_round: ReviewRound, due_at: datetime | None, *, actor: User, 
     lock_round(review_round)
     if review_round.due_at == due_at:
         return False
-    if review_round.state == RoundState.CLOSED:
-        raise ReviewRefused("round_closed", _("The round is closed: its due date stays as it is."))
+    if review_round.state in FINAL_STATES:
+        raise ReviewRefused("round_closed", _("The reviews of the round are final: its due date stays as it is."))
     if due_at is not None and due_at <= at:
         raise ReviewRefused("due_past", _("This moment is past. Choose a later one."), field="due_at")
     before, review_round.due_at = review_round.due_at, due_at

@@ -1,8 +1,8 @@
-"""The life of a review round: made from a sample, opened, closed, put away."""
+"""The life of a review round: made from a sample, opened, settled, closed, put away."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,9 +13,19 @@ from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, archive, note_purged
-from annotation.enums import RoundState, RoundSteps
+from annotation.enums import FINAL_STATES, QuestionState, RoundState, RoundSteps
 from annotation.ingest.completeness import images_of_exams
-from annotation.models import Assignment, BlindAnswer, Review, ReviewRound, SampledQuestion, SamplingPlan, User
+from annotation.models import (
+    Assignment,
+    BlindAnswer,
+    Review,
+    ReviewRound,
+    SampledQuestion,
+    SamplingPlan,
+    Settlement,
+    User,
+)
+from annotation.questionbank.states import move_questions
 from annotation.review.assigning import (
     assigned_now,
     clear_assignments,
@@ -23,17 +33,13 @@ from annotation.review.assigning import (
     plan_assignments,
     store_assignments,
 )
-from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
+from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
+from annotation.review.kernels.transitions import ROUND_TRANSITIONS, UNREVIEWED, ReviewRefused
+from annotation.review.settling import rest_questions, settle_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.slugs import free_slug, listed
 
-# Where a round may go; a closed one stays closed, because its reviewers may have seen each other's answers.
-ROUND_TRANSITIONS: dict[str, tuple[str, ...]] = {
-    RoundState.DRAFT: (RoundState.OPEN,),
-    RoundState.OPEN: (RoundState.CLOSED,),
-    RoundState.CLOSED: (),
-}
 MOST_PER_QUESTION = 9
 
 
@@ -62,7 +68,7 @@ def create_round(
     with transaction.atomic():
         review_round = ReviewRound.objects.create(
             name=name,
-            slug=free_slug(name, among=ReviewRound.objects.all(), otherwise="round"),
+            slug=free_slug(name, among=ReviewRound.everywhere.filter(deleted_at=None), otherwise="round"),
             plan=plan,
             steps=steps,
             reviewers_per_question=reviewers_per_question,
@@ -126,7 +132,7 @@ def check_name(name: str) -> None:
         raise ReviewRefused("name_missing", _("Give the round a name."), field="name")
     if len(name) > 200:
         raise ReviewRefused("name_too_long", _("The name is longer than 200 characters."), field="name")
-    if ReviewRound.objects.filter(name=name).exists():
+    if ReviewRound.everywhere.filter(name=name, deleted_at=None).exists():
         sentence = _("A round named “%(name)s” exists already: give this one another name.") % {"name": name}
         raise ReviewRefused("name_taken", sentence, field="name")
 
@@ -175,6 +181,7 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     review_round.state = RoundState.OPEN
     review_round.opened_at = at
     review_round.save(update_fields=["state", "opened_at"])
+    move_questions(_sampled(review_round), QuestionState.IN_REVIEW)
     facts = {"n_without_images": len(missing.numbers), "reason": without_images.strip()} if missing.numbers else None
     record("round.opened", actor=actor, at=at, subject=review_round, facts=facts)
 
@@ -211,28 +218,85 @@ def missing_images(review_round: ReviewRound) -> MissingImages:
 
 
 @transaction.atomic
-def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirmed_open: int = 0) -> None:
-    """Nothing can be answered or changed from now on. Closing a closed round changes nothing.
+def complete_reviews(review_round: ReviewRound, *, actor: User, at: datetime, confirmed_open: int = 0) -> None:
+    """End the independent reviews: they are final, and settle by the rule what they agree on.
 
-    ``confirmed_open`` is the number of unfinished assignments that the person was shown and agreed to leave. Raises
-    ReviewRefused for a draft, and with ``n_open`` when another number is unfinished.
+    ``confirmed_open`` is the number of unfinished assignments that the person was shown and agreed to leave. Ending
+    them twice changes nothing. Raises ReviewRefused for a draft, and with ``n_open`` when another number is unfinished.
+    """
+    lock_round(review_round)
+    if review_round.state in FINAL_STATES:
+        return
+    if refusal := why_not(RoundAct.COMPLETE, RoundFacts(state=review_round.state)):
+        raise refusal
+    n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
+    review_round.state = RoundState.COMPLETE
+    review_round.save(update_fields=["state", "completed_at"])
+    record("round.completed", actor=actor, at=at, subject=review_round, facts={"n_open": n_open})
+
+
+@transaction.atomic
+def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirmed_open: int = 0) -> None:
+    """Nothing can be answered, changed or decided from now on. Closing a closed round changes nothing.
+
+    An open round is settled by the rule first, as complete_reviews does. ``confirmed_open`` is the number of unfinished
+    assignments, or of undecided questions, that the person was shown and agreed to leave. Raises ReviewRefused for a
+    draft, and with ``n_open`` when another number is unfinished.
     """
     lock_round(review_round)
     if review_round.state == RoundState.CLOSED:
         return
-    _check_transition(review_round, RoundState.CLOSED)
-    n_open = count_open(review_round)
-    if n_open != confirmed_open:
-        sentence = ngettext(
-            "%(n)s assigned question is not reviewed yet. Close the round without it?",
-            "%(n)s assigned questions are not reviewed yet. Close the round without them?",
-            n_open,
-        )
-        raise ReviewRefused("not_complete", sentence % {"n": n_open}, n_open=n_open)
+    if refusal := why_not(RoundAct.CLOSE, RoundFacts(state=review_round.state)):
+        raise refusal
+    if review_round.state == RoundState.OPEN:
+        n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
+    else:
+        n_open = count_undecided(review_round) if review_round.state == RoundState.ADJUDICATION else 0
+        _check_confirmed(n_open, confirmed_open, _not_decided)
+        closing = {"state": RoundState.CLOSED, "closed_at": at}
+        ReviewRound.everywhere.filter(adjudicates=review_round).update(**closing)
     review_round.state = RoundState.CLOSED
     review_round.closed_at = at
-    review_round.save(update_fields=["state", "closed_at"])
+    review_round.save(update_fields=["state", "completed_at", "closed_at"])
     record("round.closed", actor=actor, at=at, subject=review_round, facts={"n_open": n_open})
+
+
+def _end_reviews(review_round: ReviewRound, *, at: datetime, confirmed_open: int) -> int:
+    n_open = count_open(review_round)
+    _check_confirmed(n_open, confirmed_open, _not_reviewed)
+    review_round.completed_at = at
+    settle_round(review_round, at=at)
+    return n_open
+
+
+def _check_confirmed(n_open: int, confirmed: int, sentence: Callable[[int], str]) -> None:
+    if n_open != confirmed:
+        raise ReviewRefused("not_complete", sentence(n_open) % {"n": n_open}, n_open=n_open)
+
+
+def _not_reviewed(n: int) -> str:
+    return ngettext(
+        "%(n)s assigned question is not reviewed yet. Go on without it?",
+        "%(n)s assigned questions are not reviewed yet. Go on without them?",
+        n,
+    )
+
+
+def _not_decided(n: int) -> str:
+    return ngettext(
+        "%(n)s question waits for an adjudicator. Close the round without it? It stays disputed.",
+        "%(n)s questions wait for an adjudicator. Close the round without them? They stay disputed.",
+        n,
+    )
+
+
+def _sampled(review_round: ReviewRound) -> list[int]:
+    return list(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", flat=True))
+
+
+def count_undecided(review_round: ReviewRound) -> int:
+    """Questions of the round that wait for an adjudicator."""
+    return Settlement.objects.filter(round=review_round, outcome=QuestionState.DISPUTED).count()
 
 
 def count_open(review_round: ReviewRound) -> int:
@@ -248,9 +312,9 @@ def _check_transition(review_round: ReviewRound, to: RoundState) -> None:
 
 @transaction.atomic
 def archive_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
-    """Out of the lists; everything stays readable. Raises ReviewRefused while open."""
+    """Out of the lists; everything stays readable. Raises ReviewRefused from its opening to its closing."""
     lock_round(review_round)
-    if review_round.state == RoundState.OPEN:
+    if review_round.state not in (RoundState.DRAFT, RoundState.CLOSED):
         raise ReviewRefused("round_open", _("The round is open: close it before you archive it."))
     archive(review_round, actor=actor, at=at)
 
@@ -259,8 +323,10 @@ def hide_round(review_round: ReviewRound) -> None:
     """Nobody sees the questions of a draft. Raises BinRefused as soon as anybody has answered a question in it."""
     if has_work(review_round):
         raise BinRefused("in_use", _("Questions have been answered in this round: archive it instead."))
-    review_round.state, review_round.opened_at, review_round.closed_at = RoundState.DRAFT, None, None
-    review_round.save(update_fields=["state", "opened_at", "closed_at"])
+    review_round.state = RoundState.DRAFT
+    review_round.opened_at = review_round.completed_at = review_round.closed_at = None
+    review_round.save(update_fields=["state", "opened_at", "completed_at", "closed_at"])
+    rest_questions(_sampled(review_round), leaving=review_round)
 
 
 def show_round(review_round: ReviewRound) -> None:

@@ -23,6 +23,7 @@ from annotation.models import AnswerKey, Assignment, Image, Rendition, Review, U
 from annotation.review.assignments import (
     N_AHEAD,
     RoundProgress,
+    is_final,
     knows_key,
     newest_review,
     next_exams,
@@ -156,7 +157,7 @@ def progress_of(assignment: Assignment, *, submitted: bool) -> CaseProgress:
         answered=stored_answer(assignment) is not None,
         report_opened=assignment.report_opened_at is not None,
         submitted=submitted,
-        round_open=assignment.round.state == RoundState.OPEN,
+        round_open=assignment.round.state == RoundState.OPEN and not is_final(assignment),
     )
 
 

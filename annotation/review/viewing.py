@@ -10,7 +10,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import LEAST_WINDOW, MOST_WINDOW, RoundState, ViewerTool
+from annotation.enums import FINAL_STATES, LEAST_WINDOW, MOST_WINDOW, ViewerTool
 from annotation.models import ReviewRound, User
 from annotation.review.assigning import lock_round
 from annotation.review.kernels.transitions import ReviewRefused
@@ -63,8 +63,10 @@ def set_viewing(review_round: ReviewRound, viewing: Viewing, *, actor: User, at:
     """
     check_viewing(viewing)
     lock_round(review_round)
-    if review_round.state == RoundState.CLOSED:
-        raise ReviewRefused("round_closed", _("The round is closed: its tools and window stay as they were."))
+    if review_round.state in FINAL_STATES:
+        raise ReviewRefused(
+            "round_closed", _("The reviews of the round are final: its tools and window stay as they were.")
+        )
     before = viewing_of(review_round)
     if viewing.as_columns() == before.as_columns():
         return

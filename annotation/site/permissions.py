@@ -47,9 +47,9 @@ def may_coordinate(person: Person, review_round: ReviewRound) -> bool:
     )
 
 
-# What can be given today; adjudicators and readers get theirs with the work that needs them.
+# What can be given; readers get theirs with their study.
 SITE_ROLES = (Role.REVIEWER, Role.COORDINATOR, Role.MODEL_SUBMITTER, Role.DEIDENTIFIER, Role.ADMINISTRATOR)
-ROUND_ROLES = (Role.REVIEWER, Role.COORDINATOR)
+ROUND_ROLES = (Role.REVIEWER, Role.ADJUDICATOR, Role.COORDINATOR)
 
 
 def may_manage_people(person: Person) -> bool:
@@ -57,10 +57,10 @@ def may_manage_people(person: Person) -> bool:
 
 
 def may_invite_to_round(person: Person, review_round: ReviewRound, role: Role = Role.REVIEWER) -> bool:
-    """Administrators give any role of a round; its coordinators invite reviewers, not other coordinators."""
+    """Administrators give any role of a round; its coordinators invite whoever judges, not other coordinators."""
     if is_administrator(person):
         return role in ROUND_ROLES
-    return role == Role.REVIEWER and may_coordinate(person, review_round)
+    return role in (Role.REVIEWER, Role.ADJUDICATOR) and may_coordinate(person, review_round)
 
 
 def roles_given_in(person: Person, review_round: ReviewRound) -> tuple[Role, ...]:

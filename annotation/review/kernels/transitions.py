@@ -7,7 +7,8 @@ from enum import StrEnum
 from typing import Any
 
 from annotation.enums import AssignmentState as State
-from annotation.enums import RoundSteps
+from annotation.enums import QuestionState, RoundState, RoundSteps
+from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS
 from annotation.refusals import Refused
 
 
@@ -79,6 +80,15 @@ def state_after(state: str, act: Act, *, steps: str) -> State:
     return following
 
 
+# Where a round may go. Nobody comes back: reviewers may have seen what others said.
+ROUND_TRANSITIONS: Mapping[str, tuple[RoundState, ...]] = {
+    RoundState.DRAFT: (RoundState.OPEN,),
+    RoundState.OPEN: (RoundState.COMPLETE, RoundState.CLOSED),
+    RoundState.COMPLETE: (RoundState.ADJUDICATION, RoundState.CLOSED),
+    RoundState.ADJUDICATION: (RoundState.CLOSED,),
+    RoundState.CLOSED: (),
+}
+
 Arrow = tuple[str, str, str]  # from, to, by which act; the act may be empty
 
 
@@ -98,3 +108,15 @@ def assignment_states() -> str:
         )
         for steps, table in TRANSITIONS.items()
     )
+
+
+def round_states() -> str:
+    """The diagram of a review round."""
+    arrows = {(str(a), str(b), "") for a, following in ROUND_TRANSITIONS.items() for b in following}
+    return diagram("A review round", RoundState.DRAFT, arrows)
+
+
+def question_states() -> str:
+    """The diagram of a question."""
+    arrows = {(str(a), str(b), "") for a, following in QUESTION_TRANSITIONS.items() for b in following}
+    return diagram("A question", QuestionState.IMPORTED, arrows)

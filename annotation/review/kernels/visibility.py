@@ -77,6 +77,37 @@ def visible_parts(progress: CaseProgress) -> frozenset[Part]:
     return frozenset(parts)
 
 
+class OthersPart(StrEnum):
+    """What others did in a round."""
+
+    REVIEWS = "reviews"  # of one question, without names
+    NAMES = "names"
+    OUTCOMES = "outcomes"  # of the round: counts, what is settled and why, files
+
+
+@dataclass(frozen=True, kw_only=True)
+class Onlooker:
+    """Somebody who asks what others did in a round, or at one question of it."""
+
+    coordinates: bool
+    reviews: bool  # has questions in the round, or had them and submitted some
+    adjudicates: bool
+    is_closed: bool
+    own_final: bool = False  # their own review of this question, as its adjudicator, is submitted
+
+
+def visible_of_others(onlooker: Onlooker) -> frozenset[OthersPart]:
+    """Nobody who judges sees what others said: reviewers until the round is closed, adjudicators of each question
+    until their own review of it is final, and then without names.
+    """
+    judges = onlooker.reviews or onlooker.adjudicates
+    if onlooker.coordinates and (onlooker.is_closed or not judges):
+        return frozenset(OthersPart)
+    if onlooker.adjudicates and onlooker.own_final:
+        return frozenset({OthersPart.REVIEWS})
+    return frozenset()
+
+
 def may_change(progress: CaseProgress) -> bool:
     """Until the round closes; afterwards everything is there to read."""
     return progress.round_open

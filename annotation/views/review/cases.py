@@ -21,7 +21,7 @@ from django.views.decorators.vary import vary_on_headers
 from django_htmx.http import HttpResponseClientRedirect, push_url
 
 from annotation.case.kernels.parsing import Trace, parse_events, readable_trace
-from annotation.enums import AssignmentState, ReturnReason, RoundState
+from annotation.enums import FINAL_STATES, AssignmentState, ReturnReason
 from annotation.models import Assignment
 from annotation.review.answering import (
     MANY,
@@ -242,6 +242,9 @@ def next_case(
         actor=request.user,
         at=now,
     )
+    if assignment.round.adjudicates_id is not None:  # there the case goes on with the reviews of the others
+        decision = reverse("adjudication-question", args=[assignment.public_id])
+        return HttpResponseClientRedirect(decision) if asks_for_part(request) else redirect(decision)
     if following.opened is None:
         worklist = reverse("review-worklist", args=[assignment.round.slug])
         return HttpResponseClientRedirect(worklist) if asks_for_part(request) else redirect(worklist)
@@ -268,7 +271,7 @@ def ended_panel(request: AuthenticatedRequest, assignment: Assignment) -> str:
     context = {
         "assignment": assignment,
         "round": assignment.round,
-        "is_closed": assignment.round.state == RoundState.CLOSED,
+        "is_closed": assignment.round.state in FINAL_STATES,
         "n_submitted": n_submitted,
         "n_left": sum(counts.values()) - n_submitted,
     }

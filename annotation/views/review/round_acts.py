@@ -14,8 +14,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
+from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator
 from annotation.bin.deleting import bring_back
 from annotation.enums import Role, RoundState
+from annotation.forms.adjudication import AdjudicatorForm
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPersonForm, RoundTextForm, ViewingForm
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
@@ -110,20 +112,50 @@ def round_open(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
 
 @person_required
 @require_POST
-def round_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """Close; with questions left open, ask first and say how many."""
+def round_complete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """End the independent reviews; with questions left open, ask first and say how many."""
     review_round = coordinated_round(request.user, slug)
+    sentence = _("The independent reviews are complete. What they agree on is settled.")
+    return _end_or_ask(request, review_round, acts.complete_reviews, sentence, "annotation/rounds/complete.html")
+
+
+@person_required
+@require_POST
+def round_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """Close; with questions left open or undecided, ask first and say how many."""
+    review_round = coordinated_round(request.user, slug)
+    sentence = _("The round is closed.")
+    return _end_or_ask(request, review_round, acts.close_round, sentence, "annotation/rounds/close.html")
+
+
+def _end_or_ask(
+    request: AuthenticatedRequest, review_round: ReviewRound, act: Callable[..., None], sentence: str, template: str
+) -> HttpResponse:
     confirmed = confirmed_number(request, "confirmed_open") or 0
     try:
-        acts.close_round(review_round, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
+        act(review_round, actor=request.user, at=timezone.now(), confirmed_open=confirmed)
     except ReviewRefused as refusal:
         if refusal.code == "not_complete":
-            context = {"round": review_round, "refusal": refusal}
-            return render(request, "annotation/rounds/close.html", context, status=409)
+            return render(request, template, {"round": review_round, "refusal": refusal}, status=409)
         messages.error(request, str(refusal))
     else:
-        messages.success(request, _("The round is closed."))
-    return redirect("round", slug)
+        messages.success(request, sentence)
+    return redirect("round", review_round.slug)
+
+
+@round_act
+def round_adjudicator_add(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
+    """Somebody decides what the reviews do not settle."""
+    form = AdjudicatorForm(review_round, request.user, request.POST, prefix="adjudicator")
+    person = valid_data(form, _("Choose a person who can log in."))["person"]
+    name_adjudicator(review_round, person, actor=request.user, at=timezone.now())
+    return _("%(name)s adjudicates this round.") % {"name": person}
+
+
+@round_act
+def round_adjudicate(request: AuthenticatedRequest, review_round: ReviewRound) -> str:
+    begin_adjudication(review_round, actor=request.user, at=timezone.now())
+    return _("Adjudication has begun: the adjudicators see the questions that are not settled.")
 
 
 def confirmed_number(request: AuthenticatedRequest, name: str) -> int | None:

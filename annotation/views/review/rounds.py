@@ -17,16 +17,20 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
+from annotation.adjudication.adjudicating import adjudicators_of, facts_of
+from annotation.adjudication.overview import settling_of
 from annotation.case.kernels.time_flags import PARTS, TimeFlag
-from annotation.enums import AssignmentState, Flag, GradeName, Role, RoundState
+from annotation.enums import FINAL_STATES, AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.forms.adjudication import AdjudicatorForm
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
 from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
+from annotation.review.kernels.policy import RoundAct, why_not
 from annotation.review.outcomes import outcomes_file, outcomes_legend, round_outcomes
 from annotation.review.reviewer_progress import (
     due_text,
@@ -151,6 +155,19 @@ def round_page(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return render(request, "annotation/rounds/detail.html", context | _overview(request, review_round, coordinates))
 
 
+def _settled(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
+    """What the reviews settled, who adjudicates the rest, and what stands against beginning that."""
+    facts = facts_of(review_round)
+    refusal = why_not(RoundAct.ADJUDICATE, facts)
+    return {
+        "settling": settling_of(review_round) if may_see_outcomes(request.user, review_round) else None,
+        "adjudicators": adjudicators_of(review_round),
+        "adjudicator_form": AdjudicatorForm(review_round, request.user, prefix="adjudicator"),
+        "is_adjudicable": review_round.state == RoundState.COMPLETE,
+        "why_not_adjudicate": _(refusal.sentence) if refusal else "",
+    }
+
+
 def asked_rule(request: AuthenticatedRequest) -> CountingRule:
     """When a question counts as having an issue, as the address says."""
     chosen = request.GET.get("rule", "")
@@ -188,10 +205,12 @@ def _overview(request: AuthenticatedRequest, review_round: ReviewRound, coordina
         "least_window": size_text(viewing_of(review_round).least_window),
         "due": due_text(review_round, request.user),
     }
+    if coordinates and review_round.state in FINAL_STATES:
+        context |= _settled(request, review_round)
     if may_invite_to_round(request.user, review_round):
         context["round_people"] = people_of(review_round, timezone.now())
         context["manageable"] = roles_given_in(request.user, review_round)
-    if coordinates and review_round.state != RoundState.CLOSED:
+    if coordinates and review_round.state not in FINAL_STATES:
         context["due_form"] = DueForm(request.user.time_zone, initial={"due_at": review_round.due_at})
         context["viewing_form"] = ViewingForm.of(review_round)
         context["ineligible"] = ineligible_reviewers(review_round, [one.person for one in progress if not one.has_left])
@@ -226,7 +245,7 @@ def round_reviewer(request: AuthenticatedRequest, slug: str, pk: int) -> HttpRes
         "page": page,
         "reviews": _with_keys(reviews, read_keys(review_round, reviews, person=request.user, at=timezone.now())),
         "is_blinded": is_blinded,
-        "may_change": review_round.state != RoundState.CLOSED,
+        "may_change": review_round.state not in FINAL_STATES,
         "reassign_form": RoundPersonForm(review_round, but_not=myself, prefix="to"),
         "remove_form": RemoveForm(review_round, but_not=myself, prefix="takes"),
     }

@@ -34,7 +34,9 @@ def review_rounds(request: AuthenticatedRequest) -> HttpResponse:
 @person_required
 @require_GET
 def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
-    """The person's own questions in one round, with the state of each."""
+    """The person's own questions in one round, with the state of each; adjudicators have a page of their own."""
+    if adjudicates := ReviewRound.objects.filter(adjudication__slug=slug).first():
+        return redirect("adjudication", adjudicates.slug)
     review_round = own_round_or_404(request, slug)
     counts = counts_by_state(request.user, review_round)
     chosen = request.GET.get("show", "")

@@ -5,7 +5,7 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand
 
-from annotation.review.kernels.transitions import assignment_states
+from annotation.review.kernels.transitions import assignment_states, question_states, round_states
 from readerstudy.conducting.diagrams import place_states, study_states
 
 HEAD = """# States
@@ -15,8 +15,8 @@ Made by `manage.py write_states` from the tables of states in the code; a test c
 
 
 def states_document() -> str:
-    """Markdown with one Mermaid diagram for each kind of round, and those of reader studies."""
-    return HEAD + assignment_states() + study_states() + place_states()
+    """Markdown with one Mermaid diagram for each thing that has states."""
+    return HEAD + question_states() + round_states() + assignment_states() + study_states() + place_states()
 
 
 class Command(BaseCommand):

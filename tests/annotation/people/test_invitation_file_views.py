@@ -247,7 +247,7 @@ def test_a_coordinator_gives_no_more_than_single_invitations_do(
     page = check(client, HEAD + f"Nina,,{role}\n", ROUND)
     [(_row, column, words)] = faults_of(page)
     assert column == "roles"
-    assert words.endswith("Write: reviewer.")
+    assert words.endswith("Write: reviewer, adjudicator.")
 
 
 def test_strangers_and_reviewers_invite_nobody(

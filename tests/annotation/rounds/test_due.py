@@ -84,7 +84,7 @@ def test_a_past_moment_and_a_closed_round_are_refused(opened: ReviewRound, cora:
     with refuses(ReviewRefused, "due_past", match="past"):
         set_due(opened, noon, actor=cora, at=noon)
     close_round(opened, actor=cora, at=noon, confirmed_open=12)
-    with refuses(ReviewRefused, "round_closed", match="closed"):
+    with refuses(ReviewRefused, "round_closed", match="final"):
         set_due(opened, noon + DAY, actor=cora, at=noon)
     assert not AuditEvent.objects.filter(act="round.due_changed").exists()
 

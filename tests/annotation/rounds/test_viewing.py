@@ -74,7 +74,7 @@ def test_an_open_round_can_change_and_a_closed_one_cannot(draft: ReviewRound, co
     open_round(draft, actor=cora, at=noon)
     set_viewing(draft, PLAIN, actor=cora, at=noon)
     close_round(draft, actor=cora, at=noon, confirmed_open=3)
-    with refuses(ReviewRefused, "round_closed", match="closed"):
+    with refuses(ReviewRefused, "round_closed", match="final"):
         set_viewing(draft, ORDINARY, actor=cora, at=noon)
     assert stored(draft).least_window == (1280, 720)
 

@@ -12,6 +12,13 @@ from django.utils import timezone
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 
+from annotation.adjudication.adjudicating import (
+    begin_adjudication,
+    decide,
+    name_adjudicator,
+    show_reviews,
+    take_next,
+)
 from annotation.enums import AssignmentState, Flag, ImageState, JobState, Role, RoundState
 from annotation.ingest import storage
 from annotation.models import (
@@ -25,10 +32,12 @@ from annotation.models import (
     ReviewRound,
     SampledQuestion,
     SamplingPlan,
+    Settlement,
     Upload,
     User,
 )
 from annotation.people.invitations import Grant, invite
+from annotation.review.rounds import complete_reviews, count_open
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules
@@ -68,6 +77,7 @@ def cast(place: Place) -> None:
         "dina": (Role.DEIDENTIFIER,),
         "mona": (Role.MODEL_SUBMITTER,),
         "stan": (),
+        "judy": (),
         "omni": (Role.ADMINISTRATOR, Role.COORDINATOR, Role.REVIEWER, Role.DEIDENTIFIER),
     }
     place.people = {name: make_person(name.capitalize(), *given) for name, given in roles.items()}
@@ -85,6 +95,7 @@ def furnish(words: str = "") -> Place:
     cast(place)
     _fill_bank(place)
     _hold_rounds(place)
+    _dispute(place)
     _furnish_rooms(place)
     _start_jobs(place)
     _hand_out_links(place)
@@ -207,6 +218,32 @@ def _hold_rounds(place: Place) -> None:
     answer(place, mine[4])
     lost = Rendition.objects.filter(image__exam__questions__revisions=mine[5].revision_id, image__position=0)
     storage.remove([rendition.name for rendition in lost])
+
+
+def _dispute(place: Place) -> None:
+    """A round in adjudication: two questions are agreed on, one waits, one is taken and judged, one is decided."""
+    made = place.things["disputed"] = _round(place, "Disputed", RoundState.OPEN)
+    ReviewRound.objects.filter(pk=made.pk).update(reviewers_per_question=2)
+    _assign(place, made, "rita", "remo")
+    cora, judy, now = place.people["cora"], place.people["judy"], timezone.now()
+    for one in _assignments(place, "disputed", "rita")[:5]:
+        say(one, comment=place.said("fine"))
+    for number, one in enumerate(_assignments(place, "disputed", "remo")[:5]):
+        doubt: dict[str, Any] = (
+            {"best": "C", "verdict": "revise", "flags": [Flag.UNSOUND, Flag.NEEDS_PRIOR]} if number > 1 else {}
+        )
+        say(one, comment=place.said("two options fit"), reasoning=place.said("the sign is equivocal"), **doubt)
+    complete_reviews(made, actor=cora, at=now, confirmed_open=count_open(made))
+    name_adjudicator(made, judy, actor=cora, at=now)
+    begin_adjudication(made, actor=cora, at=now)
+    for is_decided in (True, False):
+        taken = take_next(made, judy, at=now)
+        assert taken is not None
+        say(taken, comment=place.said("both are acceptable"))
+        settlement = place.things["settlement"] = Settlement.objects.get(assignment=taken)
+        if is_decided:
+            show_reviews(settlement, actor=judy, at=now)
+            decide(settlement, "reject", place.said("It cannot be answered on these images."), actor=judy, at=now)
 
 
 def _assignments(place: Place, name: str, reviewer: str) -> list[Assignment]:

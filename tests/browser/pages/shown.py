@@ -85,7 +85,7 @@ EMPTY = [  # a site on which nothing has happened yet
 
 FULL = [
     # people
-    *(Shown("home", person) for person in PEOPLE),
+    *(Shown("home", person) for person in (*PEOPLE, "judy")),
     Shown("login"),
     Shown("login", act=submit_empty, note="refused"),
     Shown("profile", "rita"),
@@ -140,10 +140,14 @@ FULL = [
     Shown("round-new", "cora", act=unfold),
     Shown("round-edit", "cora", ("draft",)),
     Shown("round-new", "cora", act=submit_empty, note="refused"),
-    *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed")),
+    *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed", "disputed")),
     Shown("round", "ada", ("open",)),
     Shown("round-reviewer", "cora", ("open", "rita"), act=unfold),
     Shown("round-reviewer", "cora", ("closed", "rita"), act=unfold),
+    # adjudication
+    Shown("adjudication", "judy", ("disputed",)),
+    Shown("adjudication-decide", "judy", ("settlement",)),
+    Shown("adjudication-decide", "judy", ("settlement",), act=submit_empty, note="refused"),
     # reviewing
     Shown("review-rounds", "rita"),
     Shown("review-worklist", "rita", ("open",)),
@@ -315,5 +319,6 @@ NO_PAGE = {
     "healthz": "for machines",
     "review-categories": "for a script",
     "review-continue": "a redirect",
+    "adjudication-question": "a redirect",
     "reading-state": "for a script",
 }

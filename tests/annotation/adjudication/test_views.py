@@ -1,0 +1,222 @@
+"""The pages of adjudication: whom they are for, what they show, and what they refuse."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pytest
+from django.test import Client
+from pytest_django import DjangoAssertNumQueries
+
+from annotation.adjudication.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
+from annotation.models import ReviewRound, Settlement, User
+from annotation.review.rounds import close_round, complete_reviews
+from tests.annotation.adjudication.made import N_OPEN, make_adjudicated, make_reviewed
+from tests.annotation.adjudication.test_acts import judge_own, taken_and_judged
+from tests.conftest import make_person
+
+
+@pytest.fixture
+def judy(db: None) -> User:
+    return make_person("Judy")
+
+
+@pytest.fixture
+def adjudicated(cora: User, rita: User, remo: User, judy: User, without_pixels: None) -> ReviewRound:
+    return make_adjudicated(cora, rita, remo, judy)
+
+
+@pytest.fixture
+def hers(client: Client, judy: User) -> Client:
+    client.force_login(judy)
+    return client
+
+
+@pytest.fixture
+def coordinator(client: Client, cora: User) -> Client:
+    client.force_login(cora)
+    return client
+
+
+@pytest.fixture
+def settlement(adjudicated: ReviewRound, judy: User, noon: datetime) -> Settlement:
+    """Question 2, answered and judged by Judy."""
+    return taken_and_judged(adjudicated, judy, noon)
+
+
+def decide_url(settlement: Settlement) -> str:
+    return f"/adjudication/decide/{settlement.public_id}/"
+
+
+def test_a_coordinator_takes_a_round_from_its_reviews_to_its_end(
+    coordinator: Client, cora: User, rita: User, remo: User, judy: User
+) -> None:
+    made = make_reviewed(cora, rita, remo)
+    asked = coordinator.post("/rounds/spring/complete/")
+    assert asked.status_code == 409
+    assert b"3 assigned questions are not reviewed yet" in asked.content
+    coordinator.post("/rounds/spring/complete/", {"confirmed_open": N_OPEN})
+    page = coordinator.get("/rounds/spring/")
+    assert page.context["why_not_adjudicate"] == "Name an adjudicator first."
+    assert "Name an adjudicator first." in page.content.decode()
+    assert "blind answers differ; verdict “revise”" in page.content.decode()
+    coordinator.post("/rounds/spring/adjudicators/add/", {"adjudicator-person": judy.pk})
+    assert list(adjudicators_of(made)) == [judy]
+    coordinator.post("/rounds/spring/adjudicate/")
+    made.refresh_from_db()
+    assert made.state == "adjudication"
+    asked = coordinator.post("/rounds/spring/close/")
+    assert b"Close without 2 decisions" in asked.content
+    coordinator.post("/rounds/spring/close/", {"confirmed_open": 2})
+    made.refresh_from_db()
+    assert made.state == "closed"
+
+
+def test_nobody_but_coordinators_moves_a_round(client: Client, cora: User, rita: User, remo: User, stan: User) -> None:
+    made = make_reviewed(cora, rita, remo)
+    for act in ("complete", "adjudicate", "adjudicators/add"):
+        client.force_login(rita)
+        assert client.post(f"/rounds/spring/{act}/").status_code == 403
+        client.force_login(stan)
+        assert client.post(f"/rounds/spring/{act}/").status_code == 404
+        assert client.get(f"/rounds/spring/{act}/").status_code == 405
+    made.refresh_from_db()
+    assert made.state == "open"
+
+
+def test_a_refused_act_says_why_on_the_page_of_the_round(
+    coordinator: Client, cora: User, rita: User, remo: User
+) -> None:
+    make_reviewed(cora, rita, remo)
+    page = coordinator.post("/rounds/spring/adjudicate/", follow=True)
+    assert "Adjudication begins once the independent reviews are complete" in page.content.decode()
+    page = coordinator.post("/rounds/spring/adjudicators/add/", {"adjudicator-person": cora.pk}, follow=True)
+    assert "Choose a person who can log in." in page.content.decode()
+
+
+def test_an_adjudicator_goes_from_home_to_the_decision(
+    hers: Client, adjudicated: ReviewRound, judy: User, noon: datetime
+) -> None:
+    home = hers.get("/")
+    assert "2 questions wait for an adjudicator in “Spring”." in home.content.decode()
+    assert "2 questions wait, you have decided 0." in hers.get("/adjudication/spring/").content.decode()
+    answer = hers.post("/adjudication/spring/next/")
+    assignment = take_next(adjudicated, judy, at=noon)
+    assert assignment is not None
+    assert answer["Location"] == f"/review/{assignment.public_id}/"
+    case = hers.get(answer["Location"])
+    assert case.status_code == 200
+    assert "REMO-WORDS" not in case.content.decode()
+    assert hers.get(f"/adjudication/question/{assignment.public_id}/")["Location"] == "/adjudication/spring/"
+    judge_own(assignment, judy, noon)
+    there = hers.get(f"/adjudication/question/{assignment.public_id}/")["Location"]
+    page = hers.get(there)
+    text = page.content.decode()
+    assert "REMO-WORDS" in text
+    assert "Remo" not in text
+    assert "Not settled:</span> blind answers differ" in text
+    answer = hers.post(there, {"decision": "revise", "reason": "Two options fit."})
+    assert answer["Location"] == "/adjudication/spring/"
+    assert "Two options fit." in hers.get("/adjudication/spring/").content.decode()
+
+
+def test_the_own_submission_leads_to_the_decision(
+    hers: Client, adjudicated: ReviewRound, judy: User, noon: datetime
+) -> None:
+    assignment = take_next(adjudicated, judy, at=noon)
+    assert assignment is not None
+    address = f"/review/{assignment.public_id}"
+    hers.post(f"{address}/answer/", {"best": "B", "defensible": ["B"], "difficulty": "easy"})
+    judged = {
+        **dict.fromkeys(("clinical_quality", "factual_correctness", "explanation_clarity", "image_alignment"), "4"),
+        "needs_image": "yes",
+        "relevant": "yes",
+        "verdict": "accept",
+    }
+    answer = hers.post(f"{address}/submit/", judged)
+    assert answer["Location"] == f"/adjudication/question/{assignment.public_id}/"
+    assert hers.get(f"/review/rounds/{assignment.round.slug}/")["Location"] == "/adjudication/spring/"
+
+
+def test_a_decision_needs_a_reason_and_stores_nothing_without(hers: Client, settlement: Settlement) -> None:
+    hers.get(decide_url(settlement))
+    page = hers.post(decide_url(settlement), {"decision": "revise"})
+    assert page.status_code == 422
+    assert set(page.context["form"].errors) == {"reason"}
+    assert hers.post(decide_url(settlement), {"decision": "perhaps", "reason": "x"}).status_code == 422
+    settlement.refresh_from_db()
+    assert settlement.decision == ""
+
+
+@pytest.mark.parametrize("name", ["cora", "rita", "stan", "ada"])
+def test_the_decision_is_for_its_adjudicator_alone(
+    client: Client, settlement: Settlement, name: str, request: pytest.FixtureRequest
+) -> None:
+    client.force_login(request.getfixturevalue(name))
+    assert client.get(decide_url(settlement)).status_code == 404
+    assert client.post(decide_url(settlement), {"decision": "accept", "reason": "x"}).status_code == 404
+    assert settlement.assignment is not None
+    assert client.get(f"/adjudication/question/{settlement.assignment.public_id}/").status_code == 404
+
+
+@pytest.mark.parametrize(("name", "status"), [("cora", 403), ("rita", 403), ("stan", 404)])
+def test_the_page_of_adjudicators_is_theirs(
+    client: Client, adjudicated: ReviewRound, name: str, status: int, request: pytest.FixtureRequest
+) -> None:
+    client.force_login(request.getfixturevalue(name))
+    assert client.get("/adjudication/spring/").status_code == status
+    assert client.post("/adjudication/spring/next/").status_code == status
+
+
+def test_before_and_after_adjudication_its_page_says_so(
+    hers: Client, cora: User, rita: User, remo: User, judy: User, noon: datetime
+) -> None:
+    made = make_reviewed(cora, rita, remo)
+    name_adjudicator(made, judy, actor=cora, at=noon)
+    assert "Adjudication has not begun." in hers.get("/adjudication/spring/").content.decode()
+    page = hers.post("/adjudication/spring/next/", follow=True)
+    assert "The round is not in adjudication." in page.content.decode()
+    complete_reviews(made, actor=cora, at=noon, confirmed_open=N_OPEN)
+    close_round(made, actor=cora, at=noon)
+    assert "The round is closed." in hers.get("/adjudication/spring/").content.decode()
+
+
+def test_a_decided_question_is_read_only(hers: Client, settlement: Settlement, judy: User, noon: datetime) -> None:
+    show_reviews(settlement, actor=judy, at=noon)
+    decide(settlement, "accept", "Plain on the lateral view.", actor=judy, at=noon)
+    page = hers.get(decide_url(settlement)).content.decode()
+    assert "Plain on the lateral view." in page
+    assert "<textarea" not in page
+    answer = hers.post(decide_url(settlement), {"decision": "reject", "reason": "Other."})
+    assert answer.status_code == 422
+    assert "This question is decided" in answer.content.decode()
+
+
+def test_an_adjudicator_who_coordinates_sees_no_reason_on_the_page_of_the_round(
+    client: Client, adjudicated: ReviewRound, cora: User, ada: User, noon: datetime
+) -> None:
+    name_adjudicator(adjudicated, cora, actor=ada, at=noon)
+    client.force_login(cora)
+    page = client.get("/rounds/spring/")
+    assert page.context["settling"] is None
+    assert "blind answers differ" not in page.content.decode()
+    assert client.get("/rounds/spring/export/csv/").status_code == 403
+
+
+def test_the_pages_cost_the_same_however_many_questions(
+    client: Client,
+    adjudicated: ReviewRound,
+    settlement: Settlement,
+    judy: User,
+    cora: User,
+    django_assert_max_num_queries: DjangoAssertNumQueries,
+) -> None:
+    client.force_login(judy)
+    with django_assert_max_num_queries(24):
+        client.get("/adjudication/spring/")
+    client.get(decide_url(settlement))
+    with django_assert_max_num_queries(18):
+        client.get(decide_url(settlement))
+    client.force_login(cora)
+    with django_assert_max_num_queries(40):
+        client.get("/rounds/spring/")
