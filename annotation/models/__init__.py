@@ -1,5 +1,6 @@
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Invitation, Membership, User
+from annotation.models.quality import Finding
 from annotation.models.question import AnswerKey, BankImport, Question, QuestionBank, Report, Revision, SeenKey
 from annotation.models.review import (
     Assignment,
@@ -21,6 +22,7 @@ __all__ = [
     "BankImport",
     "BlindAnswer",
     "Exam",
+    "Finding",
     "Image",
     "Invitation",
     "Job",
