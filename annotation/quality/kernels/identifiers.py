@@ -229,8 +229,12 @@ IDENTIFIERS = (
 _ALL = tuple(one for one in IDENTIFIERS if one.patterns)
 _FEW_DIGITS = tuple(one for one in _ALL if one.letter in "ABCFLMN")
 _NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABFN")
-_DIGIT, _NUMBER = re.compile(r"\d"), re.compile(r"\d[\d./-]{2}|\w:\w")
-_SIGNS = re.compile(r"[@^]|://|www\.")
+_DIGIT, _NUMBER = re.compile(r"[0-9]"), re.compile(r"\d(?:\d\d|[./-]\d)|\w:\w")
+# Without a digit, one of these stands in every identifier: a capital inside a sentence, or words and signs of its own.
+_INSIDE = re.compile(
+    r"[A-Z](?:(?<=..)(?<![.?!\n][ \n][A-Z])|(?=(?:r|rs|s|rof|rofessor|octor|urse|err|rau)\b))", re.DOTALL
+)
+_ALONE = ("@", "^", "://", "www.", "ospital", "nfirmary", "linic", "edical ", "niversity")
 
 
 def spot_identifiers(text: str) -> list[Spotted]:
@@ -250,11 +254,10 @@ def spot_identifiers(text: str) -> list[Spotted]:
 
 
 def _tried(text: str) -> tuple[Identifier, ...]:
-    """Most texts have neither a digit nor a capital after their first letter: they hold none of them."""
+    """Most texts have neither a digit nor a capital inside a sentence: they hold none of them."""
     if _DIGIT.search(text):
         return _ALL if _NUMBER.search(text) else _FEW_DIGITS
-    rest = text[1:]
-    return _NO_DIGIT if rest != rest.lower() or _SIGNS.search(text) else ()
+    return _NO_DIGIT if _INSIDE.search(text) or _holds_any(text, _ALONE) else ()
 
 
 def _spans(identifier: Identifier, text: str, lower: str) -> list[tuple[int, int]]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from annotation.quality.kernels.rules import LETTERS, Flaw, flaw
-from annotation.quality.kernels.vocabulary import ABSOLUTE_TERMS, FILLERS, NEGATIONS, VERBS
+from annotation.quality.kernels.vocabulary import ABSOLUTE_TERMS, FILLERS, NEGATIONS, OTHER_OPTIONS, VERBS
 from annotation.quality.kernels.words import ReadQuestion
 
 MUCH_LONGER, LONGER_BY = 1.25, 8  # times, and characters, that the key is longer than the longest other option
@@ -76,7 +76,9 @@ def check_absolute_terms(read: ReadQuestion) -> Iterator[Flaw]:
 
 
 def check_all_of_the_above(read: ReadQuestion) -> Iterator[Flaw]:
-    for letter, option in zip(LETTERS, read.question.options, strict=False):
+    for letter, option, words in zip(LETTERS, read.question.options, read.options, strict=False):
+        if OTHER_OPTIONS.isdisjoint(words):
+            continue
         if match := _OTHERS.search(option) or _LETTERS.search(option):
             yield flaw("all_of_the_above", letter, words=match.group())
 
@@ -95,7 +97,7 @@ def check_kinds(read: ReadQuestion) -> Iterator[Flaw]:
 def _kind(option: str, words: list[str]) -> str:
     if words and words[0] in ("yes", "no") and (len(words) == 1 or "," in option[:4]):
         return "a yes or no"
-    if option[:3].strip(" <>~≥≤").isdigit() or (_UNIT.search(option) and _MEASURE.match(option)):
+    if option[:3].strip(" <>~≥≤").isdigit() or (_MEASURE.match(option) and _UNIT.search(option)):
         return "a number"
     if len(words) > 2 and not VERBS.isdisjoint(words):
         return "a sentence"

@@ -19,6 +19,8 @@ ABSOLUTE_TERMS = _words(
     "always never invariably must cannot impossible exclusively solely absolutely definitely certainly undoubtedly "
     "every entirely"
 )
+# Where none of them stands, an option does not refer to others; “B & C” has no word between its letters.
+OTHER_OPTIONS = _words("above these those option options answer answers choice choices listed given and or b c d")
 # An option of three words or more that has one is a sentence.
 VERBS = _words(
     "is are was were has have shows show lies suggests extends projects appears remains ends reach reaches lies lie"

@@ -10,7 +10,7 @@ from annotation.enums import FindingPlace
 from annotation.quality.kernels.identifiers import spot_identifiers
 from annotation.quality.kernels.rules import LETTERS, Flaw, flaw
 from annotation.quality.kernels.vocabulary import COMMON_WORDS, NEGATIVE_WORDS, PRIOR_WORDS
-from annotation.quality.kernels.words import EXPLANATION_RUN, RUN, ReadQuestion, runs, runs_of
+from annotation.quality.kernels.words import EXPLANATION_RUN, RUN, ReadQuestion, Run, runs, runs_of
 
 _NEGATIVE = re.compile(
     r"(?<!at )(?<![*_>])\b(?:[Nn]ot|[Ee]xcept|[Ee]xcluding|[Ll]east|[Nn]ever|[Cc]annot|[Ff]alse|[Ii]ncorrect|[Uu]ntrue"
@@ -63,6 +63,8 @@ def check_key_in_stem(read: ReadQuestion) -> Iterator[Flaw]:
     if key is None or key >= len(read.content):
         return
     stem = frozenset(read.stem) - COMMON_WORDS
+    if stem.isdisjoint(read.content[key]):
+        return
     own = [_own_words(read.content, number) for number in range(len(read.content))]
     named = own[key] & stem
     if not named or 2 * len(named) < len(own[key]):
@@ -82,23 +84,23 @@ def check_report(read: ReadQuestion) -> Iterator[Flaw]:
     report = read.question.report
     if not report:
         return
+    known = runs_of(report)
     for place, _text, words in _parts(read):
-        length = EXPLANATION_RUN if place is FindingPlace.EXPLANATION else RUN
-        if len(words) >= length and (copied := _copied(words, report, length)):
-            yield flaw("report_copied", place, n=len(copied), words=" ".join(copied[:length]))
+        least = EXPLANATION_RUN if place is FindingPlace.EXPLANATION else RUN
+        if len(words) >= least and not known.isdisjoint(runs(words)):
+            copied = _longest_copy(words, known)
+            if len(copied) >= least:
+                yield flaw("report_copied", place, n=len(copied), words=" ".join(copied[:least]))
 
 
-def _copied(words: list[str], report: str, length: int) -> list[str]:
-    """The first run of words that stands in the report, as long as it goes on there."""
-    known = runs_of(report, length)
-    if known.isdisjoint(runs(words, length)):
-        return []
-    here = list(runs(words, length))
-    first = next(start for start, run in enumerate(here) if run in known)
-    last = first
-    while last + 1 < len(here) and here[last + 1] in known:
-        last += 1
-    return words[first : last + length]
+def _longest_copy(words: list[str], known: frozenset[Run]) -> list[str]:
+    """The longest stretch of words of which every run stands in the report."""
+    best = start = length = 0
+    for place, run in enumerate(runs(words)):
+        length = length + 1 if run in known else 0
+        if length > best:
+            best, start = length, place - length + 1
+    return words[start : start + best + RUN - 1]
 
 
 def check_explanation(read: ReadQuestion, least: int) -> Iterator[Flaw]:

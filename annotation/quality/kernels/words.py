@@ -24,13 +24,13 @@ def words_of(text: str) -> list[str]:
 
 
 @lru_cache(maxsize=8)  # neighbouring questions share an exam
-def runs_of(report: str, length: int) -> frozenset[Run]:
-    """Every run of so many words of a report."""
-    return frozenset(runs(words_of(report), length))
+def runs_of(report: str) -> frozenset[Run]:
+    """Every run of RUN words of a report."""
+    return frozenset(runs(words_of(report)))
 
 
-def runs(words: list[str], length: int) -> Iterator[Run]:
-    return zip(*(words[start:] for start in range(length)), strict=False)
+def runs(words: list[str]) -> Iterator[Run]:
+    return zip(*(words[start:] for start in range(RUN)), strict=False)
 
 
 @dataclass(frozen=True, slots=True)

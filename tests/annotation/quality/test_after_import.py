@@ -73,7 +73,8 @@ def test_a_job_that_was_killed_while_checking_checks_all_of_it_when_run_again(
 
     with monkeypatch.context() as patch:
         patch.setattr(uploads, "check_revisions", killed)
-        pytest.raises(SystemExit, work)
+        with pytest.raises(SystemExit):
+            work()
     Job.objects.filter(state=JobState.RUNNING).update(state=JobState.QUEUED)
     job = work()
     assert job.result is not None
