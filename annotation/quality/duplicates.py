@@ -115,7 +115,7 @@ def _findings(read: _Texts, found: Neighbours, rows: range, at: datetime) -> lis
     for row in rows:
         nearest, n_more = int(found.nearest[row]), int(found.n_similar[row]) - 1
         if nearest >= 0:
-            more = f", and as much or more than {found.threshold:g} to {n_more:,} more" if n_more else ""
+            more = f"; {n_more:,} more questions are at {found.threshold:g} or above" if n_more else ""
             detail = rule.sentence(similarity=f"{found.similarity[row]:.2f}", number=read.numbers[nearest], more=more)
             made.append(
                 Finding(

@@ -136,7 +136,7 @@ def _whole_bank(told: BankSummary) -> list[str]:
 
 
 def _pairs(found: DuplicateResult) -> list[str]:
-    head = _("Near-duplicates at %(threshold)s: %(n)d questions in %(pairs)d pairs. Pairs around the threshold:") % {
+    head = _("Near-duplicates at %(threshold)s: %(n)d questions, %(pairs)d pairs. Pairs around the threshold:") % {
         "threshold": f"{found.threshold:g}",
         "n": found.n_duplicates,
         "pairs": found.n_pairs,

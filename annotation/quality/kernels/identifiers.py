@@ -42,7 +42,8 @@ def _pattern(regex: str, *needs: str) -> Pattern:
     return Pattern(re.compile(regex), needs)
 
 
-_MONTH = rf"(?i:{'|'.join(sorted(MONTHS))})[a-z]{{0,6}}\.?"
+_MONTHS = tuple(sorted(MONTHS))
+_MONTH = rf"(?i:{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
 _OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
 _TITLES = ("dr", "mr", "ms", "prof", "doctor", "nurse", "herr", "frau")
 _STREETS = "street|st|avenue|ave|road|rd|lane|ln|drive|mews|court|way|boulevard|blvd|square|close|terrace"
@@ -89,8 +90,8 @@ IDENTIFIERS = (
             _pattern(r"(?<![\d./-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})(?![\d./-])"),
             _pattern(r"(?<![\d.])(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?![\d.])"),
             _pattern(r"(?<![\d.])(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?![\d.])"),
-            _pattern(rf"\b\d{{1,2}}(?:st|nd|rd|th)?[\s-]+(?:of\s+)?{_MONTH}(?:[\s-]+\d{{4}})?\b", *MONTHS),
-            _pattern(rf"\b{_MONTH}\s+(?:\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{4}})\b", *MONTHS),
+            _pattern(rf"\b\d{{1,2}}(?:st|nd|rd|th)?[\s-]+(?:of\s+)?{_MONTH}(?:[\s-]+\d{{4}})?\b", *_MONTHS),
+            _pattern(rf"\b{_MONTH}\s+(?:\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{4}})\b", *_MONTHS),
             _pattern(r"\b0?(?:9\d|1[0-2]\d)(?:Y\b|[\s-]?(?:years?|yrs?|y/?o)\b)", "y"),
             _pattern(r"\b(?i:aged?)[\s:]+(?:of\s+)?(?:9\d|1[0-2]\d)\b", "age"),
         ),
@@ -229,7 +230,7 @@ IDENTIFIERS = (
 _ALL = tuple(one for one in IDENTIFIERS if one.patterns)
 _FEW_DIGITS = tuple(one for one in _ALL if one.letter in "ABCFLMN")
 _NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABFN")
-_DIGIT, _NUMBER = re.compile(r"[0-9]"), re.compile(r"\d(?:\d\d|[./-]\d)|\w:\w")
+_DIGIT, _TWO_DIGITS, _NUMBER = re.compile(r"[0-9]"), re.compile(r"[0-9]{2}"), re.compile(r"\d(?:\d\d|[./-]\d)|\w:\w")
 # Without a digit, one of these stands in every identifier: a capital inside a sentence, or words and signs of its own.
 _INSIDE = re.compile(
     r"[A-Z](?:(?<=..)(?<![.?!\n][ \n][A-Z])|(?=(?:r|rs|s|rof|rofessor|octor|urse|err|rau)\b))", re.DOTALL
@@ -245,9 +246,7 @@ def spot_identifiers(text: str) -> list[Spotted]:
     for identifier in tried:
         last = 0
         for start, end in sorted(_spans(identifier, text, lower)):
-            if start >= last and (
-                identifier.letter != "R" or all(end <= one.start or start >= one.end for one in taken)
-            ):
+            if start >= last and not (identifier.letter == "R" and _is_taken(start, end, taken)):
                 taken.append(Spotted(identifier, start, end))
                 last = end
     return sorted(taken, key=lambda one: (one.start, one.identifier.letter))
@@ -255,9 +254,12 @@ def spot_identifiers(text: str) -> list[Spotted]:
 
 def _tried(text: str) -> tuple[Identifier, ...]:
     """Most texts have neither a digit nor a capital inside a sentence: they hold none of them."""
-    if _DIGIT.search(text):
-        return _ALL if _NUMBER.search(text) else _FEW_DIGITS
-    return _NO_DIGIT if _INSIDE.search(text) or _holds_any(text, _ALONE) else ()
+    has_digit = _DIGIT.search(text) is not None
+    if has_digit and _NUMBER.search(text):
+        return _ALL
+    if _INSIDE.search(text) or _holds_any(text, _ALONE):
+        return _FEW_DIGITS if has_digit else _NO_DIGIT
+    return _FEW_DIGITS if has_digit and (_TWO_DIGITS.search(text) or _holds_any(text.lower(), _MONTHS)) else ()
 
 
 def _spans(identifier: Identifier, text: str, lower: str) -> list[tuple[int, int]]:

@@ -48,7 +48,7 @@ def test_the_result_as_json(bank: QuestionBank) -> None:
 
 def test_pairs_around_the_threshold_are_shown(bank: QuestionBank) -> None:
     text = told("--bank", "Bank", "--duplicates", "--threshold", "0.8")
-    assert "Near-duplicates at 0.8: 2 questions in 1 pairs." in text
+    assert "Near-duplicates at 0.8: 2 questions, 1 pairs." in text
 
 
 @pytest.mark.parametrize(
