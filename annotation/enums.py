@@ -190,6 +190,19 @@ class AssignmentState(Word):
     WITHDRAWN = "withdrawn", _("withdrawn")  # reassigned, or the reviewer left; nothing is deleted
 
 
+class FindingPlace(Word):
+    """Where in a question a check found something. A letter may tell the key."""
+
+    QUESTION = "question", _("whole question")
+    STEM = "stem", _("stem")
+    A = "A", _("option A")
+    B = "B", _("option B")
+    C = "C", _("option C")
+    D = "D", _("option D")
+    EXPLANATION = "explanation", _("explanation")
+    REPORT = "report", _("report")
+
+
 class ReturnReason(Word):
     """Why a reviewer handed a question back."""
 

@@ -30,8 +30,9 @@ from annotation.ingest.describing import credit_images
 from annotation.ingest.exams import ingest_paths
 from annotation.ingest.kernels.credits import Credit
 from annotation.ingest.searching import check_text
-from annotation.models import Image, QuestionBank, User
+from annotation.models import Image, QuestionBank, Revision, User
 from annotation.people.roles import add_role
+from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import import_questions, locate
 from annotation.refusals import Refused
 from annotation.site.permissions import SITE_ROLES
@@ -103,6 +104,7 @@ def _fill_bank(
         if not result.stored:
             raise DemonstrationRefused("questions", f"The questions were refused: {result.as_json()['errors'][:3]}")
         bank = QuestionBank.objects.get(name=BANK)
+        check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=coordinator, at=at)
         if Image.objects.filter(exam__bank=bank, state=ImageState.PENDING).exists():
             expose_all(exams, folder, tell=tell, processes=processes)
             taken = ingest_paths(

@@ -12,7 +12,7 @@ LARGE_HEART = 0.52
 
 
 @dataclass(frozen=True)
-class Finding:
+class ChestFinding:
     """One thing that a chest shows or does not.
 
     ``sign`` says where and by what it is seen; ``diagnosis`` is what it means, empty for a device; ``rivals`` are the
@@ -40,8 +40,8 @@ def has_raised_dome(side: Side) -> Callable[[ChestSpec], bool]:
     return lambda spec: spec.raised_dome == side
 
 
-def _effusion(side: Side) -> Finding:
-    return Finding(
+def _effusion(side: Side) -> ChestFinding:
+    return ChestFinding(
         name=f"{side.capitalize()} pleural effusion",
         shows=has_effusion(side),
         sign=f"The {side} costophrenic angle is filled by a white area with a curved upper border",
@@ -52,8 +52,8 @@ def _effusion(side: Side) -> Finding:
     )
 
 
-def _pneumothorax(side: Side) -> Finding:
-    return Finding(
+def _pneumothorax(side: Side) -> ChestFinding:
+    return ChestFinding(
         name=f"{side.capitalize()} pneumothorax",
         shows=has_air(side),
         sign=f"A thin white pleural line is seen on the {side}, and no lung markings lie outside it",
@@ -64,8 +64,8 @@ def _pneumothorax(side: Side) -> Finding:
     )
 
 
-def _raised(side: Side) -> Finding:
-    return Finding(
+def _raised(side: Side) -> ChestFinding:
+    return ChestFinding(
         name=f"Raised {side} hemidiaphragm",
         shows=has_raised_dome(side),
         sign=f"The dome of the {side} hemidiaphragm stands several centimetres above the other, with a clear outline",
@@ -76,7 +76,7 @@ def _raised(side: Side) -> Finding:
     )
 
 
-HEART = Finding(
+HEART = ChestFinding(
     name="Enlarged heart",
     shows=lambda spec: spec.cardiothoracic_ratio > LARGE_HEART,
     sign="The heart is wider than half of the inner thorax on the frontal view",
@@ -84,7 +84,7 @@ HEART = Finding(
     diagnosis="Cardiomegaly",
     group=("Cardiac Disease", "Other Cardiac Disease"),
 )
-CONSOLIDATION = Finding(
+CONSOLIDATION = ChestFinding(
     name="Consolidation",
     shows=lambda spec: spec.consolidation is not None,
     sign="A dense area hides the vessels in one lobe and ends at a fissure",
@@ -93,7 +93,7 @@ CONSOLIDATION = Finding(
     group=("Infectious Disease", "Pneumonia"),
     rivals=("Pulmonary nodule",),
 )
-NODULE = Finding(
+NODULE = ChestFinding(
     name="Pulmonary nodule",
     shows=lambda spec: bool(spec.nodules),
     sign="A round, well-defined opacity lies in the lung",
@@ -102,7 +102,7 @@ NODULE = Finding(
     group=("Pulmonary Neoplasm", "Primary Lung Cancer"),
     rivals=("Consolidation",),
 )
-HYPERINFLATION = Finding(
+HYPERINFLATION = ChestFinding(
     name="Hyperinflated lungs",
     shows=lambda spec: spec.hyperinflated,
     sign="Both domes of the diaphragm are low and flat, and the retrosternal space is wide on the lateral view",
@@ -110,7 +110,7 @@ HYPERINFLATION = Finding(
     diagnosis="Chronic obstructive pulmonary disease",
     group=("Other Pulmonary Diagnosis", "COPD"),
 )
-MIRRORED = Finding(
+MIRRORED = ChestFinding(
     name="Heart apex on the right",
     shows=lambda spec: spec.mirrored,
     sign="By the side marker the heart apex, the aortic knob and the gastric bubble all lie on the patient's right",
@@ -119,32 +119,32 @@ MIRRORED = Finding(
     group=("Congenital Disease", "Congenital Heart Disease"),
     rivals=("Raised right hemidiaphragm", "Raised left hemidiaphragm"),
 )
-TUBE = Finding(
+TUBE = ChestFinding(
     name="Endotracheal tube",
     shows=lambda spec: spec.tube_above_carina is not None,
     sign="A tube with a dense stripe runs down in the air column of the trachea",
     category="Tubes and Lines",
 )
-CATHETER = Finding(
+CATHETER = ChestFinding(
     name="Central venous catheter",
     shows=lambda spec: spec.venous_catheter,
     sign="A thin line runs from the right side of the neck along the right border of the upper mediastinum",
     category="Tubes and Lines",
 )
-PACEMAKER = Finding(
+PACEMAKER = ChestFinding(
     name="Cardiac pacemaker",
     shows=lambda spec: spec.pacemaker,
     sign="A metal generator lies over the left upper chest, and two leads run from it to the heart",
     category="Implanted Devices",
 )
-WIRES = Finding(
+WIRES = ChestFinding(
     name="Sternal wires",
     shows=lambda spec: spec.sternal_wires,
     sign="Five metal loops stand in the midline on the frontal view and along the sternum on the lateral view",
     category="Implanted Devices",
 )
 
-FINDINGS: tuple[Finding, ...] = (
+FINDINGS: tuple[ChestFinding, ...] = (
     _pneumothorax("right"),
     _pneumothorax("left"),
     _effusion("right"),
@@ -173,18 +173,18 @@ STRUCTURES: tuple[tuple[str, str], ...] = (
 """Seen on every chest of the demonstration."""
 
 
-def present(spec: ChestSpec) -> list[Finding]:
+def present(spec: ChestSpec) -> list[ChestFinding]:
     return [finding for finding in FINDINGS if finding.shows(spec)]
 
 
-def absent_beside(spec: ChestSpec) -> list[Finding]:
+def absent_beside(spec: ChestSpec) -> list[ChestFinding]:
     """Findings that this chest plainly does not show."""
     shown = present(spec)
     disputed = {name for finding in shown for name in finding.rivals}
     return [finding for finding in FINDINGS if finding not in shown and finding.name not in disputed]
 
 
-def leading(spec: ChestSpec) -> Finding | None:
+def leading(spec: ChestSpec) -> ChestFinding | None:
     """The finding that a report would begin with; None for a normal chest."""
     return next(iter(present(spec)), None)
 

@@ -12,7 +12,7 @@ from annotation.demonstration.findings import (
     LARGE_HEART,
     RIVAL_DIAGNOSES,
     STRUCTURES,
-    Finding,
+    ChestFinding,
     absent_beside,
     diagnosis,
     leading,
@@ -319,7 +319,7 @@ def _higher_dome(exam: DemonstrationExam, number: int, rng: np.random.Generator)
     )
 
 
-def _difficulty(spec: ChestSpec, finding: Finding) -> str:
+def _difficulty(spec: ChestSpec, finding: ChestFinding) -> str:
     if finding.category in ("Implanted Devices", "Pleural Effusion"):
         return "easy"
     return "hard" if spec.nodules else "medium"

@@ -28,6 +28,7 @@ HANDLERS: dict[str, str] = {
     "rehearsal": "annotation.jobs.handlers.rehearse",
     "check_questions": "annotation.questionbank.uploads.check_questions",
     "store_questions": "annotation.questionbank.uploads.store_questions",
+    "find_duplicates": "annotation.quality.duplicates.find_duplicates",
     "delete_bank": "annotation.questionbank.keeping.delete_bank_job",
     "text_search": "annotation.ingest.searching.search_waiting",
     "text_search_again": "annotation.ingest.searching.search_quarantined",

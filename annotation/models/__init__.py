@@ -1,5 +1,6 @@
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Invitation, Membership, User
+from annotation.models.quality import Finding
 from annotation.models.question import AnswerKey, BankImport, Edit, Question, QuestionBank, Report, Revision, SeenKey
 from annotation.models.review import (
     Assignment,
@@ -23,6 +24,7 @@ __all__ = [
     "BlindAnswer",
     "Edit",
     "Exam",
+    "Finding",
     "Image",
     "Invitation",
     "Job",

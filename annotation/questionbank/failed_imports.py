@@ -19,6 +19,7 @@ from annotation.models import (
     AnswerKey,
     BankImport,
     Exam,
+    Finding,
     Image,
     Job,
     Question,
@@ -92,6 +93,8 @@ def _sweep_questions(bank_import: BankImport) -> None:
         revisions = [pk for pk, _question, _number in page]
         first_of = [question for _pk, question, number in page if number == 1]
         with transaction.atomic():
+            _delete(Finding, revision__in=revisions)
+            _delete(Finding, other__in=revisions)
             _delete(AnswerKey, pk__in=revisions)
             _delete(Revision, pk__in=revisions)
             _delete(SeenKey, question__in=first_of)

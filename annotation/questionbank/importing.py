@@ -23,12 +23,12 @@ from django.db.models import Max
 from annotation.audit.recording import record
 from annotation.enums import ImportState
 from annotation.models import BankImport, Image, Job, QuestionBank, SourceIdentifier, User
+from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
 from annotation.questionbank.failed_imports import STALE_AFTER, sweep_import, sweep_imports, sweep_runs_of
 from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.records import (
-    MIN_EXPLANATION,
     Batch,
     RecordProblem,
     RecordRules,
@@ -71,6 +71,7 @@ class ImportResult:
     stored: bool = False
     rows: list[tuple[str, str]] = field(default_factory=list)  # of a dry run: key and what would happen
     priors: Counter[str] = field(default_factory=Counter)  # known once the questions are stored
+    bank_import: BankImport | None = None  # once it is published
 
     def is_acceptable(self, skip_refused: bool) -> bool:
         """Whether what was read may be stored."""
@@ -163,7 +164,7 @@ def import_questions(
         except BaseException:
             sweep_import(bank_import)
             raise
-    result.stored = True
+    result.stored, result.bank_import = True, bank_import
     return result
 
 

@@ -14,11 +14,12 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import JobState
+from annotation.enums import ImportState, JobState
 from annotation.jobs.checked_files import CheckedFiles
-from annotation.jobs.handlers import Params, Progress, Result
+from annotation.jobs.handlers import JobCancelled, Params, Progress, Result
 from annotation.jobs.queueing import enqueue
-from annotation.models import Job, Upload, User
+from annotation.models import BankImport, Job, Revision, Upload, User
+from annotation.quality.checking import check_revisions
 from annotation.questionbank.importing import ImportResult, QuestionFile, import_questions, locate
 from annotation.questionbank.kernels.strictjson import BankRefused
 
@@ -105,9 +106,32 @@ def check_questions(progress: Progress, params: Params) -> Result:
 
 
 def store_questions(progress: Progress, params: Params) -> Result:
-    """Import into the bank. Run again after it was stopped, it starts over: what was half stored is swept first."""
+    """Import into the bank, then check the wording of what came in, which can be seen already.
+
+    Run again after it was stopped, it starts over: what was half stored is swept first. Who cancels while wording is
+    checked keeps the questions, and the result says so.
+    """
     result = _run(progress, params, dry_run=False)
-    return {**_shown(result), "stored": result.stored}
+    shown = {**_shown(result), "stored": result.stored}
+    if result.stored:
+        shown["checked"] = _check_wording(progress, params)
+    return shown
+
+
+def _check_wording(progress: Progress, params: Params) -> dict[str, Any] | None:
+    """Of all that this job brought, in this run and in one that was killed; None where a person stopped it."""
+    upload = Upload.objects.select_related("created_by").get(public_id=params["upload"])
+    imports = BankImport.objects.filter(job=FILES.store_job(upload), state=ImportState.PUBLISHED)
+    try:
+        return check_revisions(
+            imports[0].bank,
+            Revision.objects.filter(bank_import__in=imports).current(),
+            actor=upload.created_by,
+            at=timezone.now(),
+            watch=lambda done, total: progress.report(done, total, _("Checking the wording")),
+        ).as_json()
+    except JobCancelled:
+        return None
 
 
 def _run(progress: Progress, params: Params, *, dry_run: bool) -> ImportResult:

@@ -17,7 +17,10 @@ from tests.architecture.source import (
     where,
 )
 
-PURE_LIBRARIES = {"numpy", "scipy", "pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "matplotlib", "msgspec"}
+PURE_LIBRARIES = {
+    *("numpy", "scipy", "sklearn", "matplotlib"),
+    *("pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "msgspec"),
+}
 TEXT_SEARCH = {"rapidocr", "onnxruntime", "cv2"}  # reading text in pixels, in a child process
 TRAVELS_ALONE = {ROOT / "readerstudy/report/kernels/recompute.py"}  # one file in every report, see docs/decisions
 FORBIDDEN_NAMES = {"utils", "helpers", "common", "services", "manager", "misc"}

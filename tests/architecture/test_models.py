@@ -10,7 +10,7 @@ from annotation.enums import Word
 from annotation.models.fields import WordField
 
 MODELS = [model for app in ("annotation", "readerstudy") for model in apps.get_app_config(app).get_models()]
-SECRET = {"AnswerKey", "Report", "SourceIdentifier"}  # reached only by who asks for them by name
+SECRET = {"AnswerKey", "Finding", "Report", "SourceIdentifier"}  # reached only by who asks for them by name
 
 
 def label(model: type[models.Model]) -> str:

@@ -18,6 +18,7 @@ SUBJECTS = (
     "ingest",
     "load",
     "predictions",
+    "quality",
     "reading",
     "results_pages",
     "review",

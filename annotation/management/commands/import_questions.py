@@ -9,11 +9,13 @@ from typing import Any
 from django.core.management.base import CommandError, CommandParser
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from rich.progress import DownloadColumn
+from rich.progress import DownloadColumn, MofNCompleteColumn
 
 from annotation.management.base import ActCommand, progress_bar
+from annotation.models import Revision
+from annotation.quality.checking import check_revisions
+from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.importing import ImportResult, import_questions, locate
-from annotation.questionbank.kernels.records import MIN_EXPLANATION
 from annotation.questionbank.kernels.strictjson import BankRefused
 
 SHOWN_ERRORS = 20
@@ -58,7 +60,25 @@ class Command(ActCommand):
             if refusal.code != "difficulties":
                 raise
             raise CommandError(f"{options['difficulty']}: {refusal}. Nothing was stored.", returncode=2) from None
+        if result.stored:
+            self._check_wording(result, quiet=options["json"] or options["verbosity"] == 0, **options)
         self._print(result, **options)
+
+    def _check_wording(self, result: ImportResult, *, quiet: bool, **options: Any) -> None:
+        """Of what came in, and can be seen already."""
+        imported = result.bank_import
+        assert imported is not None
+        with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
+            checked = check_revisions(
+                imported.bank,
+                Revision.objects.filter(bank_import=imported),
+                actor=None,
+                at=timezone.now(),
+                min_explanation=options["min_explanation"],
+                watch=watch,
+            )
+        if not quiet:
+            self.stdout.write(_("Checks of the wording: %(n)d findings.") % {"n": checked.added})
 
     def _check_paths(self, options: dict[str, Any]) -> None:
         for path in (options["file"], options["difficulty"]):

@@ -19,12 +19,12 @@ from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
 from annotation.enums import Difficulty, Task
+from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
 from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, BankRefused, Entry
 
-MIN_EXPLANATION = 20
 PRIVATE_NAMES = {
     "image_path": "ImagePath",
     "image_path_list": "ImagePath",

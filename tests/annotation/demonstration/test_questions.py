@@ -12,7 +12,7 @@ from annotation.demonstration.question_file import all_questions, records_of
 from annotation.demonstration.questions import DemonstrationQuestion
 from annotation.demonstration.simulated_exams import EXAMS, VIEWS
 from annotation.enums import Flag
-from annotation.questionbank.kernels.records import MIN_EXPLANATION
+from annotation.quality.kernels.rules import MIN_EXPLANATION
 
 QUESTIONS = all_questions()
 SHOWN = {finding.name: finding.shows for finding in FINDINGS}

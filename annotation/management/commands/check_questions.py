@@ -1,0 +1,152 @@
+"""manage.py check_questions --bank BANK: what the checks find in a bank, see docs/question-banks.md."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+from django.utils.translation import gettext as _
+from rich.progress import MofNCompleteColumn, TaskProgressColumn
+
+from annotation.management.base import ActCommand, progress_bar
+from annotation.models import QuestionBank, Revision
+from annotation.quality.checking import CheckResult, QualityRefused, check_revisions
+from annotation.quality.kernels.rules import THRESHOLD
+from annotation.quality.summary import BankSummary, RuleCount, summarise
+from annotation.site.slugs import the_one
+from annotation.statistics.kernels.estimate import Estimate
+
+if TYPE_CHECKING:
+    from annotation.quality.duplicates import DuplicateResult
+
+SHOWN_WORDS = 90  # characters of a question beside a pair
+
+
+class Command(ActCommand):
+    help = "Check the questions of a bank and store what is found. Nothing is left out or changed because of it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bank", required=True, help="name or address of the bank")
+        parser.add_argument("--duplicates", action="store_true", help="also compare every question with every other")
+        parser.add_argument(
+            "--threshold",
+            type=float,
+            metavar="S",
+            help="similarity of near-duplicates, 0.5 to 1 (0.9, as in the paper)",
+        )
+        parser.add_argument("--json", action="store_true", help="print the result as JSON and nothing else")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if options["threshold"] is not None and not options["duplicates"]:
+            raise QualityRefused("threshold_alone", _("--threshold is for --duplicates: give both, or none."))
+        bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
+        quiet = options["json"] or options["verbosity"] == 0
+        at = timezone.now()
+        duplicates = self._compare(bank, at, quiet, options["threshold"]) if options["duplicates"] else None
+        current = Revision.objects.in_bank(bank).current()
+        with progress_bar(_("Checking"), MofNCompleteColumn, quiet=quiet) as watch:
+            checked = check_revisions(bank, current, actor=None, at=at, watch=watch)
+        told = summarise(bank)
+        if options["json"]:
+            self.stdout.write(json.dumps(as_json(bank, checked, told, duplicates), ensure_ascii=False, indent=1))
+        elif options["verbosity"]:
+            self.stdout.write(as_text(bank, checked, told, duplicates))
+
+    def _compare(self, bank: QuestionBank, at: Any, quiet: bool, threshold: float | None) -> DuplicateResult:
+        from annotation.quality.duplicates import check_duplicates  # loads scikit-learn
+
+        with progress_bar(_("Comparing"), TaskProgressColumn, quiet=quiet) as watch:
+            return check_duplicates(
+                bank, actor=None, at=at, threshold=THRESHOLD if threshold is None else threshold, watch=watch
+            )
+
+
+def as_json(
+    bank: QuestionBank, checked: CheckResult, told: BankSummary, duplicates: DuplicateResult | None
+) -> dict[str, Any]:
+    evenness = told.whole.evenness
+    return {
+        "bank": bank.name,
+        "n_questions": told.n_questions,
+        "changes": {"added": checked.added, "renewed": checked.renewed, "removed": checked.removed},
+        "rules": [_rule_as_json(one) for one in told.rules],
+        "longest_is_key": {**told.whole.longest_is_key.as_json(), "by_chance": 0.25},
+        "key_letters": {
+            "counts": told.whole.letters,
+            "test": evenness.as_json("chi-square against equal shares", flags=()) if evenness else None,
+        },
+        "near_duplicates": duplicates.as_json() if duplicates else None,
+    }
+
+
+def _rule_as_json(one: RuleCount) -> dict[str, Any]:
+    return {
+        "rule": one.rule.code,
+        "version": one.rule.version,
+        "label": one.rule.label,
+        "questions": one.questions.count,
+        "share": one.questions.as_json(),
+        "findings": one.n_findings,
+        "dismissed": one.n_dismissed,
+    }
+
+
+def as_text(bank: QuestionBank, checked: CheckResult, told: BankSummary, duplicates: DuplicateResult | None) -> str:
+    changes = _("%(added)d findings are new, %(renewed)d renewed, %(removed)d gone.") % vars(checked)
+    lines = [_("Bank %(bank)s: %(n)d questions checked.") % {"bank": bank.name, "n": told.n_questions}, changes, ""]
+    lines += _table(told)
+    lines += ["", *_whole_bank(told)]
+    if duplicates:
+        lines += ["", *_pairs(duplicates)]
+    return "\n".join(lines)
+
+
+def _table(told: BankSummary) -> list[str]:
+    rows = [(_("rule"), _("questions"), _("share (95% CI)"), _("n"), _("dismissed"))]
+    for one in told.rules:
+        n_fired, n, n_dismissed = (
+            f"{count:,}" for count in (one.questions.count or 0, one.questions.n, one.n_dismissed)
+        )
+        rows.append((one.rule.label, n_fired, _percent(one.questions), n, n_dismissed))
+    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
+    return ["  ".join((row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:]))) for row in rows]
+
+
+def _percent(share: Estimate) -> str:
+    if share.value is None or share.ci95 is None:
+        return "–"
+    return f"{100 * share.value:.1f}% ({100 * share.ci95[0]:.1f} to {100 * share.ci95[1]:.1f})"
+
+
+def _whole_bank(told: BankSummary) -> list[str]:
+    longest, letters, evenness = told.whole.longest_is_key, told.whole.letters, told.whole.evenness
+    if evenness is None or evenness.chi2 is None or evenness.p is None:
+        return [_("No question of the bank has a key.")]
+    verdict = _("more often than by chance") if told.whole.is_longest_too_often else _("not shown to be more often")
+    counts = ", ".join(f"{letter} {count:,}" for letter, count in letters.items())
+    p = "< 0.001" if evenness.p < 0.001 else f"= {evenness.p:.3f}"
+    return [
+        _("The longest option is the key: %(share)s of n = %(n)d with one longest option; 25%% by chance: %(verdict)s.")
+        % {"share": _percent(longest), "n": longest.n, "verdict": verdict},
+        _("Letters of the keys: %(counts)s; chi-square %(chi2).1f, df 3, p %(p)s, n = %(n)d.")
+        % {"counts": counts, "chi2": evenness.chi2, "p": p, "n": evenness.n},
+    ]
+
+
+def _pairs(found: DuplicateResult) -> list[str]:
+    head = _("Near-duplicates at %(threshold)s: %(n)d questions, %(pairs)d pairs. Pairs around the threshold:") % {
+        "threshold": f"{found.threshold:g}",
+        "n": found.n_duplicates,
+        "pairs": found.n_pairs,
+    }
+    lines = [head]
+    for pair in found.around:
+        lines.append(f"  {pair.similarity:.3f}  {pair.first}: {_one_line(pair.first_text)}")
+        lines.append(f"         {pair.second}: {_one_line(pair.second_text)}")
+    return lines
+
+
+def _one_line(text: str) -> str:
+    return " / ".join(text.splitlines())[:SHOWN_WORDS]

@@ -1,0 +1,157 @@
+"""Checks of questions before a radiologist reads them: what is found is stored, and a person dismisses it.
+
+Nothing is left out because of a finding. Findings may tell the key: they are for coordinators.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db import connection, models, transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import OptionLetter
+from annotation.models import AnswerKey, Finding, QuestionBank, Revision, User
+from annotation.quality.kernels.question_checks import check
+from annotation.quality.kernels.rules import MIN_EXPLANATION, NEAR_DUPLICATE, RULES, CheckedQuestion, Flaw
+from annotation.refusals import Refused
+
+BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
+LONGEST_REASON = 500
+Watch = Callable[[int, int], object]  # questions checked, questions in all; may raise to stop
+Place = tuple[int, str, str]  # revision, rule, place
+_KEYS = ("key", "explanation", "report__indication", "report__comparison", "report__findings", "report__impression")
+
+
+class QualityRefused(Refused):
+    """A check cannot be made, or a finding not be dismissed; the sentence says why and what to do."""
+
+
+@dataclass
+class CheckResult:
+    """What a run did: ``rules`` counts the questions in which each rule fired."""
+
+    n_questions: int = 0
+    rules: Counter[str] = field(default_factory=Counter)
+    added: int = 0
+    renewed: int = 0
+    removed: int = 0
+
+    def as_json(self) -> dict[str, Any]:
+        changes = {name: getattr(self, name) for name in ("added", "renewed", "removed")}
+        return {"questions": self.n_questions, "rules": dict(sorted(self.rules.items())), **changes}
+
+
+def check_revisions(
+    bank: QuestionBank,
+    revisions: models.QuerySet[Revision],
+    *,
+    actor: User | None,
+    at: datetime,
+    min_explanation: int = MIN_EXPLANATION,
+    watch: Watch | None = None,
+) -> CheckResult:
+    """Check these revisions of a bank in batches, each stored in a transaction of its own.
+
+    What is found by a newer version of a rule takes the place of what an older one found, and stays dismissed if that
+    was. What is found no longer goes, unless a person dismissed it. A second run changes nothing.
+    """
+    result = CheckResult()
+    total = revisions.count() if watch else 0
+    for batch in _batches(revisions):
+        found = {pk: check(question, min_explanation) for pk, question in batch}
+        with transaction.atomic():
+            _store(found, result, at)
+        result.n_questions += len(found)
+        for flaws in found.values():
+            result.rules.update({one.rule for one in flaws})
+        if watch is not None:
+            watch(result.n_questions, total)
+    if result.added or result.renewed or result.removed:
+        with transaction.atomic():
+            record("bank.checked", actor=actor, at=at, subject=bank, facts=result.as_json())
+    return result
+
+
+def _batches(revisions: models.QuerySet[Revision]) -> Iterator[list[tuple[int, CheckedQuestion]]]:
+    """By primary key, so that questions of one exam come together."""
+    rows = revisions.order_by("pk").values_list("pk", "stem", "options", "question__exam__prior_id")
+    last, size = 0, BATCH_SIZES[connection.vendor]
+    while page := list(rows.filter(pk__gt=last)[:size]):
+        last = page[-1][0]
+        keys = _keys([row[0] for row in page])
+        yield [(pk, _question(stem, options, prior, keys.get(pk))) for pk, stem, options, prior in page]
+
+
+def _keys(revisions: list[int]) -> dict[int, tuple[Any, ...]]:
+    rows = AnswerKey.objects.filter(pk__in=revisions).values_list("pk", *_KEYS)
+    return {row[0]: row[1:] for row in rows}
+
+
+def _question(stem: str, options: list[str], prior: int | None, truth: tuple[Any, ...] | None) -> CheckedQuestion:
+    key, explanation, *report = truth or ("", "")
+    index = OptionLetter.values().index(key) if key else None
+    return CheckedQuestion(stem, tuple(options), index, explanation, "\n".join(filter(None, report)), prior is not None)
+
+
+def _store(found: dict[int, list[Flaw]], result: CheckResult, at: datetime) -> None:
+    """Bring the stored findings of these revisions in line with what was found now."""
+    stored = Finding.objects.filter(revision__in=found).exclude(rule=NEAR_DUPLICATE)
+    known: dict[Place, Finding] = {}
+    for one in stored.order_by("rule_version"):
+        known[one.revision_id, one.rule, one.place] = one
+    new, changed = list[Finding](), list[Finding]()
+    for pk, flaws in found.items():
+        for flaw in flaws:
+            old = known.pop((pk, flaw.rule, flaw.place.value), None)
+            if old is None:
+                new.append(_finding(pk, flaw, at))
+            elif (old.rule_version, old.detail) != (RULES[flaw.rule].version, flaw.detail):
+                old.rule_version, old.detail, old.found_at = RULES[flaw.rule].version, flaw.detail, at
+                changed.append(old)
+    gone = [one.pk for one in known.values() if one.dismissed_at is None]
+    Finding.objects.bulk_create(new, ignore_conflicts=True)  # another run may be at it
+    Finding.objects.bulk_update(changed, ["rule_version", "detail", "found_at"])
+    Finding.objects.filter(pk__in=gone).delete()
+    result.added, result.renewed = result.added + len(new), result.renewed + len(changed)
+    result.removed += len(gone)
+
+
+def _finding(revision: int, flaw: Flaw, at: datetime) -> Finding:
+    return Finding(
+        revision_id=revision,
+        rule=flaw.rule,
+        rule_version=RULES[flaw.rule].version,
+        place=flaw.place,
+        detail=flaw.detail,
+        found_at=at,
+    )
+
+
+@transaction.atomic
+def dismiss(finding: Finding, *, reason: str, actor: User, at: datetime) -> None:
+    """Say why a finding is none. Twice changes nothing: the first reason stays. Refused without a reason."""
+    reason = reason.strip()
+    if not reason:
+        raise QualityRefused("no_reason", _("Say why this finding is none."), status=422, field="reason")
+    if len(reason) > LONGEST_REASON:
+        sentence = _("The reason is longer than %(n)s characters.") % {"n": LONGEST_REASON}
+        raise QualityRefused("reason_too_long", sentence, status=422, field="reason")
+    locked = Finding.objects.select_for_update().get(pk=finding.pk)
+    if locked.dismissed_at is None:
+        locked.dismissed_at, locked.dismissed_by, locked.dismiss_reason = at, actor, reason
+        locked.save(update_fields=["dismissed_at", "dismissed_by", "dismiss_reason"])
+        facts = {"rule": locked.rule, "version": locked.rule_version, "reason": reason}
+        record("finding.dismissed", actor=actor, at=at, subject=locked, facts=facts)
+    finding.refresh_from_db()
+
+
+def findings_of(revisions: Iterable[int]) -> models.QuerySet[Finding]:
+    """Findings of these revisions, open ones first."""
+    found = Finding.objects.filter(revision__in=revisions).select_related("dismissed_by", "other__question")
+    return found.order_by("revision", models.F("dismissed_at").asc(nulls_first=True), "rule", "place")

@@ -1,0 +1,296 @@
+"""The 18 identifiers of HIPAA Safe Harbor, each with its rule for text, or why it has none. Pure.
+
+45 CFR 164.514(b)(2)(i), (A) to (R). A rule finds what looks like an identifier; whether it is one, a person decides.
+A name in ordinary letters without a title, and a town alone, look like other words: no rule finds all of them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from annotation.quality.kernels.vocabulary import ACRONYMS, MONTHS, NO_NAMES
+
+NOT_IN_TEXT = "does not apply to text"
+
+
+class Pattern(NamedTuple):
+    """``needs``: in small letters, one of them stands in every text that it matches; empty: nothing is known."""
+
+    regex: re.Pattern[str]
+    needs: tuple[str, ...]
+
+
+class Identifier(NamedTuple):
+    """``letter`` as in the regulation. Where there are no patterns, ``why`` begins with NOT_IN_TEXT."""
+
+    letter: str
+    code: str
+    label: str
+    patterns: tuple[Pattern, ...] = ()
+    why: str = ""
+    version: int = 1
+
+
+class Spotted(NamedTuple):
+    identifier: Identifier
+    start: int  # from 0
+    end: int
+
+
+def _pattern(regex: str, *needs: str) -> Pattern:
+    return Pattern(re.compile(regex), needs)
+
+
+_MONTHS = tuple(sorted(MONTHS))
+_MONTH = rf"(?i:{'|'.join(_MONTHS)})[a-z]{{0,6}}\.?"
+_OCTET = r"(?:25[0-5]|2[0-4]\d|1?\d?\d)"
+_TITLES = ("dr", "mr", "ms", "prof", "doctor", "nurse", "herr", "frau")
+_STREETS = "street|st|avenue|ave|road|rd|lane|ln|drive|mews|court|way|boulevard|blvd|square|close|terrace"
+_HOUSES = "hospital|infirmary|clinic|medical center|medical centre|medical school|university"
+_PLANS = "health plan|insurance|member|beneficiary|policy|subscriber|medicare|medicaid|hpbn|hicn"
+_CODE = r"[\s:#.=-]{0,4}[A-Z0-9_-]{0,20}\d[\w-]*"
+_LONG_CODE = r"[\s:#.=-]{0,4}[A-Z0-9_-]{0,20}\d[\w-]{2,}"
+_WORD = r"[A-Z][\w'’.-]*"
+
+
+IDENTIFIERS = (
+    Identifier(
+        "A",
+        "identifier_name",
+        "a name",
+        (
+            _pattern(rf"\b(?:Dr|Mr|Mrs|Ms|Prof|Professor|Doctor|Nurse|Herr|Frau)\b\.?\s+{_WORD}", *_TITLES),
+            _pattern(
+                rf"\b(?i:(?:patient|name|dictated|signed|reported|referred)(?: name| by)?)\s*[:=]\s*{_WORD}", ":", "="
+            ),
+            _pattern(rf"\b(?i:(?:dictated|signed|reported|referred|interpreted|read) by)\s+{_WORD}", " by "),
+            _pattern(r"\b[A-Z][\w'’-]*+\^[A-Z]\w*", "^"),
+            _pattern(r"(?<![\w-])[A-Z]{4,}(?:[-'’][A-Z]{2,})*(?![\w-])"),
+            _pattern(r"(?<=[a-z,;] )[A-Z][a-z]+(?:[-'’][A-Z]?[a-z]+)? [A-Z][a-z]{2,}(?:[-'’][A-Z]?[a-z]+)?\b"),
+        ),
+    ),
+    Identifier(
+        "B",
+        "identifier_place",
+        "a place smaller than a state",
+        (
+            _pattern(rf"\b\d{{1,5}}\s+(?:{_WORD}\s+){{1,4}}(?i:{_STREETS})\b"),
+            _pattern(rf"\b(?:[A-Z][\w'’-]+\s+){{1,4}}(?i:{_HOUSES})\b", *_HOUSES.split("|")),
+            _pattern(rf"\b(?i:lives in|resident of|city of|town of|county of)\s+{_WORD}", " in ", " of "),
+            _pattern(r"\b(?:[A-Z]{2}|(?i:zip(?: code)?|postcode))[\s:]+\d{5}(?:-\d{4})?\b"),
+            _pattern(r"-?\b\d{1,2}\.\d{4,}\s*,\s*-?\d{1,3}\.\d{4,}", ","),
+        ),
+    ),
+    Identifier(
+        "C",
+        "identifier_date",
+        "a date, or an age above 89",
+        (
+            _pattern(r"(?<![\d./-])\d{1,2}([/.-])\d{1,2}\1(?:\d{4}|\d{2})(?![\d./-])"),
+            _pattern(r"(?<![\d.])(?:19|20)\d\d[-/.](?:0?[1-9]|1[0-2])[-/.](?:0?[1-9]|[12]\d|3[01])(?![\d.])"),
+            _pattern(r"(?<![\d.])(?:19|20)\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])(?![\d.])"),
+            _pattern(rf"\b\d{{1,2}}(?:st|nd|rd|th)?[\s-]+(?:of\s+)?{_MONTH}(?:[\s-]+\d{{4}})?\b", *_MONTHS),
+            _pattern(rf"\b{_MONTH}\s+(?:\d{{1,2}}(?:st|nd|rd|th)?(?:,?\s+\d{{4}})?|\d{{4}})\b", *_MONTHS),
+            _pattern(r"\b0?(?:9\d|1[0-2]\d)(?:Y\b|[\s-]?(?:years?|yrs?|y/?o)\b)", "y"),
+            _pattern(r"\b(?i:aged?)[\s:]+(?:of\s+)?(?:9\d|1[0-2]\d)\b", "age"),
+        ),
+    ),
+    Identifier(
+        "D",
+        "identifier_phone",
+        "a telephone number",
+        (
+            _pattern(r"(?<![\w.-])(?:\+?\d{1,3}[\s.-])?(?:\(\d{3}\)\s?|\d{3}[\s.-])?\d{3}[.-]\d{4}(?![\w-]|\.\d)"),
+            _pattern(r"(?<!\w)\+\d[\d\s().-]{7,}\d", "+"),
+            _pattern(
+                r"\b(?i:tel|telephone|phone|pager|extension|ext|mobile|cell)\b[\s.:#]*(?i:no\.?|number)?[\s:]*"
+                r"\+?\d[\d\s().-]{2,}",
+                *("tel", "phone", "pager", "ext", "mobile", "cell"),
+            ),
+        ),
+    ),
+    Identifier(
+        "E",
+        "identifier_fax",
+        "a fax number",
+        (_pattern(r"\b(?i:fax)\b[^\d\n]{0,15}\+?\d[\d\s().-]{3,}", "fax"),),
+    ),
+    Identifier(
+        "F",
+        "identifier_email",
+        "an e-mail address",
+        (_pattern(r"(?<![\w.+-])[\w.+-]++@[\w-]++(?:\.[\w-]++)+", "@"),),
+    ),
+    Identifier(
+        "G",
+        "identifier_social_security",
+        "a social security number",
+        (
+            _pattern(r"(?<![\w-])\d{3}-\d{2}-\d{4}(?![\w-])", "-"),
+            _pattern(r"\b(?i:SSN|social security)\b[^\d\n]{0,15}\d[\d -]{6,}", "ssn", "social security"),
+        ),
+    ),
+    Identifier(
+        "H",
+        "identifier_record",
+        "a medical record number",
+        (
+            _pattern(
+                rf"\b(?i:MRN|(?:medical )?record (?:number|no\.?)|patient (?:id|number|no\.?)|PID){_CODE}",
+                *("mrn", "record n", "patient", "pid"),
+            ),
+        ),
+    ),
+    Identifier(
+        "I",
+        "identifier_health_plan",
+        "a health plan number",
+        (_pattern(rf"\b(?i:{_PLANS})\b[^.\n\d]{{0,20}}\d{{4,}}", *_PLANS.split("|")),),
+    ),
+    Identifier(
+        "J",
+        "identifier_account",
+        "an account number",
+        (
+            _pattern(
+                rf"\b(?i:acc|accession|account|acct|encounter|visit)\b(?i: (?:number|no\.?|id))?{_LONG_CODE}",
+                *("acc", "encounter", "visit"),
+            ),
+        ),
+    ),
+    Identifier(
+        "K",
+        "identifier_licence",
+        "a certificate or licence number",
+        (
+            _pattern(
+                r"\b(?i:licen[cs]e|certificate|NPI|DEA)\b[^.\n\d]{0,15}\d{4,}",
+                *("licen", "certificate", "npi", "dea"),
+            ),
+        ),
+    ),
+    Identifier(
+        "L",
+        "identifier_vehicle",
+        "a vehicle identifier",
+        (
+            _pattern(r"\b(?=[A-Z]*\d)(?=\d*[A-Z])[A-HJ-NPR-Z\d]{17}\b"),
+            _pattern(
+                r"\b(?i:(?:licen[cs]e|number) plate|VIN)\b[\s:#]*(?=[A-Z -]*\d)[A-Z\d][A-Z\d -]{3,}", "plate", "vin"
+            ),
+        ),
+    ),
+    Identifier(
+        "M",
+        "identifier_device",
+        "a device identifier",
+        (
+            _pattern(
+                rf"\b(?i:serial|S/N|SN|device id|UDI|lot)\b(?i: (?:number|no\.?))?{_LONG_CODE}",
+                *("serial", "s/n", "sn", "device id", "udi", "lot"),
+            ),
+            _pattern(r"\b[A-Z]{3,}(?:[-_][A-Z0-9]+)*[-_][A-Z]{2,}\d+\b", "-", "_"),
+        ),
+    ),
+    Identifier("N", "identifier_url", "a web address", (_pattern(r"\b(?i:https?://|ftp://|www\.)\S+", "://", "www."),)),
+    Identifier(
+        "O",
+        "identifier_ip",
+        "an IP address",
+        (
+            _pattern(rf"(?<![\d.])(?:{_OCTET}\.){{3}}{_OCTET}(?!\.?\d)", "."),
+            _pattern(r"(?<![\w:])(?:[0-9a-fA-F]{1,4}:){4,7}[0-9a-fA-F]{1,4}(?![\w:])", ":"),
+        ),
+    ),
+    Identifier(
+        "P",
+        "identifier_biometric",
+        "a biometric identifier",
+        why=f"{NOT_IN_TEXT}: finger and voice prints are recordings",
+    ),
+    Identifier(
+        "Q",
+        "identifier_photograph",
+        "a full-face photograph",
+        why=f"{NOT_IN_TEXT}: a photograph is no text",
+    ),
+    Identifier(
+        "R",
+        "identifier_other",
+        "another unique number or code",
+        (
+            _pattern(r"(?<![\w.])[0-2](?:\.\d+){5,}(?![\w.]*\w)", "."),
+            _pattern(r"(?<![\w.])\d{7,}(?!\w|\.\d)"),
+            _pattern(r"(?<![\w-])(?=[\w-]{0,40}\d{3})(?=[\w-]{0,40}[A-Z])[A-Z0-9][A-Z0-9_-]{6,}+(?!\w)"),
+            _pattern(r"(?<![\w-])(?=[a-f]{0,40}\d)(?=\d{0,40}[a-f])[a-f\d]{8,}+(?![\w-])"),
+        ),
+    ),
+)
+_ALL = tuple(one for one in IDENTIFIERS if one.patterns)
+_FEW_DIGITS = tuple(one for one in _ALL if one.letter in "ABCFLMN")
+_NO_DIGIT = tuple(one for one in _ALL if one.letter in "ABFN")
+_DIGIT, _TWO_DIGITS, _NUMBER = re.compile(r"[0-9]"), re.compile(r"[0-9]{2}"), re.compile(r"\d(?:\d\d|[./-]\d)|\w:\w")
+# Without a digit, one of these stands in every identifier: a capital inside a sentence, or words and signs of its own.
+_INSIDE = re.compile(
+    r"[A-Z](?:(?<=..)(?<![.?!\n][ \n][A-Z])|(?=(?:r|rs|s|rof|rofessor|octor|urse|err|rau)\b))", re.DOTALL
+)
+_ALONE = ("@", "^", "://", "www.", "ospital", "nfirmary", "linic", "edical ", "niversity")
+
+
+def spot_identifiers(text: str) -> list[Spotted]:
+    """What looks like an identifier, by its place in the text; another code only where nothing else was found."""
+    if not (tried := _tried(text)):
+        return []
+    lower, taken = text.lower(), list[Spotted]()
+    for identifier in tried:
+        last = 0
+        for start, end in sorted(_spans(identifier, text, lower)):
+            if start >= last and not (identifier.letter == "R" and _is_taken(start, end, taken)):
+                taken.append(Spotted(identifier, start, end))
+                last = end
+    return sorted(taken, key=lambda one: (one.start, one.identifier.letter))
+
+
+def _tried(text: str) -> tuple[Identifier, ...]:
+    """Most texts have neither a digit nor a capital inside a sentence: they hold none of them."""
+    has_digit = _DIGIT.search(text) is not None
+    if has_digit and _NUMBER.search(text):
+        return _ALL
+    if _INSIDE.search(text) or _holds_any(text, _ALONE):
+        return _FEW_DIGITS if has_digit else _NO_DIGIT
+    return _FEW_DIGITS if has_digit and (_TWO_DIGITS.search(text) or _holds_any(text.lower(), _MONTHS)) else ()
+
+
+def _spans(identifier: Identifier, text: str, lower: str) -> list[tuple[int, int]]:
+    spans = []
+    for regex, needs in identifier.patterns:
+        if not needs or _holds_any(lower, needs):
+            spans += [match.span() for match in regex.finditer(text)]
+    if spans and identifier.letter == "A":
+        return [span for span in spans if _is_name(text[slice(*span)], text)]
+    return spans
+
+
+def _holds_any(lower: str, words: tuple[str, ...]) -> bool:
+    for word in words:  # noqa: SIM110 - any() over a generator takes twice as long
+        if word in lower:
+            return True
+    return False
+
+
+def _is_taken(start: int, end: int, taken: list[Spotted]) -> bool:
+    return any(start < one.end and end > one.start for one in taken)
+
+
+def _is_name(words: str, text: str) -> bool:
+    """Not an acronym, not a known eponym, and not a word of a text that is all in capitals."""
+    if words.isupper():
+        return words not in ACRONYMS and not _is_in_capitals(text)
+    parts = words.split(" ")
+    return len(parts) != 2 or not parts[0].isalpha() or NO_NAMES.isdisjoint(parts)
+
+
+def _is_in_capitals(text: str) -> bool:
+    words = [word for word in text.split() if word.isalpha()]
+    return len(words) > 3 and 2 * sum(word.isupper() for word in words) > len(words)

@@ -1,0 +1,78 @@
+"""Near-duplicates as findings of both questions, each with the other."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from annotation.jobs import queueing, running
+from annotation.models import AuditEvent, Finding, Job, QuestionBank, Revision, User
+from annotation.quality.checking import QualityRefused, check_revisions, dismiss
+from annotation.quality.duplicates import check_duplicates
+from tests.annotation.quality.conftest import records
+from tests.annotation.questionbank.files import run_import, write_file
+
+pytestmark = pytest.mark.django_db
+
+
+def found() -> dict[int, int | None]:
+    rows = Finding.objects.filter(rule="near_duplicate")
+    return {one.revision.question.number: one.other.question.number if one.other else None for one in rows}
+
+
+def test_each_of_a_pair_names_the_other(bank: QuestionBank, noon: datetime) -> None:
+    result = check_duplicates(bank, actor=None, at=noon)
+    assert found() == {3: 4, 4: 3}
+    assert (result.n_questions, result.n_duplicates, result.n_pairs) == (5, 2, 1)
+    one = Finding.objects.get(revision__question__number=3)
+    assert one.detail == ("Stem and options are 1.00 similar to question 4. Keep one of them in a sample, or reword.")
+    assert one.place == "question"
+
+
+def test_a_second_run_changes_nothing(bank: QuestionBank, noon: datetime) -> None:
+    check_duplicates(bank, actor=None, at=noon)
+    before, events = list(Finding.objects.values()), AuditEvent.objects.count()
+    check_duplicates(bank, actor=None, at=noon + timedelta(days=1))
+    check_revisions(bank, Revision.objects.none(), actor=None, at=noon)
+    assert (list(Finding.objects.values()), AuditEvent.objects.count()) == (before, events)
+
+
+def test_the_other_checks_leave_near_duplicates_alone(bank: QuestionBank, noon: datetime) -> None:
+    check_duplicates(bank, actor=None, at=noon)
+    check_revisions(bank, Revision.objects.in_bank(bank).current(), actor=None, at=noon)
+    assert found() == {3: 4, 4: 3}
+
+
+def test_a_dismissed_one_stays_so_until_the_nearest_is_another(
+    bank: QuestionBank, cora: User, noon: datetime, tmp_path: Path
+) -> None:
+    check_duplicates(bank, actor=None, at=noon)
+    dismiss(Finding.objects.get(revision__question__number=4), reason="two exams", actor=cora, at=noon)
+    check_duplicates(bank, actor=None, at=noon)
+    assert Finding.objects.get(revision__question__number=4).dismiss_reason == "two exams"
+    run_import(write_file(tmp_path, {"q3": records()["q5"], "q6": records()["q4"]}))
+    check_duplicates(bank, actor=None, at=noon)
+    reopened = Finding.objects.get(revision__question__number=4, rule="near_duplicate")
+    assert reopened.other is not None
+    assert reopened.other.question.number == 6
+    assert (reopened.dismissed_at, reopened.dismiss_reason) == (None, "")
+
+
+@pytest.mark.parametrize("threshold", [0.4, 1.01, float("nan")])
+def test_a_threshold_out_of_range_is_refused(bank: QuestionBank, noon: datetime, threshold: float) -> None:
+    with pytest.raises(QualityRefused, match=r"from 0\.5 to 1"):
+        check_duplicates(bank, actor=None, at=noon, threshold=threshold)
+
+
+def test_the_job_tells_pairs_on_both_sides_of_the_threshold(
+    bank: QuestionBank, noon: datetime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("annotation.jobs.running.run_job.delay", lambda _job: None)
+    job = queueing.enqueue("find_duplicates", "Near-duplicates", {"bank": bank.pk}, actor=None, at=noon)
+    running.run(job.public_id, clock=lambda: noon)
+    result = Job.objects.get(pk=job.pk).result
+    assert result is not None
+    assert (result["threshold"], result["n_duplicates"]) == (0.9, 2)
+    assert all(set(pair) == {"similarity", "first", "second", "first_text", "second_text"} for pair in result["around"])

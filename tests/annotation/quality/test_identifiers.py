@@ -1,0 +1,123 @@
+"""The 18 identifiers: the table, what each rule finds, how many planted ones are found, and how many false alarms."""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from annotation.quality.kernels.identifiers import IDENTIFIERS, NOT_IN_TEXT, spot_identifiers
+
+NO_TEXT = ("BITMAP", "PIXELS", "GPSInfo")  # what stands in pixels, and the name of a block of numbers
+SENTENCE = "The exam of {token} shows an opacity. Which finding explains it?"
+
+EXAMPLES = {
+    "A": [
+        "seen by Dr. Quillfeather",
+        "Patient name: Zora",
+        "QUILLFEATHER",
+        "Quillfeather^Zora",
+        "for Zora Quillfeather",
+    ],
+    "B": ["14 Larkspur Mews", "Penhollow General Infirmary", "lives in Penhollow", "MA 02139", "52.37052, 9.73322"],
+    "C": ["03.02.2024", "2024-02-03", "20240203", "27 January 2020", "March 3, 2024", "94-year-old", "094Y", "aged 91"],
+    "D": ["555-0134", "(617) 555-0134", "+49 511 5550134", "pager 5567"],
+    "E": ["fax 617 5550134", "Fax: +49 511 555"],
+    "F": ["zora.quillfeather@example.org"],
+    "G": ["900-55-0199", "SSN 900550199"],
+    "H": ["MRN-77410093", "MRN: 7741", "patient id 88213"],
+    "I": ["HPBN-3390127", "insurance number 3390127"],
+    "J": ["ACC-55120987", "accession number 55120987"],
+    "K": ["license 443322", "NPI 1234567890"],
+    "L": ["1HGCM82633A004352", "license plate AB 12 CDE"],
+    "M": ["SN-XR-0049913", "serial number 49913", "PHGI-XR-ROOM7", "PENHOLLOW_PACS1"],
+    "N": ["https://portal.penhollow.example.org/pt/77410093", "www.example.org/x"],
+    "O": ["192.0.2.17", "2001:db8:0:0:1:2:3:4"],
+    "R": ["1.2.826.0.1.3680043.8.498", "7741009319310417", "PAT00412X", "patient 9e37879b"],
+}
+ORDINARY = (
+    "A 58-year-old man with COVID-19 and COPD has a 2.5 cm nodule at T4/T5. What is the most likely diagnosis?",
+    "The PICC ends 3-4 cm above the carina; the PA and lateral views show Kerley B lines. ARDS is less likely.",
+    "Which of the following is NOT seen? The ratio is 0.52, grade 1/2, ribs 5-7, L1-L2, 10%.",
+    "Swan-Ganz catheter, Port-a-Cath and ECMO cannula are in place.",
+    "THE HEART IS ENLARGED. THERE IS A SMALL LEFT PLEURAL EFFUSION.",
+    "She may walk. In March of the year the patient was well. 15 days.",
+)
+
+
+def letters_in(text: str) -> set[str]:
+    return {one.identifier.letter for one in spot_identifiers(text)}
+
+
+def test_the_table_holds_the_18_of_safe_harbor() -> None:
+    assert [one.letter for one in IDENTIFIERS] == list("ABCDEFGHIJKLMNOPQR")
+    assert len({one.code for one in IDENTIFIERS}) == 18
+
+
+def test_each_has_a_rule_or_says_why_it_has_none() -> None:
+    for one in IDENTIFIERS:
+        assert bool(one.patterns) != bool(one.why), one.letter
+        assert one.patterns or one.why.startswith(f"{NOT_IN_TEXT}: ")
+    assert {one.letter for one in IDENTIFIERS if one.patterns} == set(EXAMPLES)
+
+
+@pytest.mark.parametrize(("letter", "text"), [(letter, text) for letter, texts in EXAMPLES.items() for text in texts])
+def test_an_identifier_is_found_for_what_it_is(letter: str, text: str) -> None:
+    assert letter in letters_in(text)
+    assert letter in letters_in(f"A sentence before {text} and some words after")
+
+
+@pytest.mark.parametrize("text", ORDINARY)
+def test_ordinary_words_of_radiology_are_none(text: str) -> None:
+    assert [text[one.start : one.end] for one in spot_identifiers(text)] == []
+
+
+@pytest.mark.parametrize("sign", ["a", "A", "1", "-", "a-", "A1-", "@", ".", ":", "1.", "A "])
+def test_a_long_text_takes_no_long_time(sign: str) -> None:
+    begun = time.process_time()
+    spot_identifiers(sign * (20_000 // len(sign)))
+    assert time.process_time() - begun < 2
+
+
+def planted(shared_data: Path) -> list[dict[str, str]]:
+    """Each planted identifier that is text, once."""
+    with (shared_data / "hostile" / "PHI_TOKENS.csv").open(encoding="utf-8", newline="") as file:
+        rows = {row["token"]: row for row in csv.DictReader(file)}
+    return [row for token, row in rows.items() if row["hipaa_category"] != "label" and not token.startswith(NO_TEXT)]
+
+
+def is_found_whole(token: str, text: str) -> bool:
+    """A name of two words, or an address, counts where nothing of it is left beside what was found."""
+    left = text
+    for one in reversed(spot_identifiers(text)):
+        left = left[: one.start] + " " + left[one.end :]
+    return not any(part in left for part in re.findall(r"[\w@.-]{4,}", token))
+
+
+def test_every_planted_identifier_is_found_as_it_was_planted(shared_data: Path) -> None:
+    rows = planted(shared_data)
+    assert len(rows) == 21
+    missed = [row["token"] for row in rows if not spot_identifiers(SENTENCE.format(token=row["token"]))]
+    assert missed == []
+    in_part = [row["token"] for row in rows if not is_found_whole(row["token"], SENTENCE.format(token=row["token"]))]
+    assert in_part == []
+
+
+def test_names_in_ordinary_letters_are_missed_where_they_stand_alone(shared_data: Path) -> None:
+    """What the manual says of the rules: without a title or a first name, a name looks like any other word."""
+    names = [row["token"].title() for row in planted(shared_data) if row["hipaa_category"].startswith("A")]
+    assert [name for name in names if spot_identifiers(SENTENCE.format(token=name))] == []
+    assert all(spot_identifiers(SENTENCE.format(token=f"Dr. {name}")) for name in names)
+
+
+def test_false_alarms_in_the_sample(shared_data: Path) -> None:
+    """The numbers of docs/question-banks.md: in the questions themselves, and in the reports beside them."""
+    records = json.loads((shared_data / "rexvqa_sample.json").read_text(encoding="utf-8")).values()
+    questions = [(one["question"], *(text[3:] for text in one["options"])) for one in records]
+    alarms = [texts for texts in questions if any(map(spot_identifiers, texts))]
+    explained = [one for one in records if spot_identifiers(one["correct_answer_explanation"])]
+    assert (len(questions), len(alarms), len(explained)) == (124, 0, 1)

@@ -1,0 +1,101 @@
+"""Checks of questions per second, and near-duplicates of a whole bank beside scikit-learn's brute force in one run.
+
+41,007 made-up questions, or as many as REXVQA_BENCH_DUPLICATES says (572419 is the size of the training file: minutes).
+Each way is measured in a process of its own (``python -m tests.bench.quality WAY N``), which prints one JSON object, so
+that its memory is its own. The baseline compares the first ROWS questions with all and is multiplied up.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+import time
+
+from tests.bench.made_up_questions import made_up
+from tests.bench.rows import Row
+from tests.processes import ROOT
+
+N_CHECKED, N_COMPARED = 20_000, 41_007
+ROWS = 2_000
+THRESHOLD = 0.9
+
+
+def measure() -> list[Row]:
+    n = int(os.environ.get("REXVQA_BENCH_DUPLICATES", N_COMPARED))
+    checked, compared, baseline = _told("check", N_CHECKED), _told("compare", n), _told("baseline", n)
+    goal = "60" if n <= N_COMPARED else "1,200"
+    name = f"near-duplicates of {n:,} questions"
+    return [
+        Row("checks of one question", checked["per_second"], "questions/s", "5,000"),
+        Row(name, compared["seconds"], "s", goal, "scikit-learn, brute force", baseline["seconds"]),
+        Row(f"{name}: processor", compared["processor_seconds"], "s"),
+        Row(f"{name}: peak memory", compared["peak_mb"], "MB", "1,000", "scikit-learn", baseline["peak_mb"]),
+        Row(f"{name}: pairs at 0.9 and above", compared["pairs"], "pairs"),
+    ]
+
+
+def _told(way: str, n: int) -> dict[str, float]:
+    command = [sys.executable, "-m", "tests.bench.quality", way, str(n)]
+    alone = os.environ | {"OPENBLAS_NUM_THREADS": "1"}  # as in the processes of the site
+    done = subprocess.run(command, cwd=ROOT, stdout=subprocess.PIPE, check=True, env=alone)
+    told: dict[str, float] = json.loads(done.stdout)
+    return told
+
+
+def _texts(n: int) -> list[str]:
+    return ["\n".join((one.stem, *one.options)) for one in made_up(n)]
+
+
+def run_check(n: int) -> dict[str, float]:
+    """Questions per second of processor time: the best of three, since others may be at work."""
+    from annotation.quality.kernels.question_checks import check
+
+    questions, best = list(made_up(n)), float("inf")
+    for _again in range(3):
+        begun = time.process_time()
+        for question in questions:
+            check(question)
+        best = min(best, time.process_time() - begun)
+    return {"per_second": n / best}
+
+
+def run_compare(n: int) -> dict[str, float]:
+    from annotation.quality.kernels.neighbours import find_neighbours
+
+    texts = _texts(n)
+    begun, used = time.perf_counter(), time.process_time()
+    found = find_neighbours(texts, THRESHOLD)
+    return {
+        "seconds": time.perf_counter() - begun,
+        "processor_seconds": time.process_time() - used,
+        "pairs": found.n_pairs,
+        "peak_mb": _peak_mb(),
+    }
+
+
+def run_baseline(n: int) -> dict[str, float]:
+    """Seconds that NearestNeighbors would take for all rows, by the same vectors and threshold."""
+    import numpy as np
+    from sklearn.feature_extraction.text import TfidfVectorizer
+    from sklearn.neighbors import NearestNeighbors
+
+    texts = _texts(n)
+    begun = time.perf_counter()
+    rows = TfidfVectorizer(dtype=np.float32).fit_transform(texts)
+    search = NearestNeighbors(radius=1 - THRESHOLD, metric="cosine", algorithm="brute").fit(rows)
+    made = time.perf_counter()
+    search.radius_neighbors(rows[:ROWS])
+    seconds = made - begun + (time.perf_counter() - made) * n / min(n, ROWS)
+    return {"seconds": seconds, "peak_mb": _peak_mb()}
+
+
+def _peak_mb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    ways = {"check": run_check, "compare": run_compare, "baseline": run_baseline}
+    print(json.dumps(ways[sys.argv[1]](int(sys.argv[2]))))
