@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from annotation.views.adjudication import adjudication
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
-from annotation.views.questionbank import bank, question_imports
+from annotation.views.questionbank import bank, question_imports, revisions
 from annotation.views.review import cases, round_acts, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
@@ -72,6 +72,11 @@ urlpatterns = [
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),
     path("banks/<slug:slug>/<int:number>/", bank.question, name="question"),
+    path("banks/<slug:slug>/<int:number>/revise/", revisions.question_revise, name="question-revise"),
+    path("banks/<slug:slug>/<int:number>/dismiss/", revisions.finding_dismiss, name="finding-dismiss"),
+    path("banks/<slug:slug>/<int:number>/undo/", revisions.question_undo, name="question-undo"),
+    path("banks/<slug:slug>/<int:number>/withdraw/", revisions.question_withdraw, name="question-withdraw"),
+    path("banks/<slug:slug>/<int:number>/bring-back/", revisions.question_bring_back, name="question-bring-back"),
     # images
     path("images/", images.images, name="images"),
     path("images/<str:name>", images.rendition, name="rendition"),
@@ -137,6 +142,8 @@ urlpatterns = [
     path("adjudication/<slug:slug>/next/", adjudication.adjudication_next, name="adjudication-next"),
     path("adjudication/question/<str:public_id>/", adjudication.adjudication_question, name="adjudication-question"),
     path("adjudication/decide/<str:public_id>/", adjudication.adjudication_decide, name="adjudication-decide"),
+    path("adjudication/decide/<str:public_id>/revise/", adjudication.adjudication_revise, name="adjudication-revise"),
+    path("rounds/<slug:slug>/fresh/", round_acts.round_fresh, name="round-fresh"),
     # jobs
     path("jobs/", jobs.job_list, name="jobs"),
     path("jobs/<str:public_id>/", jobs.job_detail, name="job"),

@@ -15,8 +15,10 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import AssignmentState, Decision, QuestionState, Role, RoundState, RoundSteps
-from annotation.models import Assignment, Membership, ReviewRound, Settlement, User
+from annotation.models import Assignment, Membership, ReviewRound, Revision, Settlement, User
 from annotation.people.roles import grant
+from annotation.questionbank.editing import revise
+from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.states import move_questions
 from annotation.review.assigning import Conflicts, SampleQuestion, ineligible, lock_round, sentences
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
@@ -195,7 +197,7 @@ def decide(settlement: Settlement, decision: str, reason: str, *, actor: User, a
             return locked
         raise ReviewRefused("decided", _("This question is decided: its decision stays."))
     if locked.shown_at is None:
-        raise ReviewRefused("reviews_not_seen", _("Read the reviews of this question first."))
+        raise _not_read()
     locked.decision, locked.reason, locked.decided_at = decision, text, at
     locked.outcome = OUTCOMES[Decision(decision)]
     locked.against_all = decision not in verdicts_on(locked)
@@ -204,6 +206,36 @@ def decide(settlement: Settlement, decision: str, reason: str, *, actor: User, a
     facts = {"decision": decision, "against_all": locked.against_all}
     record("adjudication.decided", actor=actor, at=at, subject=locked, facts=facts)
     return locked
+
+
+@transaction.atomic
+def revise_in_place(
+    settlement: Settlement, wording: Wording, reason: str, *, based_on: int, actor: User, at: datetime
+) -> Revision:
+    """The adjudicator's own wording of a question that needs revision; decides so where nothing is decided yet.
+
+    Raises ReviewRefused as check_revisable and decide do, and BankRefused as revise does.
+    """
+    locked = check_revisable(settlement, actor)
+    if not locked.decision:
+        locked = decide(locked, Decision.REVISE, reason, actor=actor, at=at)
+    question = locked.revision.question
+    return revise(question, wording, reason, based_on=based_on, actor=actor, at=at, settlement=locked)
+
+
+@transaction.atomic
+def check_revisable(settlement: Settlement, person: User) -> Settlement:
+    """Raises ReviewRefused for anybody but its adjudicator, before the reviews are read, and after another decision."""
+    locked = _lock_own(settlement, person)
+    if locked.shown_at is None:
+        raise _not_read()
+    if locked.decision not in ("", Decision.REVISE):
+        raise ReviewRefused("decided", _("This question is decided: its decision stays."))
+    return locked
+
+
+def _not_read() -> ReviewRefused:
+    return ReviewRefused("reviews_not_seen", _("Read the reviews of this question first."))
 
 
 def verdicts_on(settlement: Settlement) -> Sequence[str]:

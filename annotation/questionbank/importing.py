@@ -21,8 +21,8 @@ from django.db import connection, transaction
 from django.db.models import Max
 
 from annotation.audit.recording import record
-from annotation.enums import ImportState
-from annotation.models import BankImport, Image, Job, QuestionBank, SourceIdentifier, User
+from annotation.enums import ImportState, QuestionState
+from annotation.models import BankImport, Image, Job, QuestionBank, Revision, SourceIdentifier, User
 from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.batches import BatchStore, Counts
 from annotation.questionbank.bulk import settings_for_many_rows
@@ -36,6 +36,7 @@ from annotation.questionbank.kernels.records import (
 )
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.priors import link_priors
+from annotation.questionbank.states import move_questions
 from annotation.site.slugs import free_slug
 
 Clock = Callable[[], datetime]
@@ -226,6 +227,9 @@ def _publish(bank_import: BankImport, root: str, result: ImportResult, *, actor:
     result.priors = link_priors(bank_import.bank_id)
     bank_import.result = {**result.as_json(), "images_root": root}
     bank_import.save()
+    if result.counts.updated:
+        brought = Revision.objects.filter(bank_import=bank_import, number__gt=1)
+        move_questions(brought.values_list("pk", flat=True), QuestionState.IMPORTED)
     facts = {"read": result.read, "rejected": result.rejected, **asdict(result.counts)}
     record("bank.imported", actor=actor, at=at, subject=bank_import, facts=facts)
 

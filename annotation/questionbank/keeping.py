@@ -16,6 +16,7 @@ from annotation.jobs.queueing import enqueue
 from annotation.models import (
     Assignment,
     BankImport,
+    Edit,
     Image,
     Job,
     QuestionBank,
@@ -45,6 +46,8 @@ def check_unused(bank: QuestionBank) -> None:
         raise BankRefused("in_use", _("A round uses questions of this bank: archive the bank instead."))
     if BankImport.objects.filter(bank=bank, state=ImportState.RUNNING).exists():
         raise BankRefused("in_use", _("An import into this bank is running. Wait for its end, or cancel it."))
+    if Edit.objects.filter(revision__bank=bank).exists():
+        raise BankRefused("in_use", _("Questions of this bank were revised by hand: archive the bank instead."))
     if Image.objects.filter(exam__bank=bank).exclude(state=ImageState.PENDING).exists():
         raise BankRefused("in_use", _("Images have come in for this bank: archive the bank instead."))
     for use in _uses.values():

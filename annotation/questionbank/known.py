@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models import Q
 
 from annotation.digests import identifier_digest, image_path_digest
-from annotation.enums import IdentifierKind, ImportState
+from annotation.enums import IdentifierKind, ImportKind, ImportState
 from annotation.models import BankImport, Image, Revision, SourceIdentifier
 
 AT_ONCE = 5_000  # looked up by one statement
@@ -70,7 +70,22 @@ def known_questions(bank_id: int, keys: Collection[str]) -> dict[str, KnownQuest
     revisions = Revision.objects.current().filter(question__in=ids.values())
     rows = revisions.values_list("question_id", "id", "number", "difficulty", "content_sha256")
     by_id = {row[0]: KnownQuestion(*row) for row in rows}
+    for pk, difficulty in _imported_difficulties(bank_id, ids.values()).items():
+        by_id[pk] = by_id[pk]._replace(difficulty=difficulty)
     return {key: by_id[pk] for key, pk in ids.items() if pk in by_id}
+
+
+def _imported_difficulties(bank_id: int, question_ids: Collection[int]) -> dict[int, str]:
+    """What a file is compared to of questions that people have edited since: the difficulty as it was last imported.
+
+    Their hash is that of the import already.
+    """
+    edits = BankImport.objects.filter(bank=bank_id, kind=ImportKind.EDITS)
+    if not question_ids or not edits.exists():
+        return {}
+    edited = Revision.objects.current().filter(question__in=question_ids, bank_import__in=edits).values("question")
+    imported = Revision.objects.filter(question__in=edited, bank_import__kind=ImportKind.FILE).order_by("number")
+    return dict(imported.values_list("question_id", "difficulty"))
 
 
 def roots_of(bank_id: int, root: str) -> set[str]:

@@ -14,7 +14,7 @@ from django.core.paginator import Paginator
 from django.db.models import F, Max, Min, Prefetch, Q, QuerySet
 from django.db.models.functions import Lower
 
-from annotation.enums import Difficulty, ImageState, ImportState
+from annotation.enums import Difficulty, ImageState, ImportKind, ImportState
 from annotation.models import BankImport, Image, Question, QuestionBank, Revision
 from annotation.site.sorted_tables import Columns, Sorting, by_rank
 
@@ -109,7 +109,7 @@ def _rows(bank: QuestionBank) -> QuerySet[Revision]:
     images = Prefetch(
         "question__exam__images", Image.objects.order_by("position", "id").only("exam_id", "view_position", "state")
     )
-    published = list(published_imports(bank).values_list("pk", flat=True))
+    published = list(BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).values_list("pk", flat=True))
     rows = Revision.objects.alias(brought_by=F("bank_import_id") + 0).filter(
         Q(superseded_by=None) | ~Q(superseded_by__in=published), brought_by__in=published
     )
@@ -183,7 +183,9 @@ def categories_of(bank: QuestionBank) -> list[str]:
 
 
 def published_imports(bank: QuestionBank) -> QuerySet[BankImport]:
-    return BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).order_by("-finished_at")
+    """Of files. What people edited is no import."""
+    files = BankImport.objects.filter(bank=bank, kind=ImportKind.FILE, state=ImportState.PUBLISHED)
+    return files.order_by("-finished_at")
 
 
 def n_questions(bank: QuestionBank) -> int:

@@ -17,6 +17,7 @@ from annotation.enums import AssignmentState, KeySource, ReturnReason, Role, Rou
 from annotation.models import (
     Assignment,
     BankImport,
+    Edit,
     Membership,
     Review,
     ReviewRound,
@@ -39,13 +40,14 @@ Names = Mapping[int, str]
 def who_knows_keys(
     people: Sequence[int], questions: Sequence[int], review_round: ReviewRound | None = None
 ) -> Iterator[Conflict]:
-    """Everybody among these people who read, imported or reviewed one of the questions; the first reason of each.
+    """Who of these people wrote, read, imported or reviewed one of the questions; the first reason of each.
 
     What they have in ``review_round`` itself does not count. The reasons are sentences that a coordinator reads.
     """
     names = {person.pk: person.name for person in User.objects.filter(pk__in=people)}
     wanted, named = set(questions), set[tuple[int, int]]()
-    for conflict in (*_read(names), *_imported(names, questions), *_reviewed(names, review_round), *_acquainted(names)):
+    known = (*_wrote(names), *_read(names), *_imported(names, questions), *_reviewed(names, review_round))
+    for conflict in (*known, *_acquainted(names)):
         pair = (conflict.person_id, conflict.question_id)
         if conflict.question_id in wanted and pair not in named:
             named.add(pair)
@@ -78,6 +80,12 @@ def _imported(names: Names, questions: Sequence[int]) -> Iterator[Conflict]:
         for question, bank_import in rows.order_by().values_list("question", "bank_import"):
             person = person_of[bank_import]
             yield Conflict(person, question, _("%(name)s imported it, with its key.") % {"name": names[person]})
+
+
+def _wrote(names: Names) -> Iterator[Conflict]:
+    rows = Edit.objects.filter(author__in=names).values_list("author", "revision__question").distinct()
+    for person, question in rows:
+        yield Conflict(person, question, _("%(name)s wrote a revision of it.") % {"name": names[person]})
 
 
 def _reviewed(names: Names, review_round: ReviewRound | None) -> Iterator[Conflict]:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, note_purged
+from annotation.enums import QuestionState
 from annotation.ingest.completeness import images_of_exams, lost_exams
 from annotation.models import QuestionBank, ReviewRound, Revision, SampledQuestion, SamplingPlan, User
 from annotation.refusals import Refused
@@ -73,6 +74,7 @@ def preview_sample(bank: QuestionBank, *, by: StratifyBy, per_thousand: int, see
     check_request(bank, per_thousand, seed)
     column = {StratifyBy.NONE: "task"}.get(by, by.value)
     whole = Revision.objects.in_bank(bank).current().exclude(question__exam__in=lost_exams(bank))
+    whole = whole.exclude(question__state=QuestionState.WITHDRAWN)
     rows, lost = list(whole.order_by().values_list("question__number", "pk", column)), lost_questions(bank)
     if not rows and lost:
         raise SampleRefused("images_lost", _("Every question of “%(bank)s” has lost an image.") % {"bank": bank.name})

@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Case, OuterRef, QuerySet, Subquery, When
 from django.utils.translation import gettext as _
 from numpy.typing import NDArray
 
 from annotation.audit.recording import record
-from annotation.enums import ImportState
-from annotation.models import AnswerKey, BankImport, QuestionBank, Revision, User
+from annotation.enums import ImportKind, ImportState
+from annotation.models import AnswerKey, BankImport, Edit, QuestionBank, Revision, User
 from annotation.questionbank.priors import Patients, patients_of
 from readerstudy.analysis.kernels.arrays import TASKS
 from readerstudy.analysis.kernels.result import LETTERS
@@ -50,8 +50,11 @@ def inputs_now(bank: QuestionBank) -> str:
 
 def published_imports(bank: QuestionBank) -> list[str]:
     """What says which questions, wordings and keys a bank has now."""
+    newest = Edit.objects.filter(revision__bank_import=OuterRef("pk")).order_by("-pk").values("pk")[:1]
     imports = BankImport.objects.filter(bank=bank, state=ImportState.PUBLISHED).order_by("pk")
-    return list(imports.values_list("public_id", flat=True))
+    edited = Case(When(kind=ImportKind.EDITS, then=Subquery(newest)))  # asked of the edits alone
+    rows = imports.values_list("public_id", edited)
+    return [name if edit is None else f"edit {edit}" for name, edit in rows]
 
 
 def gather(bank: QuestionBank) -> BankArrays:

@@ -10,7 +10,8 @@ from django.db.models import Case, Count, QuerySet, When
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
-from annotation.models import User
+from annotation.enums import ImportState
+from annotation.models import BankImport, User
 from annotation.people.open_work import SHOWN, NextStep, WorkItem, WorkSection
 from annotation.site.permissions import is_administrator, is_coordinator
 from readerstudy.enums import Block, StudyState
@@ -37,6 +38,12 @@ def studies_known_to(person: User) -> QuerySet[ReaderStudy]:
     if is_coordinator(person) or is_administrator(person):
         return rows
     return rows.filter(coordinators__user=person)
+
+
+def n_newer_wordings(study: ReaderStudy) -> int:
+    """Cases of which the bank has a newer wording than the one that the study keeps."""
+    published = BankImport.objects.filter(bank=study.bank_id, state=ImportState.PUBLISHED).values("pk")
+    return study.cases.filter(revision__superseded_by__in=published).count()
 
 
 def lines_of(studies: Iterable[ReaderStudy]) -> list[StudyLine]:

@@ -114,7 +114,7 @@ _TABLE = (
             one.version,
             f"possible identifier: {one.label}",
             "What looks like {label} stands at characters {spans}.",
-            "Take it out of the source file, and import that again.",
+            "Take it out: revise the question; for a report, change the source file and import it again.",
         )
         for one in IDENTIFIERS
         if one.patterns

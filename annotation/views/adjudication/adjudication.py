@@ -8,11 +8,20 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST
 
-from annotation.adjudication.adjudicating import barred, decide, is_adjudicator, show_reviews, take_next
+from annotation.adjudication.adjudicating import (
+    barred,
+    check_revisable,
+    decide,
+    is_adjudicator,
+    revise_in_place,
+    show_reviews,
+    take_next,
+)
 from annotation.adjudication.comparing import compare
 from annotation.adjudication.overview import own_adjudication
 from annotation.enums import RoundState
@@ -22,6 +31,7 @@ from annotation.models import AnswerKey, Assignment, Image, ReviewRound, Settlem
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.settling import reasons_text
 from annotation.site.permissions import knows_round
+from annotation.views.questionbank.revisions import Place, editor
 from annotation.views.site.confirming import is_possible_or_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 
@@ -101,6 +111,27 @@ def adjudication_decide(request: AuthenticatedRequest, public_id: str) -> HttpRe
         return redirect("adjudication", settlement.round.slug)
     context = {"form": form, **_question(settlement)}
     return render(request, "annotation/adjudication/decide.html", context, status=422 if form.errors else 200)
+
+
+@person_required
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def adjudication_revise(request: AuthenticatedRequest, public_id: str) -> HttpResponse:
+    """The editor of the adjudicator; storing decides that the question needs revision."""
+    mine = Settlement.objects.filter(assignment__reviewer=request.user)
+    settlement = get_object_or_404(mine.select_related("round", "revision__question__exam"), public_id=public_id)
+    back = reverse("adjudication-decide", args=[public_id])
+    if not is_possible_or_flash(request, lambda: check_revisable(settlement, request.user)):
+        return redirect(back)
+    hint = "" if settlement.decision else _("Storing decides that the question needs revision, with the same reason.")
+    return editor(
+        request,
+        settlement.revision.question,
+        Place(settlement.round.name, back, hint),
+        lambda wording, reason, based_on: revise_in_place(
+            settlement, wording, reason, based_on=based_on, **by(request)
+        ),
+    )
 
 
 def _question(settlement: Settlement) -> dict[str, Any]:

@@ -18,13 +18,15 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.bin.deleting import archive, bring_back
-from annotation.enums import ImportState, Role, RoundState
+from annotation.enums import ImportKind, ImportState, Role, RoundState
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
+from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
+from annotation.questionbank.editing import history_of
 from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.listing import (
@@ -60,7 +62,9 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
     found = QuestionBank.objects.filter(archived_at__isnull=not archived).prefetch_related("imports")
     rows = []
     for bank in found:
-        published = [one for one in bank.imports.all() if one.state == ImportState.PUBLISHED]
+        published = [
+            one for one in bank.imports.all() if one.state == ImportState.PUBLISHED and one.kind == ImportKind.FILE
+        ]
         if published:
             rows.append(
                 {
@@ -127,7 +131,7 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     one = get_object_or_404(questions, bank__slug=slug, number=number)
     revisions = list(
         Revision.objects.filter(question=one, bank_import__state=ImportState.PUBLISHED)
-        .select_related("bank_import__actor")
+        .select_related("bank_import__actor", "edit__author", "edit__settlement__round")
         .order_by("-number")
     )
     if not revisions:
@@ -149,6 +153,8 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         context["reviews"] = _closed_reviews(one)
     except BankRefused as refusal:
         context["hidden_because"] = str(refusal)
+    if "truth" in context:
+        context |= {"history": history_of(revisions), "findings": findings_of([current.pk])}
     context["next_number"], context["previous_number"] = _neighbours(one)
     return render(request, "annotation/bank/question.html", context)
 

@@ -15,6 +15,7 @@ from django.utils.translation import ngettext
 from django.views.decorators.http import require_http_methods, require_POST
 
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator
+from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.bin.deleting import bring_back
 from annotation.enums import Role, RoundState
 from annotation.forms.adjudication import AdjudicatorForm
@@ -162,6 +163,21 @@ def confirmed_number(request: AuthenticatedRequest, name: str) -> int | None:
     """How many the person agreed to; None where they were not asked yet."""
     sent = request.POST.get(name, "")
     return int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else None
+
+
+@person_required
+@require_POST
+def round_fresh(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """The revised questions of a round as a draft of their own; to that draft, where it was made."""
+    review_round = coordinated_round(request.user, slug)
+    made: list[ReviewRound] = []
+
+    def make() -> str:
+        made.append(fresh_round(review_round, actor=request.user, at=timezone.now()))
+        return _("A draft with the revised questions: choose its reviewers.")
+
+    run_and_flash(request, make)
+    return redirect("round", made[0].slug if made else slug)
 
 
 @round_act

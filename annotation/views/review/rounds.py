@@ -18,6 +18,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.adjudication.adjudicating import adjudicators_of, facts_of
+from annotation.adjudication.fresh_rounds import revised_questions
 from annotation.adjudication.overview import settling_of
 from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, AssignmentState, Flag, GradeName, Role, RoundState
@@ -165,6 +166,7 @@ def _settled(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[s
         "adjudicator_form": AdjudicatorForm(review_round, request.user, prefix="adjudicator"),
         "is_adjudicable": review_round.state == RoundState.COMPLETE,
         "why_not_adjudicate": _(refusal.sentence) if refusal else "",
+        "n_revised": revised_questions(review_round).count(),
     }
 
 

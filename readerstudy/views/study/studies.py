@@ -25,7 +25,7 @@ from readerstudy.enums import Information, StudyState
 from readerstudy.forms.studies import StudyForm
 from readerstudy.predictions.listing import runs_known_to
 from readerstudy.study.deadlines import study_deadline_text
-from readerstudy.study.overview import lines_of, studies_known_to
+from readerstudy.study.overview import lines_of, n_newer_wordings, studies_known_to
 from readerstudy.study.permissions import may_coordinate_study
 from readerstudy.unblinding.looks import is_over, looks_before_closing
 from readerstudy.views.design.drafts import next_of, steps_of
@@ -112,6 +112,7 @@ def study(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "rules": read_rules(found.rules),
         "deadline": study_deadline_text(found),
         "coordinates": coordinates,
+        "n_newer": n_newer_wordings(found),
         "is_draft": found.state == StudyState.DRAFT,
         "steps": steps_of(found, n_cases=line.n_cases),
         "next": next_of(line) if coordinates and not found.archived_at else None,

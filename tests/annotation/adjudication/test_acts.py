@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,16 +13,20 @@ from annotation.adjudication.adjudicating import (
     decide,
     disputed,
     name_adjudicator,
+    revise_in_place,
     show_reviews,
     take_next,
 )
 from annotation.adjudication.comparing import compare
+from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.adjudication.overview import settling_of
 from annotation.enums import QuestionState, ReturnReason, Role, RoundState
 from annotation.models import Assignment, AuditEvent, Question, ReviewRound, Settlement, User
 from annotation.people.links import PeopleRefused
 from annotation.people.open_work import open_work_of
+from annotation.questionbank.editing import wording_of
 from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS, states_before
+from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
 from annotation.review.kernels.transitions import ROUND_TRANSITIONS, ReviewRefused
@@ -289,6 +294,49 @@ def test_a_decision_needs_a_choice_and_a_reason(adjudicated: ReviewRound, judy: 
         decide(settlement, "accept", "  \n", actor=judy, at=noon)
     settlement.refresh_from_db()
     assert settlement.decision == ""
+
+
+def test_a_revision_in_place_decides_and_goes_to_a_fresh_round(
+    adjudicated: ReviewRound, cora: User, judy: User, noon: datetime
+) -> None:
+    settlement = taken_and_judged(adjudicated, judy, noon)
+    wording = replace(wording_of(settlement.revision), stem="Which of these is absent on both views?")
+    with refuses(ReviewRefused, "reviews_not_seen"):
+        revise_in_place(settlement, wording, "Two fit.", based_on=1, actor=judy, at=noon)
+    show_reviews(settlement, actor=judy, at=noon)
+    revision = revise_in_place(settlement, wording, "Two fit.", based_on=1, actor=judy, at=noon)
+    settlement.refresh_from_db()
+    assert (settlement.decision, settlement.reason, settlement.outcome) == ("revise", "Two fit.", "needs_revision")
+    assert revision.edit.settlement == settlement
+    assert states(adjudicated)[2] == "revised"
+    made = fresh_round(adjudicated, actor=cora, at=noon)
+    assert (made.name, made.state, made.reviewers_per_question) == ("Spring, revised 1", "draft", 2)
+    assert list(made.plan.questions.values_list("revision", flat=True)) == [revision.pk]
+    assert fresh_round(adjudicated, actor=cora, at=noon).name == "Spring, revised 2"
+
+
+def test_a_refused_revision_decides_nothing(adjudicated: ReviewRound, judy: User, noon: datetime) -> None:
+    settlement = taken_and_judged(adjudicated, judy, noon)
+    show_reviews(settlement, actor=judy, at=noon)
+    wording = replace(wording_of(settlement.revision), key="E")
+    with refuses(BankRefused, "rules"):
+        revise_in_place(settlement, wording, "Two fit.", based_on=1, actor=judy, at=noon)
+    settlement.refresh_from_db()
+    assert settlement.decision == ""
+
+
+def test_what_is_accepted_is_not_revised_in_place(adjudicated: ReviewRound, judy: User, noon: datetime) -> None:
+    settlement = taken_and_judged(adjudicated, judy, noon)
+    show_reviews(settlement, actor=judy, at=noon)
+    decide(settlement, "accept", "Plain.", actor=judy, at=noon)
+    wording = replace(wording_of(settlement.revision), stem="Another?")
+    with refuses(ReviewRefused, "decided"):
+        revise_in_place(settlement, wording, "Two fit.", based_on=1, actor=judy, at=noon)
+
+
+def test_a_fresh_round_needs_a_revised_question(adjudicated: ReviewRound, cora: User, noon: datetime) -> None:
+    with refuses(ReviewRefused, "nothing_revised"):
+        fresh_round(adjudicated, actor=cora, at=noon)
 
 
 def test_nobody_decides_for_another_adjudicator(

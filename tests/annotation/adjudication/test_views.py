@@ -10,6 +10,7 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.adjudication.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
 from annotation.models import ReviewRound, Settlement, User
+from annotation.questionbank.editing import wording_of
 from annotation.review.rounds import close_round, complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_adjudicated, make_reviewed
 from tests.annotation.adjudication.test_acts import judge_own, taken_and_judged
@@ -74,7 +75,7 @@ def test_a_coordinator_takes_a_round_from_its_reviews_to_its_end(
 
 def test_nobody_but_coordinators_moves_a_round(client: Client, cora: User, rita: User, remo: User, stan: User) -> None:
     made = make_reviewed(cora, rita, remo)
-    for act in ("complete", "adjudicate", "adjudicators/add"):
+    for act in ("complete", "adjudicate", "adjudicators/add", "fresh"):
         client.force_login(rita)
         assert client.post(f"/rounds/spring/{act}/").status_code == 403
         client.force_login(stan)
@@ -148,6 +149,26 @@ def test_a_decision_needs_a_reason_and_stores_nothing_without(hers: Client, sett
     assert settlement.decision == ""
 
 
+def test_an_adjudicator_writes_the_revision_in_place(
+    hers: Client, adjudicated: ReviewRound, settlement: Settlement, judy: User, cora: User
+) -> None:
+    address = f"{decide_url(settlement)}revise/"
+    assert hers.get(address)["Location"] == decide_url(settlement)  # the reviews come first
+    hers.get(decide_url(settlement))
+    assert "Storing decides that the question needs revision" in hers.get(address).content.decode()
+    typed = {**wording_of(settlement.revision).texts(), "stem": "Which is absent on both views?"}
+    answer = hers.post(address, {**typed, "based_on": 1, "reason": "Two fit.", "store": "yes"})
+    assert answer["Location"] == decide_url(settlement)
+    settlement.refresh_from_db()
+    assert settlement.decision == "revise"
+    hers.force_login(cora)
+    page = hers.get("/rounds/spring/").content.decode()
+    assert "Review the revised question again" in page
+    answer = hers.post("/rounds/spring/fresh/")
+    assert answer["Location"] == "/rounds/spring-revised-1/"
+    assert hers.post("/rounds/spring-revised-1/fresh/")["Location"] == "/rounds/spring-revised-1/"
+
+
 @pytest.mark.parametrize("name", ["cora", "rita", "stan", "ada"])
 def test_the_decision_is_for_its_adjudicator_alone(
     client: Client, settlement: Settlement, name: str, request: pytest.FixtureRequest
@@ -155,6 +176,7 @@ def test_the_decision_is_for_its_adjudicator_alone(
     client.force_login(request.getfixturevalue(name))
     assert client.get(decide_url(settlement)).status_code == 404
     assert client.post(decide_url(settlement), {"decision": "accept", "reason": "x"}).status_code == 404
+    assert client.get(f"{decide_url(settlement)}revise/").status_code == 404
     assert settlement.assignment is not None
     assert client.get(f"/adjudication/question/{settlement.assignment.public_id}/").status_code == 404
 

@@ -71,6 +71,13 @@ def submit_empty(page: Page) -> None:
     expect(page.locator("main .error, main .errorlist").first).to_be_visible(timeout=PATIENCE)
 
 
+def revise(page: Page) -> None:
+    """Another stem, looked at before it is stored."""
+    page.get_by_label("Question", exact=True).fill("Which of these findings cannot be seen on either view?")
+    page.get_by_role("button", name="Preview").click()
+    expect(page.get_by_role("heading", name="What changes")).to_be_visible(timeout=PATIENCE)
+
+
 def make_link(page: Page) -> None:
     """The page that shows a link once."""
     page.get_by_role("main").get_by_role("button", name="Make the link", exact=True).click()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
 
@@ -27,6 +27,7 @@ from annotation.models import (
     Invitation,
     Job,
     Membership,
+    Question,
     QuestionBank,
     Rendition,
     ReviewRound,
@@ -37,6 +38,7 @@ from annotation.models import (
     User,
 )
 from annotation.people.invitations import Grant, invite
+from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.review.rounds import complete_reviews, count_open
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
@@ -96,6 +98,7 @@ def furnish(words: str = "") -> Place:
     _fill_bank(place)
     _hold_rounds(place)
     _dispute(place)
+    _revise(place)
     _furnish_rooms(place)
     _start_jobs(place)
     _hand_out_links(place)
@@ -244,6 +247,19 @@ def _dispute(place: Place) -> None:
         if is_decided:
             show_reviews(settlement, actor=judy, at=now)
             decide(settlement, "reject", place.said("It cannot be answered on these images."), actor=judy, at=now)
+
+
+def _revise(place: Place) -> None:
+    """Question 2 has been written anew by a coordinator who does not look at it otherwise."""
+    question = Question.objects.get(bank=place.things["bank"], number=2)
+    wording = replace(
+        wording_of(current_revision(question)),
+        stem=place.said("Which finding is not there?"),
+        options=(place.said("All of the above"), *OPTIONS[1:]),
+        key="A",
+    )
+    reason = place.said("Two options were right.")
+    revise(question, wording, reason, based_on=1, actor=place.people["omni"], at=timezone.now())
 
 
 def _assignments(place: Place, name: str, reviewer: str) -> list[Assignment]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.models import User
+from annotation.questionbank.editing import current_revision, revise, wording_of
 from readerstudy.enums import StudyState
 from readerstudy.models import ReaderStudy, Reading
 from readerstudy.reading.response_import import import_responses
@@ -279,3 +281,16 @@ def test_readers_do_not_find_their_study_among_those_they_look_after(client: Cli
     enrol(make_study("Trial"), rita)
     client.force_login(rita)
     assert "/studies/" not in client.get("/").content.decode()
+
+
+def test_a_study_says_of_which_cases_the_bank_has_a_newer_wording(coordinator: Client, cora: User) -> None:
+    study = make_study("Trial", n_cases=3)
+    page = coordinator.get("/studies/trial/").content.decode()
+    assert "newer wording" not in " ".join(page.split())
+    question = study.cases.order_by("number")[0].revision.question
+    before = study.cases.order_by("number")[0].revision.stem
+    wording = replace(wording_of(current_revision(question)), stem="Which of these is absent on both views?")
+    revise(question, wording, "Two options fit.", based_on=1, actor=cora, at=NOON)
+    page = " ".join(coordinator.get("/studies/trial/").content.decode().split())
+    assert "Of 1 case the bank has a newer wording. This study keeps the one with which it was made." in page
+    assert study.cases.order_by("number")[0].revision.stem == before

@@ -1,0 +1,228 @@
+"""Revisions that people write: each a new row with author and reason, never a change of an old one.
+
+All of a bank belong to one row of BankImport, of the kind "edits", which is published from the beginning: so a revision
+by hand is current and superseded by the same rules as an imported one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import Difficulty, ImportKind, ImportState, KeySource, OptionLetter, QuestionState, Task
+from annotation.models import AnswerKey, BankImport, Edit, Question, QuestionBank, Revision, Settlement, User
+from annotation.quality.checking import check_revisions
+from annotation.quality.kernels.rules import MIN_EXPLANATION
+from annotation.questionbank.answers import note_seen_keys
+from annotation.questionbank.kernels.strictjson import BankRefused, Fault
+from annotation.questionbank.kernels.wording import LABELS, Change, Wording, changes, check_wording
+from annotation.questionbank.states import move_questions
+
+REASON_LIMIT = 5000
+
+
+def wording_of(revision: Revision) -> Wording:
+    """With its key and explanation: the caller has seen to it that the person may read them."""
+    return _wording(revision, AnswerKey.objects.defer("extra").get(pk=revision.pk))
+
+
+def _wording(revision: Revision, truth: AnswerKey) -> Wording:
+    return Wording(
+        stem=revision.stem,
+        options=tuple(revision.options),
+        key=truth.key,
+        explanation=truth.explanation,
+        task=revision.task,
+        category=revision.category,
+        subcategory=revision.subcategory,
+        question_class=revision.question_class,
+        difficulty=revision.difficulty,
+    )
+
+
+def current_revision(question: Question) -> Revision:
+    """Raises Revision.DoesNotExist for a question of an import that is not published."""
+    return Revision.objects.current().select_related("bank", "bank_import").get(question=question)
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """What storing a wording would do, and what stands against it."""
+
+    changes: list[Change]
+    faults: list[Fault]
+
+
+def propose(revision: Revision, wording: Wording) -> Proposal:
+    before = wording_of(revision)
+    return Proposal(changes(before, wording), check_wording(wording, before, MIN_EXPLANATION))
+
+
+@transaction.atomic
+def revise(
+    question: Question,
+    wording: Wording,
+    reason: str,
+    *,
+    based_on: int,
+    actor: User,
+    at: datetime,
+    settlement: Settlement | None = None,
+    undoes: Revision | None = None,
+) -> Revision:
+    """Store a new wording as the current one. Reviews, samples and studies keep the one that they had.
+
+    ``based_on``: the number of the revision that the editor showed. Refused (BankRefused): ``changed`` where another
+    revision came meanwhile, with the labels of the ``fields`` in which it differs; ``unchanged``; without a reason;
+    what the rules of import refuse, with the ``faults``; while an import into the bank runs; a withdrawn question.
+    """
+    reason = reason.replace("\x00", "").replace("\r\n", "\n").strip()
+    if not reason or len(reason) > REASON_LIMIT:
+        raise BankRefused("no_reason", _("Give a reason, of at most 5,000 characters."), status=422, field="reason")
+    bank = QuestionBank.objects.select_for_update().get(pk=question.bank_id)
+    _check_no_import(bank)
+    current = current_revision(question)
+    if current.number != based_on:
+        raise _changed_meanwhile(question, current, based_on)
+    proposal = propose(current, wording)
+    if not proposal.changes:
+        raise BankRefused("unchanged", _("Nothing differs from the current wording."), status=422)
+    if undoes is None and proposal.faults:
+        raise _refused_by_rules(proposal.faults)
+    if Question.objects.get(pk=question.pk).state == QuestionState.WITHDRAWN:
+        raise BankRefused("withdrawn", _("The question is withdrawn: bring it back first."))
+    revision = _store(current, wording)
+    Edit.objects.create(
+        revision=revision,
+        before=current,
+        author=actor,
+        reason=reason,
+        settlement=settlement,
+        undoes=undoes,
+        made_at=at,
+    )
+    move_questions([revision.pk], QuestionState.REVISED)
+    one = Question.objects.filter(pk=question.pk)
+    note_seen_keys(actor, one, source=KeySource.QUESTION_PAGE, subject=question, at=at)
+    check_revisions(bank, Revision.objects.filter(pk=revision.pk), actor=actor, at=at)
+    facts = {"revision": revision.number, "fields": [change.field for change in proposal.changes]}
+    record("question.revised", actor=actor, at=at, subject=question, facts=facts)
+    return revision
+
+
+def undo(question: Question, *, based_on: int, actor: User, at: datetime) -> Revision:
+    """A new revision with the wording from before the current one, which somebody wrote. Refused as revise is."""
+    current = current_revision(question)
+    edit = Edit.objects.filter(revision=current).select_related("before").first()
+    if edit is None:
+        raise BankRefused("imported", _("The current wording was imported: there is nothing to undo."))
+    reason = _("Revision %(n)s is undone.") % {"n": current.number}
+    wording = wording_of(edit.before)
+    return revise(question, wording, reason, based_on=based_on, actor=actor, at=at, undoes=current)
+
+
+@dataclass(frozen=True)
+class PastRevision:
+    """One revision in the history of a question: who brought it and why, and what it changed in the one before."""
+
+    revision: Revision
+    edit: Edit | None  # None: imported
+    changes: list[Change]
+
+
+def history_of(revisions: Sequence[Revision]) -> list[PastRevision]:
+    """Newest first, as the revisions are given; the caller has seen to it that the person may read the keys."""
+    truths = AnswerKey.objects.defer("extra").in_bulk([one.pk for one in revisions])
+    wordings = [_wording(one, truths[one.pk]) for one in revisions]
+    found = []
+    for place, one in enumerate(revisions):
+        before = wordings[place + 1] if place + 1 < len(wordings) else None
+        differing = changes(before, wordings[place]) if before is not None else []
+        found.append(PastRevision(one, getattr(one, "edit", None), differing))
+    return found
+
+
+def _check_no_import(bank: QuestionBank) -> None:
+    if bank.archived_at is not None:
+        raise BankRefused("archived", _("The bank is archived: bring it back first."))
+    if BankImport.objects.filter(bank=bank, state=ImportState.RUNNING).exists():
+        raise BankRefused(
+            "import_running", _("An import into this bank is running. Wait for its end, then store again.")
+        )
+
+
+def _store(current: Revision, wording: Wording) -> Revision:
+    """The new current revision; ``content_sha256`` stays that of the import, so that the same file changes nothing."""
+    edits = _edits_of(current.bank)
+    truth = AnswerKey.objects.get(pk=current.pk)
+    revision = Revision.objects.create(
+        question_id=current.question_id,
+        number=current.number + 1,
+        bank=current.bank,
+        bank_import=edits,
+        stem=wording.stem,
+        options=list(wording.options),
+        task=Task(wording.task),
+        category=wording.category,
+        subcategory=wording.subcategory,
+        question_class=wording.question_class,
+        difficulty=Difficulty(wording.difficulty),
+        content_sha256=current.content_sha256,
+    )
+    AnswerKey.objects.create(
+        revision=revision,
+        key=OptionLetter(wording.key),
+        explanation=wording.explanation,
+        report_id=truth.report_id,
+        extra=truth.extra,
+    )
+    Revision.objects.filter(pk=current.pk).update(superseded_by=edits)
+    return revision
+
+
+def _edits_of(bank: QuestionBank) -> BankImport:
+    """The row that all edited revisions of a bank belong to. The caller holds the lock of the bank."""
+    found, _is_new = BankImport.objects.get_or_create(
+        bank=bank,
+        kind=ImportKind.EDITS,
+        defaults={
+            "state": ImportState.PUBLISHED,
+            "file_name": "",
+            "started_at": bank.created_at,
+            "heartbeat_at": bank.created_at,
+            "finished_at": bank.created_at,
+        },
+    )
+    return found
+
+
+def _changed_meanwhile(question: Question, current: Revision, based_on: int) -> BankRefused:
+    """The second of two editors is told which fields the first one changed."""
+    shown = Revision.objects.filter(question=question, number=based_on).first()
+    edit = Edit.objects.filter(revision=current).select_related("author").first()
+    who = edit.author.name if edit else _("an import")
+    labels = [_(one.label) for one in changes(wording_of(shown), wording_of(current))] if shown else []
+    sentence = _("%(who)s has changed this question since you opened it: %(fields)s. Your text is kept below.")
+    facts = {"who": who, "fields": ", ".join(labels) or _("its wording")}
+    return BankRefused("changed", sentence % facts, labels=labels)
+
+
+def _refused_by_rules(faults: Iterable[Fault]) -> BankRefused:
+    listed = list(faults)
+    sentence = " ".join(f"{_(LABELS.get(one.field, one.field))}: {one.message}" for one in listed)
+    return BankRefused("rules", sentence, status=422, faults=listed)
+
+
+def with_texts(wording: Wording, texts: dict[str, str]) -> Wording:
+    """The wording with what an editor's fields hold; see Wording.texts."""
+    options = tuple(
+        texts.get(f"option_{letter.lower()}", old)
+        for letter, old in zip(OptionLetter.values(), wording.options, strict=False)
+    )
+    others = {name: text for name, text in texts.items() if not name.startswith("option_")}
+    return replace(wording, options=options, **others)

@@ -1,0 +1,186 @@
+"""Revisions of a question by hand: the editor with its preview, and what undoes one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib import messages
+from django.http import HttpResponse
+from django.shortcuts import get_object_or_404, redirect, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from annotation.enums import Role
+from annotation.forms.revision import RevisionForm
+from annotation.ingest.serving import image_descriptors
+from annotation.models import Finding, Image, Question, Revision
+from annotation.quality.checking import dismiss
+from annotation.questionbank import states as acts
+from annotation.questionbank.answers import read_truth
+from annotation.questionbank.editing import current_revision, propose, revise, undo, with_texts, wording_of
+from annotation.questionbank.kernels.strictjson import BankRefused
+from annotation.questionbank.kernels.wording import Wording
+from annotation.views.site.confirming import run_and_flash
+from annotation.views.site.decorators import AuthenticatedRequest, by, role_required
+
+Store = Callable[[Wording, str, int], Revision]  # of the wording, the reason, and the revision it is based on
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where an editor stands: whose page leads to it, and the address to which it goes back."""
+
+    title: str
+    back: str
+    hint: str = ""
+
+
+def asked_question(slug: str, number: int) -> Question:
+    return get_object_or_404(Question.objects.select_related("bank", "exam"), bank__slug=slug, number=number)
+
+
+@role_required(Role.COORDINATOR)
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+def question_revise(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+    """The editor of a coordinator, who reads the key with it."""
+    question = asked_question(slug, number)
+    revision = get_object_or_404(Revision.objects.current(), question=question)
+    read_truth(revision, person=request.user, at=by(request)["at"])
+    place = Place(question.bank.name, reverse("question", args=[slug, number]))
+    return editor(
+        request,
+        question,
+        place,
+        lambda wording, reason, based_on: revise(question, wording, reason, based_on=based_on, **by(request)),
+    )
+
+
+def editor(request: AuthenticatedRequest, question: Question, place: Place, store: Store) -> HttpResponse:
+    """The page that shows and stores a wording; the caller has checked who may write one."""
+    current = current_revision(question)
+    wording = wording_of(current)
+    if request.method != "POST":
+        return _page(request, question, place, RevisionForm.of(wording, current.number), wording)
+    form = RevisionForm(request.POST)
+    if not form.is_valid():
+        return _page(request, question, place, form, wording, status=422)
+    typed = with_texts(wording, form.texts())
+    proposal = propose(current, typed)
+    if "store" not in request.POST:
+        return _page(request, question, place, form, typed, proposal=proposal, is_preview=True)
+    try:
+        revision = store(typed, form.cleaned_data["reason"], form.cleaned_data["based_on"])
+    except BankRefused as refusal:
+        return _refused(request, question, place, form, typed, refusal)
+    messages.success(request, _("Revision %(n)s is stored.") % {"n": revision.number})
+    return redirect(place.back)
+
+
+def _refused(
+    request: AuthenticatedRequest,
+    question: Question,
+    place: Place,
+    form: RevisionForm,
+    typed: Wording,
+    refusal: BankRefused,
+) -> HttpResponse:
+    """The editor again, with what was typed; after another editor's revision based on that one."""
+    current = current_revision(question)
+    if refusal.code == "changed":
+        data = request.POST.copy()
+        data["based_on"] = str(current.number)
+        form = RevisionForm(data)
+        form.is_valid()
+    for fault in refusal.facts.get("faults", ()):
+        form.add_error(fault.field if fault.field in form.fields else None, fault.message)
+    if "faults" not in refusal.facts:
+        form.add_error(refusal.field if refusal.field in form.fields else None, str(refusal))
+    proposal = propose(current, typed)
+    return _page(request, question, place, form, typed, status=refusal.status, proposal=proposal, is_preview=True)
+
+
+def _page(
+    request: AuthenticatedRequest,
+    question: Question,
+    place: Place,
+    form: RevisionForm,
+    wording: Wording,
+    *,
+    status: int = 200,
+    **more: Any,
+) -> HttpResponse:
+    images = list(Image.objects.filter(exam__in=question.exam.shown_ids).prefetch_related("renditions"))
+    priors = {image.pk for image in images if image.exam_id != question.exam_id}
+    context = {
+        "question": question,
+        "place": place,
+        "form": form,
+        "wording": wording,
+        "shown_options": list(zip("ABCD", wording.options, strict=False)),
+        "views": image_descriptors(images, priors=priors),
+        **more,
+    }
+    return render(request, "annotation/bank/revise.html", context, status=status)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def question_undo(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+    """The wording from before the current revision, as a new one."""
+    question = asked_question(slug, number)
+    sent = request.POST.get("based_on", "")
+    based_on = int(sent) if sent.isascii() and sent.isdecimal() and len(sent) < 10 else 0
+
+    def undone() -> str:
+        revision = undo(question, based_on=based_on, **by(request))
+        return _("Revision %(n)s is stored, with the wording from before.") % {"n": revision.number}
+
+    run_and_flash(request, undone)
+    return redirect("question", slug, number)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def finding_dismiss(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+    """A person says why a finding of the checks is none."""
+    findings = Finding.objects.filter(revision__question=asked_question(slug, number))
+    finding = get_object_or_404(findings, public_id=request.POST.get("finding", ""))
+
+    def dismissed() -> str:
+        dismiss(finding, reason=request.POST.get("reason", ""), **by(request))
+        return _("The finding is dismissed.")
+
+    run_and_flash(request, dismissed)
+    return redirect("question", slug, number)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def question_withdraw(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+    """No sample draws it any more."""
+    question = asked_question(slug, number)
+
+    def withdrawn() -> str:
+        acts.withdraw_question(question, request.POST.get("reason", ""), **by(request))
+        return _("The question is withdrawn.")
+
+    run_and_flash(request, withdrawn)
+    return redirect("question", slug, number)
+
+
+@role_required(Role.COORDINATOR)
+@require_POST
+def question_bring_back(request: AuthenticatedRequest, slug: str, number: int) -> HttpResponse:
+    question = asked_question(slug, number)
+
+    def back() -> str:
+        acts.bring_back_question(question, **by(request))
+        return _("The question is back.")
+
+    run_and_flash(request, back)
+    return redirect("question", slug, number)
