@@ -226,7 +226,7 @@ def test_the_page_costs_as_much_for_many_cases(
     study = make_study("Trial", n_cases=n)
     enrol(study, rita)
     # session, person, roles; the study, who reads in it (twice); cases, practice, readers, answers, places; sets, arms
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         coordinator.get("/studies/trial/")
 
 
