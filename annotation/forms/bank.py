@@ -11,11 +11,12 @@ from django.core.files.uploadedfile import UploadedFile
 from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
-from annotation.enums import Difficulty, Task
+from annotation.enums import Difficulty, QuestionState, Task
 from annotation.models import QuestionBank
+from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.kernels.entries import read_difficulties
 from annotation.questionbank.kernels.strictjson import BankRefused
-from annotation.questionbank.listing import QuestionFilter
+from annotation.questionbank.listing import ANY, QuestionFilter
 from annotation.questionbank.uploads import allowed_path
 from annotation.templatetags.pages import file_size
 
@@ -32,14 +33,27 @@ class QuestionSearchForm(forms.Form):
     task = forms.ChoiceField(label=_("Task"), required=False)
     category = forms.ChoiceField(label=_("Category"), required=False)
     difficulty = forms.ChoiceField(label=_("Difficulty"), required=False)
+    state = forms.ChoiceField(label=_("State"), required=False)
+    finding = forms.ChoiceField(label=_("Finding"), required=False)
 
-    def __init__(self, *args: Any, categories: list[str], **kwargs: Any) -> None:
+    def __init__(self, *args: Any, categories: list[str], with_findings: bool, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         known = [(word.value, gettext(word.label)) for word in Difficulty if word.value]
         every = [("", gettext("all"))]
         self._choices("task", every + [(task.value, gettext(task.label)) for task in Task])
         self._choices("category", every + [(name, name) for name in categories])
         self._choices("difficulty", [*every, *known, ("unknown", gettext("unknown"))])
+        self._choices("state", every + [(state.value, gettext(state.label)) for state in QuestionState])
+        self._choices(
+            "finding",
+            [
+                ("", gettext("all questions")),
+                (ANY, gettext("any finding")),
+                *((r.code, r.label) for r in RULES.values()),
+            ],
+        )
+        if not with_findings:  # they may tell the key
+            del self.fields["finding"]
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = self.fields[name]
@@ -55,6 +69,8 @@ class QuestionSearchForm(forms.Form):
             category=given.get("category", ""),
             difficulty=given.get("difficulty", ""),
             text=given.get("q", "").strip(),
+            state=given.get("state", ""),
+            finding=given.get("finding", ""),
         )
 
 

@@ -11,20 +11,22 @@ from dataclasses import dataclass, field
 
 from django.core.cache import cache
 from django.core.paginator import Paginator
-from django.db.models import F, Max, Min, Prefetch, Q, QuerySet
+from django.db.models import Exists, F, Max, Min, OuterRef, Prefetch, Q, QuerySet
 from django.db.models.functions import Lower
 
-from annotation.enums import Difficulty, ImageState, ImportKind, ImportState
-from annotation.models import BankImport, Image, Question, QuestionBank, Revision
+from annotation.enums import Difficulty, ImageState, ImportKind, ImportState, QuestionState
+from annotation.models import BankImport, Finding, Image, Question, QuestionBank, Revision
 from annotation.site.sorted_tables import Columns, Sorting, by_rank
 
 PER_PAGE = 50
 WINDOW = 10_000
+ANY = "any"
 SORTED_BY: Columns = {
     "number": "question__number",
     "task": "task",
     "category": Lower("category"),
     "difficulty": by_rank("difficulty", Difficulty.values()),
+    "state": by_rank("question__state", QuestionState.values()),
 }
 
 
@@ -36,13 +38,16 @@ class QuestionFilter:
     category: str = ""
     difficulty: str = ""
     text: str = ""
+    state: str = ""
+    finding: str = ""  # a rule of the checks, or "any": not dismissed
 
     def is_empty(self) -> bool:
-        return not (self.task or self.category or self.difficulty or self.text)
+        return self == QuestionFilter()
 
     def needs_window(self) -> bool:
-        """Whether an index finds the questions directly."""
-        return bool(self.difficulty or self.text or (self.task and self.category))
+        """Whether no index finds the questions directly."""
+        indexed = sum(map(bool, (self.task, self.category, self.state)))
+        return bool(self.difficulty or self.text or self.finding or indexed > 1)
 
 
 @dataclass(slots=True)
@@ -118,12 +123,22 @@ def _rows(bank: QuestionBank) -> QuerySet[Revision]:
 
 def _seek(bank: QuestionBank, wanted: QuestionFilter, start: int, *, backward: bool) -> list[Revision]:
     """One more than a page, read from the index of the one filter."""
+    if wanted.state:
+        return _seek_state(bank, wanted.state, start, backward=backward)
     rows = _rows(bank).filter(bank=bank)
     rows = rows.filter(task=wanted.task) if wanted.task else rows.filter(category=wanted.category)
     edge = _question_id(bank, start, backward=backward)
     if edge is not None:
         rows = rows.filter(question_id__lt=edge) if backward else rows.filter(question_id__gt=edge)
     return list(rows.order_by("-question_id" if backward else "question_id")[: PER_PAGE + 1])
+
+
+def _seek_state(bank: QuestionBank, state: str, start: int, *, backward: bool) -> list[Revision]:
+    """Questions first: their states are in an index with their numbers."""
+    questions = Question.objects.filter(bank=bank, state=state)
+    side = questions.filter(number__lt=start) if backward else questions.filter(number__gt=start)
+    ids = side.order_by("-number" if backward else "number").values_list("pk", flat=True)[: PER_PAGE + 1]
+    return list(_rows(bank).filter(question__in=list(ids)).order_by("-question_id" if backward else "question_id"))
 
 
 def _question_id(bank: QuestionBank, number: int, *, backward: bool) -> int | None:
@@ -163,6 +178,11 @@ def _filtered(rows: QuerySet[Revision], wanted: QuestionFilter) -> QuerySet[Revi
         rows = rows.filter(difficulty="" if wanted.difficulty == "unknown" else wanted.difficulty)
     if wanted.text:
         rows = rows.filter(stem__icontains=wanted.text)
+    if wanted.state:
+        rows = rows.filter(question__state=wanted.state)
+    if wanted.finding:
+        found = Finding.objects.filter(revision=OuterRef("pk"), dismissed_at=None)
+        rows = rows.filter(Exists(found if wanted.finding == ANY else found.filter(rule=wanted.finding)))
     return rows
 
 

@@ -83,7 +83,7 @@ def banks(request: AuthenticatedRequest) -> HttpResponse:
 def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """One bank and a page of its questions."""
     one = get_object_or_404(QuestionBank, slug=slug)
-    form = QuestionSearchForm(request.GET, categories=categories_of(one))
+    form = QuestionSearchForm(request.GET, categories=categories_of(one), with_findings=is_coordinator(request.user))
     wanted = form.wanted()
     sorting = asked_sorting(request.GET, SORTED_BY)
     filters = {name: value for name, value in request.GET.items() if name not in PLACES and value}

@@ -7,7 +7,8 @@ from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
 
-from annotation.models import AnswerKey, Question, QuestionBank, Revision, User
+from annotation.enums import QuestionState, Task
+from annotation.models import AnswerKey, Finding, Question, QuestionBank, Revision, User
 from annotation.questionbank import listing
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 
@@ -235,3 +236,30 @@ def test_an_administrator_deletes_a_bank(client: Client, ada: User, bank: Questi
     assert client.get("/banks/chest-bank/1/").status_code == 404
     assert not Revision.objects.current().exists()
     assert AnswerKey.objects.exists()
+
+
+def test_questions_are_found_by_state_and_by_finding(client: Client, cora: User, ada: User, bank: QuestionBank) -> None:
+    client.force_login(cora)
+    ids = dict(Question.objects.values_list("number", "pk"))
+    Question.objects.filter(number__in=(3, 30, 55)).update(state=QuestionState.ACCEPTED)
+    Question.objects.filter(number=4).update(state=QuestionState.DISPUTED)
+    assert numbers(client.get("/banks/chest-bank/?state=accepted")) == [3, 30, 55]
+    assert numbers(client.get("/banks/chest-bank/?state=accepted&after=3")) == [30, 55]
+    assert numbers(client.get("/banks/chest-bank/?state=accepted&before=55")) == [3, 30]
+    assert numbers(client.get("/banks/chest-bank/?state=imported&after=53")) == [54, 56, 57, 58, 59, 60]
+    assert numbers(client.get(f"/banks/chest-bank/?state=accepted&task={Task.NEGATION}")) == [3, 55]
+    assert numbers(client.get("/banks/chest-bank/?sort=state&order=desc"))[:4] != [1, 2, 3, 4]
+    assert "disputed" in client.get("/banks/chest-bank/").content.decode()
+    Finding.objects.all().delete()
+    revision = Revision.objects.get(question=ids[7])
+    found = {"rule_version": 1, "place": "stem", "detail": "It says not.", "found_at": NOON}
+    Finding.objects.create(revision=revision, rule="negative_stem", **found)
+    Finding.objects.create(revision=Revision.objects.get(question=ids[8]), rule="longest_is_key", **found)
+    assert numbers(client.get("/banks/chest-bank/?finding=any")) == [7, 8]
+    assert numbers(client.get("/banks/chest-bank/?finding=negative_stem")) == [7]
+    Finding.objects.filter(rule="negative_stem").update(dismissed_at=NOON)
+    assert numbers(client.get("/banks/chest-bank/?finding=any")) == [8]
+    client.force_login(ada)  # a finding may tell the key
+    page = client.get("/banks/chest-bank/?finding=any")
+    assert "finding" not in page.context["form"].fields
+    assert len(numbers(page)) == 50
