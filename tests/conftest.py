@@ -19,6 +19,7 @@ from annotation.enums import Role
 from annotation.models import Assignment, Membership, User
 from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
+from tests.processes import drop_template
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -53,6 +54,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if "TEST_DATABASE_URL" in os.environ:  # another database tells nothing new about tests that have none
         config.hook.pytest_deselected(items=[item for item in items if not depends_on_database(item)])
         items[:] = filter(depends_on_database, items)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that started the others, which have ended
+        drop_template()
 
 
 def depends_on_database(item: pytest.Item) -> bool:
