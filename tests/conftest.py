@@ -62,8 +62,12 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def depends_on_database(item: pytest.Item) -> bool:
-    """pytest-django refuses the database to every other test; what names its database has one of its own."""
-    asked = {"db", "transactional_db", "django_db_blocker"} & set(getattr(item, "fixturenames", ()))
+    """pytest-django refuses the database to every other test; what names its database has one of its own.
+
+    Not ``django_db_blocker``: a fixture of pytest-django asks for it in every test. A test that asks for a person by
+    name (``getfixturevalue``) takes ``db`` itself.
+    """
+    asked = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
     names_one = isinstance(item, pytest.Function) and hasattr(item, "callspec") and "sqlite" in item.callspec.id
     return bool(asked or item.get_closest_marker("django_db")) and not names_one
 
