@@ -19,6 +19,7 @@ from annotation.enums import Role
 from annotation.models import Assignment, Membership, User
 from annotation.review import answering, trace_events
 from annotation.review.kernels.visibility import Step
+from tests.processes import drop_template
 
 # Property tests try the same examples every time and never fail because the machine is busy.
 settings.register_profile("steady", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
@@ -55,9 +56,18 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = filter(depends_on_database, items)
 
 
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if not hasattr(config, "workerinput"):  # the process that started the others, which have ended
+        drop_template()
+
+
 def depends_on_database(item: pytest.Item) -> bool:
-    """pytest-django refuses the database to every other test; what names its database has one of its own."""
-    asked = {"db", "transactional_db", "django_db_blocker"} & set(getattr(item, "fixturenames", ()))
+    """pytest-django refuses the database to every other test; what names its database has one of its own.
+
+    Not ``django_db_blocker``: a fixture of pytest-django asks for it in every test. A test that asks for a person by
+    name (``getfixturevalue``) takes ``db`` itself.
+    """
+    asked = {"db", "transactional_db", "django_db_setup"} & set(getattr(item, "fixturenames", ()))
     names_one = isinstance(item, pytest.Function) and hasattr(item, "callspec") and "sqlite" in item.callspec.id
     return bool(asked or item.get_closest_marker("django_db")) and not names_one
 

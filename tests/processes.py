@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import atexit
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import closing, contextmanager
 from functools import cache
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -35,12 +35,24 @@ def manage(*arguments: str, env: dict[str, str], timeout: float = 300) -> subpro
 
 @cache
 def migrated_home() -> Path:
-    """The home of a site on SQLite that was migrated once by this process, to be copied: migrating takes seconds."""
-    home = Path(tempfile.mkdtemp(prefix="rexvqa-migrated-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")))
-    atexit.register(shutil.rmtree, home, ignore_errors=True)
-    done = manage("migrate", "-v0", env=environment(home))
-    assert done.returncode == 0, done.stderr
+    """The home of a site on SQLite that was migrated once in this run, to be copied: migrating takes seconds."""
+    with made_once("home") as home:
+        if not home.exists():
+            begun = home.with_suffix(".begun")
+            shutil.rmtree(begun, ignore_errors=True)
+            done = manage("migrate", "-v0", env=environment(begun))
+            assert done.returncode == 0, done.stderr
+            begun.rename(home)
     return home
+
+
+@contextmanager
+def made_once(what: str) -> Iterator[Path]:
+    """The place of what the first process of this run makes, and the others find; one process at a time is here."""
+    place = Path(os.environ["REXVQA_TESTS_SHARED"]) / f"migrated-{what}"
+    with place.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield place
 
 
 def postgres_url() -> str | None:
@@ -57,15 +69,28 @@ def postgres_url() -> str | None:
 
 @cache
 def migrated_template(server: str) -> str:
-    """The name of a PostgreSQL database that was migrated once by this process, to be copied."""
-    name = f"migrated_{os.getpid()}"
-    kept = ExitStack()
-    url = kept.enter_context(temporary_database(server, name))
-    atexit.register(kept.close)
-    with tempfile.TemporaryDirectory(prefix="rexvqa-migrating-") as home:
-        done = manage("migrate", "-v0", env=environment(Path(home), url))
-    assert done.returncode == 0, done.stderr
+    """The name of a PostgreSQL database that was migrated once in this run, to be copied until ``drop_template``."""
+    with made_once("template") as kept:
+        if kept.exists():
+            return kept.read_text()
+        name = f"migrated_{os.getpid()}"
+        url = make_database(server, name)
+        with tempfile.TemporaryDirectory(prefix="rexvqa-migrating-") as home:
+            done = manage("migrate", "-v0", env=environment(Path(home), url))
+        if done.returncode:
+            drop_database(server, name)
+        assert done.returncode == 0, done.stderr
+        kept.write_text(name)
     return name
+
+
+def drop_template() -> None:
+    """At the end of a run, when no process copies it any more."""
+    with made_once("template") as kept:
+        server = postgres_url() if kept.exists() else None
+        if server:
+            drop_database(server, kept.read_text())
+            kept.unlink()
 
 
 @contextmanager
@@ -83,25 +108,36 @@ def copied_site(home: Path, original: Path, server: str = "", template: str = ""
         yield environment(home)
         return
     (home / "db.sqlite3").unlink(missing_ok=True)
-    with temporary_database(server, f"{template}_copy", template=template) as url:
+    with temporary_database(server, f"{template}_copy_{os.getpid()}", template=template) as url:
         yield environment(home, url)
 
 
 @contextmanager
 def temporary_database(server: str, name: str, *, template: str = "template1") -> Iterator[str]:
     """The address of a new PostgreSQL database, a copy of the template, that is dropped at the end."""
-    connection = psycopg2.connect(server)
-    connection.autocommit = True
-    cursor = connection.cursor()
-    drop = psycopg2.sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(psycopg2.sql.Identifier(name))
-    cursor.execute(drop)
-    words = psycopg2.sql.SQL("CREATE DATABASE {} TEMPLATE {}")
-    cursor.execute(words.format(psycopg2.sql.Identifier(name), psycopg2.sql.Identifier(template)))
+    url = make_database(server, name, template=template)
     try:
-        yield urlsplit(server)._replace(path=f"/{name}").geturl()
+        yield url
     finally:
-        cursor.execute(drop)
-        connection.close()
+        drop_database(server, name)
+
+
+def make_database(server: str, name: str, *, template: str = "template1") -> str:
+    drop_database(server, name)
+    words = psycopg2.sql.SQL("CREATE DATABASE {} TEMPLATE {}")
+    _execute(server, words.format(psycopg2.sql.Identifier(name), psycopg2.sql.Identifier(template)))
+    return urlsplit(server)._replace(path=f"/{name}").geturl()
+
+
+def drop_database(server: str, name: str) -> None:
+    words = psycopg2.sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+    _execute(server, words.format(psycopg2.sql.Identifier(name)))
+
+
+def _execute(server: str, statement: psycopg2.sql.Composable) -> None:
+    with closing(psycopg2.connect(server)) as connection:
+        connection.autocommit = True  # no database is made in a transaction
+        connection.cursor().execute(statement)
 
 
 def is_running(pid: int) -> bool:

@@ -15,6 +15,11 @@ if "REXVQA_HOME" not in os.environ:
             _folder = tempfile.mkdtemp(prefix="rexvqa-tests-", dir=_memory if _is_large else None)
             os.environ[_variable] = _folder
             atexit.register(shutil.rmtree, _folder, ignore_errors=True)
+if "REXVQA_TESTS_SHARED" not in os.environ:  # what the processes of a run make once: they inherit this
+    os.environ["REXVQA_TESTS_SHARED"] = _shared = tempfile.mkdtemp(
+        prefix="rexvqa-shared-", dir=os.environ.get("PYTEST_DEBUG_TEMPROOT")
+    )
+    atexit.register(shutil.rmtree, _shared, ignore_errors=True)
 os.environ["DATABASE_URL"] = os.environ.get("TEST_DATABASE_URL", "")
 
 from rexvqa_site.settings import *

@@ -220,7 +220,9 @@ def test_the_template_is_a_good_file(as_ada: Client, cora: User, open_round: Rev
 
 
 @pytest.mark.parametrize("who", ["cora", "rita", "dina", "stan"])
-def test_only_administrators_invite_to_the_site(client: Client, request: pytest.FixtureRequest, who: str) -> None:
+def test_only_administrators_invite_to_the_site(
+    client: Client, request: pytest.FixtureRequest, db: None, who: str
+) -> None:
     client.force_login(request.getfixturevalue(who))
     assert client.get(SITE).status_code == 403
     assert client.post(SITE, {"confirmed": "yes", "text": HEAD + "Nina,,reviewer\n"}).status_code == 403

@@ -174,7 +174,9 @@ def test_bad_invitations_are_refused(client: Client, ada: User, rita: User, data
 
 
 @pytest.mark.parametrize("who", ["cora", "rita", "dina", "stan"])
-def test_only_administrators_invite_to_the_site(client: Client, request: pytest.FixtureRequest, who: str) -> None:
+def test_only_administrators_invite_to_the_site(
+    client: Client, request: pytest.FixtureRequest, db: None, who: str
+) -> None:
     client.force_login(request.getfixturevalue(who))
     assert client.post("/people/invite/", {"roles": "administrator"}).status_code == 403
     assert not Invitation.objects.exists()
