@@ -8,20 +8,23 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import zipfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
+from django.conf import settings
 from django.db import transaction
 from django.db.models import Max
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
 from annotation.enums import KeySource, QuestionState, Word
+from annotation.enums import _ as marked
 from annotation.exports.bank_contents import BankContents, BankQuestion
 from annotation.exports.bank_images import write_images
 from annotation.exports.kernels.change_list import COLUMNS as CHANGE_COLUMNS
@@ -31,6 +34,7 @@ from annotation.exports.question_files import BankForm as BankForm
 from annotation.exports.question_files import QuestionsWritten, check_form, write_questions
 from annotation.exports.source_names import check_may_see_names
 from annotation.exports.tables import Column, ExportRefused, Format, Kind, write_table
+from annotation.ingest.storage import WORKPLACE_OF_EXPORTS as WORKPLACE
 from annotation.models import Edit, Image, Question, QuestionBank, Revision, Settlement, User
 from annotation.questionbank.answers import note_seen_keys
 
@@ -38,8 +42,8 @@ from annotation.questionbank.answers import note_seen_keys
 class Wordings(Word):
     """Which wording of a question is written."""
 
-    LATEST = "latest", "newest wording"
-    AS_IMPORTED = "as-imported", "as imported, without what people changed since"
+    LATEST = "latest", marked("newest, with what people changed")
+    AS_IMPORTED = "as-imported", marked("as imported")
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,23 @@ def export_bank(
         with transaction.atomic():
             done = BankExported(facts.n_questions, facts.n_changed, written.sha256, facts.written_images)
             _note(contents, choice, done, actor=actor, at=at)
+    return done
+
+
+def export_bank_zip(
+    bank: QuestionBank, choice: BankChoice, to: IO[bytes], *, actor: User | None, at: datetime
+) -> BankExported:
+    """The same folder as one ZIP file, written to ``to`` (seekable, left at its start). Raises ExportRefused."""
+    with tempfile.TemporaryDirectory(prefix=WORKPLACE, dir=settings.TEMP_ROOT) as place:
+        folder = Path(place) / bank.slug
+        done = export_bank(bank, choice, folder, actor=actor, at=at)
+        with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+                name = zipfile.ZipInfo(path.relative_to(place).as_posix())  # of 1980: the same bytes every time
+                name.compress_type, name.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+                with path.open("rb") as source, archive.open(name, "w", force_zip64=True) as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+    to.seek(0)
     return done
 
 
