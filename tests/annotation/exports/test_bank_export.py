@@ -15,8 +15,20 @@ from django.core.management.base import CommandError
 from annotation.enums import ImportKind, ImportState, QuestionState
 from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
 from annotation.exports.kernels.question_tables import TEMPLATE
-from annotation.models import AnswerKey, AuditEvent, BankImport, Edit, Question, QuestionBank, Revision, User
+from annotation.models import (
+    AnswerKey,
+    AuditEvent,
+    BankImport,
+    Edit,
+    Question,
+    QuestionBank,
+    Revision,
+    Settlement,
+    User,
+)
 from annotation.questionbank.template import COLUMNS
+from annotation.review.rounds import complete_reviews
+from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.questionbank.test_stored_before import FURTHER, LETTERED, NESTED
 
@@ -32,6 +44,7 @@ ODD: dict[str, Any] = {
     "odd-views": make_record(
         17, exam=17, ImageViewPosition=["POSTERO_ANTERIOR", None], ImageShape=[[512, 420.5], None]
     ),
+    "odd-cells": make_record(19, exam=19, options=["A. -5 mm", "B. =1+1", "C. 'one'", "D.  two "], note="'=x", far=" "),
     "odd-form": make_record(18, exam=18, **LETTERED),
 }
 PLAIN = {f"q{n} ä;=1": make_record(n, exam=(n + 1) // 2) for n in range(1, 6)}
@@ -178,6 +191,51 @@ def test_what_was_edited_is_replaced_and_the_rest_stays(tmp_path: Path, cora: Us
     card = (tmp_path / "out/card.md").read_text()
     assert "changed since their file: 2 " in card
     assert "newest import or edit: 2026-11-23" in card
+
+
+def test_the_round_that_prompted_an_edit_is_named(tmp_path: Path, cora: User, rita: User, remo: User) -> None:
+    made = make_reviewed(cora, rita, remo)
+    complete_reviews(made, actor=cora, at=NOON, confirmed_open=N_OPEN)
+    QuestionBank.objects.update(name="Bank")
+    revision = edit(2, cora, reason="=Unsound *stem*", stem="Another <stem>?")
+    Edit.objects.filter(pk=revision.pk).update(settlement=Settlement.objects.get(revision__question__number=2))
+    export(tmp_path / "out")
+    row = (tmp_path / "out/changes.csv").read_text().splitlines()[1]
+    assert row.endswith(",Another <stem>?,'=Unsound *stem*,Spring")
+    page = (tmp_path / "out/changes.md").read_text()
+    assert "- **question**, round Spring" in page
+    assert "  - after: Another \\<stem\\>?" in page
+    assert "  - why: =Unsound \\*stem\\*" in page
+
+
+def test_an_edit_that_was_taken_back_is_no_change(tmp_path: Path, cora: User) -> None:
+    content = bring_bytes(tmp_path / "in/questions.json", json.dumps(PLAIN).encode())
+    edit(1, cora, category="Other")
+    edit(1, cora, category="Pleural Effusion")
+    assert export(tmp_path / "out") == content
+    assert (tmp_path / "out/changes.csv").read_text().splitlines() == ["id,field,before,after,why,round"]
+    assert "No question differs from its file." in (tmp_path / "out/changes.md").read_text()
+
+
+def test_the_newest_file_is_what_edits_are_compared_with(tmp_path: Path, cora: User) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    edit(1, cora, category="Other")
+    newer = {key: {**record, "category": "Newer"} for key, record in PLAIN.items()}
+    run_import(write_file(tmp_path, newer, "newer.json"))
+    edit(2, cora, category="Edited")
+    told = json.loads(export(tmp_path / "out"))
+    assert [record["category"] for record in told.values()] == ["Newer", "Edited", "Newer", "Newer", "Newer"]
+    (row,) = (tmp_path / "out/changes.csv").read_text().splitlines()[1:]
+    assert row == "q2 ä;=1,category,Newer,Edited,Side was wrong,"
+
+
+def test_an_exam_that_a_later_file_names_otherwise_is_written_as_each_file_has_it(tmp_path: Path) -> None:
+    first = {"a": make_record(1, exam=1), "b": make_record(2, exam=2)}
+    run_import(write_file(tmp_path, first))
+    later = {"c": make_record(3, exam=1, ImagePath=["1/new.png", "1/pa.png"], AccessionNumber="other")}
+    run_import(write_file(tmp_path, later, "later.json"))
+    assert json.loads(export(tmp_path / "out")) == {**first, **later}
+    assert "could not be written" not in (tmp_path / "out/card.md").read_text()
 
 
 def test_only_questions_in_the_asked_states(tmp_path: Path) -> None:
