@@ -14,7 +14,7 @@ from annotation.exports.kernels.change_list import Step
 from annotation.exports.kernels.question_records import ExamNames, StoredQuestion, Wording
 from annotation.models import AnswerKey, BankImport, Edit, Question, QuestionBank, Revision, SourceIdentifier
 from annotation.questionbank.kernels.kept_source import parsed, read_source
-from annotation.questionbank.kernels.spelling import USUAL_STYLE, Style
+from annotation.questionbank.kernels.spelling import USUAL_FRAME, USUAL_STYLE, Frame, Style
 from annotation.questionbank.known import keys_of_questions
 
 AT_ONCE = 1_000
@@ -44,10 +44,10 @@ class BankContents:
         return list(rows.order_by("finished_at", "pk"))
 
     @property
-    def style(self) -> Style:
-        """How the first file of the bank was spelt, if it was one JSON object."""
-        given = next((one.result["style"] for one in self.imports if one.result.get("style")), None)
-        return Style(*given) if given else USUAL_STYLE
+    def style(self) -> tuple[Style, Frame]:
+        """How the first file of the bank was written that was one JSON object."""
+        given = next((one.result for one in self.imports if one.result.get("frame")), None)
+        return (Style(*given["style"]), Frame(*given["frame"])) if given else (USUAL_STYLE, USUAL_FRAME)
 
     def chosen(self) -> QuerySet[Question]:
         """Questions that a published import brought, and that are in one of the states."""

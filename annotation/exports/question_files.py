@@ -78,12 +78,13 @@ def _checked(stored: Iterable[StoredQuestion], done: QuestionsWritten) -> Iterat
 
 
 def _write_object(file: BinaryIO, stored: Iterable[StoredQuestion], contents: BankContents) -> None:
-    style = contents.style
-    before = "{" + style.margin
+    style, frame = contents.style
+    before = "{" + frame.start
     for one in stored:
         file.write((before + text_of(one, style)).encode())
-        before = style.comma + style.margin
-    file.write(("{}" if before[0] == "{" else style.last_break + "}").encode() + style.end.encode())
+        before = "," + frame.between
+    is_empty = before[0] == "{"
+    file.write(("{}" if is_empty else frame.end).encode())
 
 
 def _write_table(

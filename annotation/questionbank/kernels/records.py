@@ -24,7 +24,7 @@ from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
-from annotation.questionbank.kernels.spelling import Spelling, SpellingWatch, Style
+from annotation.questionbank.kernels.spelling import Frame, Spelling, SpellingWatch, Style
 from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, BankRefused, Entry
 
 PRIVATE_NAMES = {
@@ -94,7 +94,8 @@ class Batch(NamedTuple):
     problems: list[RecordProblem]
     unreadable: bool  # the file could not be read on; the last problem says where
     layouts: Sequence[tuple[str, ...]] = ()  # of all records so far
-    style: Style | None = None  # of the file, where it is a JSON object in one of the known styles
+    style: Style | None = None  # of a file that is a JSON object
+    frame: Frame | None = None
 
 
 def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator[Batch]:
@@ -130,7 +131,7 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
         if ended and not seen and not unreadable:
             problems.append(RecordProblem("", "", "schema", "The file holds no question."))
         so_far = n_read, n_refused, stream.tell()
-        yield Batch(*so_far, questions, problems, unreadable, records.layouts.listed, watch.style)
+        yield Batch(*so_far, questions, problems, unreadable, records.layouts.listed, watch.style, watch.frame)
 
 
 class RecordReader:

@@ -19,23 +19,19 @@ _line_breaks = re.compile(r"\n[ \t]*")
 
 
 class Style(NamedTuple):
-    """``indent``: spaces or a text for each level, None for all in one line; ``end`` follows the last brace."""
+    """Of records. ``indent``: spaces or a text for each level, None for all in one line."""
 
     indent: int | str | None = 1
     comma: str = ","
     colon: str = ": "
-    end: str = ""
 
-    @property
-    def margin(self) -> str:
-        """What stands before a record."""
-        if self.indent is None:
-            return ""
-        return "\n" + (self.indent if isinstance(self.indent, str) else " " * self.indent)
 
-    @property
-    def last_break(self) -> str:
-        return "" if self.indent is None else "\n"
+class Frame(NamedTuple):
+    """Around records: what stands before the first and, after a comma, before each other, and what follows the last."""
+
+    start: str = "\n "
+    between: str = "\n "
+    end: str = "\n}"
 
 
 class Spelling(NamedTuple):
@@ -46,7 +42,7 @@ class Spelling(NamedTuple):
 
 
 AS_USUAL = Spelling()
-USUAL_STYLE = Style()
+USUAL_STYLE, USUAL_FRAME = Style(), Frame()
 STYLES = (USUAL_STYLE, Style(None, ", "), Style(2), Style(4), Style(None, ",", ":"), Style("\t"), Style(3))
 
 
@@ -62,9 +58,10 @@ def member_text(key: str, value: Any, style: Style, *, is_ascii: bool = False) -
     return _encoder(style.indent, style.comma, style.colon, is_ascii).encode({key: value})[1:-1].strip()
 
 
-def with_end(style: Style, tail: bytes) -> Style:
-    """The style with what follows the last brace of a file that ends so."""
-    return style._replace(end=tail.decode("utf-8", "replace").rpartition("}")[2])
+def with_end(frame: Frame, tail: bytes) -> Frame:
+    """The frame with the end of a file whose last bytes these are: all after the last brace but one."""
+    *_before, space, after = tail.decode("utf-8", "replace").rsplit("}", 2)
+    return frame._replace(end=f"{space}}}{after}")
 
 
 class SpellingWatch:
@@ -72,11 +69,14 @@ class SpellingWatch:
 
     def __init__(self) -> None:
         self.style: Style | None = None  # none: nothing was read
+        self.frame = USUAL_FRAME
         self._n_seen = 0
         self._is_free = False  # of no style: the text of every record is kept
 
-    def look(self, key: str, value: Any, text: str, *, is_odd: bool) -> Spelling:
-        """What to keep of the record with this text; ``is_odd``: a number in it would be written otherwise."""
+    def look(self, key: str, value: Any, text: str, *, before: str, is_odd: bool) -> Spelling:
+        """What to keep of the record with this text; ``before``: the white space before it; ``is_odd``: a number in it
+        would be written otherwise.
+        """
         is_escaped = "\\" in text
         is_ascii = is_escaped and "\\u" in text
         self._n_seen += 1
@@ -85,7 +85,9 @@ class SpellingWatch:
             found = (one for one in (*STYLES, near) if member_text(key, value, one, is_ascii=is_ascii) == text)
             self.style = next(found, None)
             self._is_free = self.style is None
-            self.style = self.style or near
+            self.style, self.frame = self.style or near, Frame(before, before)
+        elif self._n_seen == 2:
+            self.frame = self.frame._replace(between=before)
         if self._is_free or self.style is None:
             return Spelling(is_ascii, text)
         if self._n_seen <= CHECKED_FIRST or self._n_seen % CHECKED_EACH == 0:

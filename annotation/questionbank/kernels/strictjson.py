@@ -104,8 +104,11 @@ class ObjectReader:
                 raise self._unreadable("empty_file", "The file is empty")
             raise self._unreadable("schema", "The file must hold one JSON object, question id to record")
         self._at += 1
+        start = self._at
         more = self._next_character() != "}"
-        if not more:
+        if more:
+            self._at = min(start, self._at)  # before the white space, which belongs to the first entry
+        else:
             self._at += 1
         while more:
             entry = self._next_entry()
@@ -147,8 +150,9 @@ class ObjectReader:
         faults = self._faults(key, value, end)
         spelling = AS_USUAL
         if self._watch is not None and not faults:
-            text = self._buffer[self._after_space(self._at) : end].rstrip(" \t\r\n")
-            spelling = self._watch.look(key, value, text, is_odd=self._is_odd)
+            start = self._after_space(self._at)
+            text, before = self._buffer[start:end].rstrip(" \t\r\n"), self._buffer[self._at : start]
+            spelling = self._watch.look(key, value, text, before=before, is_odd=self._is_odd)
         self._last_key = key[:80] if key.isascii() else ""
         self._at = end + 1
         return Entry(key, value, faults, spelling)

@@ -115,6 +115,13 @@ def test_numbers_escapes_and_white_space_of_a_record_are_kept(tmp_path: Path) ->
     assert export(tmp_path / "out").decode() == content.decode()
 
 
+@pytest.mark.parametrize("frame", ["{%s,\n%s}\n", "{\n%s,\n%s\n}", "\n{ %s,%s } \n\n", "{%s, %s}"])
+def test_what_stands_between_records_is_kept(tmp_path: Path, frame: str) -> None:
+    first, second = (f'"{key}": {json.dumps(record)}' for key, record in list(PLAIN.items())[:2])
+    content = bring_bytes(tmp_path / "in/questions.json", (frame % (first, second)).encode())
+    assert export(tmp_path / "out") == content.lstrip()
+
+
 def test_lists_in_one_line_are_kept_as_they_were(tmp_path: Path) -> None:
     text = json.dumps(RECORDS, indent=3, ensure_ascii=False)
     text = re.sub(r"\[[^\[\]]*\]", lambda found: " ".join(found[0].split()), text)
