@@ -217,6 +217,7 @@ class KeySource(Word):
     QUESTION_PAGE = "question", _("question page")
     REVIEWS = "reviews", _("reviews of a round")
     ROUND_EXPORT = "export", _("export of a round")
+    BANK_EXPORT = "bank_export", _("export of a bank")
     STUDY = "study", _("pages or files of a study")
 
 

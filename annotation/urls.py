@@ -5,7 +5,7 @@ from django.urls import path, re_path
 from annotation.views.adjudication import adjudication
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
-from annotation.views.questionbank import bank, question_imports, revisions
+from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
 from annotation.views.review import cases, round_acts, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
@@ -68,6 +68,7 @@ urlpatterns = [
     path("banks/<slug:slug>/ids.csv", bank.bank_source_ids, name="bank-source-ids"),
     path("banks/<slug:slug>/missing/", bank.bank_missing, name="bank-missing"),
     path("banks/<slug:slug>/missing.csv", bank.bank_missing_file, name="bank-missing-file"),
+    path("banks/<slug:slug>/export/", bank_downloads.bank_export, name="bank-export"),
     path("banks/<slug:slug>/archive/", bank.bank_archive, name="bank-archive"),
     path("banks/<slug:slug>/bring-back/", bank.bank_bring_back, name="bank-bring-back"),
     path("banks/<slug:slug>/delete/", bank.bank_delete, name="bank-delete"),

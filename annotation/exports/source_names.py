@@ -39,14 +39,14 @@ SOURCE_ID_COLUMNS = (
 
 def source_id_of(question: Question, *, person: User) -> str:
     """The id that the question has in the imported file. Raises ExportRefused."""
-    _check_may_see(person, Revision.objects.filter(question=question))
+    check_may_see_names(person, Revision.objects.filter(question=question))
     return keys_of_questions(question.bank_id, [question.pk]).get(question.pk, "")
 
 
 def source_ids_shown_to(person: User, bank_id: int, question_ids: Collection[int]) -> dict[int, str]:
     """The ids of these questions by their pk; none for who may not see them."""
     try:
-        _check_may_see(person, Revision.objects.filter(question__in=question_ids))
+        check_may_see_names(person, Revision.objects.filter(question__in=question_ids))
     except ExportRefused:
         return {}
     return keys_of_questions(bank_id, question_ids)
@@ -57,7 +57,7 @@ def export_source_ids(bank: QuestionBank, form: Format, to: IO[bytes], *, actor:
 
     Raises ExportRefused.
     """
-    _check_may_see(actor, Revision.objects.filter(bank=bank))
+    check_may_see_names(actor, Revision.objects.filter(bank=bank))
     written = write_digested(to, SOURCE_ID_COLUMNS, _rows(bank), form)
     with transaction.atomic():
         facts = {"format": form.value, "rows": written.n_rows, "sha256": written.sha256}
@@ -65,7 +65,7 @@ def export_source_ids(bank: QuestionBank, form: Format, to: IO[bytes], *, actor:
     return written
 
 
-def _check_may_see(person: User, revisions: QuerySet[Revision]) -> None:
+def check_may_see_names(person: User, revisions: QuerySet[Revision]) -> None:
     """Raises ExportRefused for who is no coordinator, and for one who is still to answer one of these blind."""
     if not is_coordinator(person):
         raise source_ids_hidden(_("The ids of the imported file are for coordinators."))

@@ -9,7 +9,6 @@ import csv
 import hashlib
 import io
 import json
-import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,8 @@ from typing import IO
 from django.conf import settings
 
 from annotation.enums import Word, _
+from annotation.questionbank.kernels.cells import neutralised as neutralised
+from annotation.questionbank.kernels.cells import restored as restored
 from annotation.refusals import Refused
 from annotation.site.health import INSTALL, has_parquet
 
@@ -73,22 +74,6 @@ CONTENT_TYPES = {
     Format.JSONL: "application/x-ndjson; charset=utf-8",
     Format.PARQUET: "application/vnd.apache.parquet",
 }
-
-# A cell that a spreadsheet could take for a formula, or that starts with the apostrophe that marks one here.
-_FORMULA = re.compile(r"^(?:'|\s*[=+\-@＝＋－＠﹢﹣﹦﹫]|[\t\r\n])")
-
-
-def neutralised(text: str) -> str:
-    """Text that no spreadsheet takes for a formula: one apostrophe in front of what could be one.
-
-    Reversible: whoever reads the file takes one leading apostrophe away, see ``restored``.
-    """
-    return "'" + text if _FORMULA.match(text) else text
-
-
-def restored(cell: str) -> str:
-    """The text before ``neutralised``."""
-    return cell.removeprefix("'")
 
 
 def write_table(to: IO[bytes], columns: Sequence[Column], rows: Iterable[Sequence[Cell]], form: Format) -> int:

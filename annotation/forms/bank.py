@@ -12,6 +12,10 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from annotation.enums import Difficulty, QuestionState, Task
+from annotation.exports.bank_export import BankChoice, Wordings
+from annotation.exports.question_files import BankForm, forms_here
+from annotation.exports.tables import ExportRefused
+from annotation.forms import PlainForm, choices_of
 from annotation.models import QuestionBank
 from annotation.quality.kernels.rules import RULES
 from annotation.questionbank.kernels.entries import read_difficulties
@@ -72,6 +76,34 @@ class QuestionSearchForm(forms.Form):
             state=given.get("state", ""),
             finding=given.get("finding", ""),
         )
+
+
+class BankExportForm(PlainForm):
+    """What to take out of a bank; without a state, every question."""
+
+    form = forms.ChoiceField(label=_("Form"))
+    revisions = forms.ChoiceField(label=_("Wording"), choices=choices_of(Wordings))
+    state = forms.MultipleChoiceField(
+        label=_("Only questions with the status"),
+        choices=choices_of(QuestionState),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        field = self.fields["form"]
+        if isinstance(field, forms.ChoiceField):
+            field.choices = [(form.value, gettext(form.label)) for form in forms_here()]
+
+    def choice(self) -> BankChoice:
+        """What is asked for. Raises ExportRefused for what there is none of."""
+        if not self.is_valid():
+            name, errors = next(iter(self.errors.items()))
+            raise ExportRefused("unknown_choice", f"{self.fields[name].label}: {errors[0]}", status=422)
+        given = self.cleaned_data
+        states = tuple(QuestionState(state) for state in given["state"])
+        return BankChoice(BankForm(given["form"]), states, Wordings(given["revisions"]))
 
 
 class ImportForm(forms.Form):

@@ -19,6 +19,7 @@ from annotation.enums import RenditionKind
 from annotation.models import Image, Rendition
 from annotation.models.fields import public_id
 
+WORKPLACE_OF_EXPORTS = "bank-export-"  # how folders in TEMP_ROOT begin
 KEEP_UNNAMED = timedelta(hours=6)  # an ingest that still runs has files without rows
 
 
@@ -63,7 +64,7 @@ def load(name: str) -> bytes:
 def sweep_orphans(*, at: datetime) -> int:
     """Delete files that no row names and that are older than KEEP_UNNAMED; returns how many.
 
-    Also working folders of decoding that a killed process left behind.
+    Also working folders of decoding and of exports that a killed process left behind.
     """
     oldest = (at - KEEP_UNNAMED).timestamp()
     _sweep_workplaces(oldest)
@@ -87,9 +88,10 @@ def _is_older(path: Path, oldest: float) -> bool:
 
 
 def _sweep_workplaces(oldest: float) -> None:
-    for folder in Path(settings.TEMP_ROOT).glob("decoding-*"):
-        if _is_older(folder, oldest):
-            shutil.rmtree(folder, ignore_errors=True)
+    for prefix in ("decoding-", WORKPLACE_OF_EXPORTS):
+        for folder in Path(settings.TEMP_ROOT).glob(f"{prefix}*"):
+            if _is_older(folder, oldest):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _in_chunks(paths: Iterable[Path], size: int = 500) -> Iterator[list[Path]]:

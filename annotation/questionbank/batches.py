@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from json.encoder import encode_basestring
@@ -20,6 +21,7 @@ from annotation.enums import IdentifierKind, ImageState
 from annotation.models import AnswerKey, Exam, Image, Question, Report, Revision, SourceIdentifier
 from annotation.questionbank.bulk import Row, insert_rows, public_ids, reserve_ids
 from annotation.questionbank.kernels.examfields import ExamRecord, ImageReference
+from annotation.questionbank.kernels.kept_source import with_source
 from annotation.questionbank.kernels.records import QuestionRecord
 from annotation.questionbank.known import (
     KnownQuestion,
@@ -90,6 +92,7 @@ class BatchStore:
         self._is_new = not Question.objects.filter(bank_id=bank_id).exists()
         self._seen_exams: set[str] = set()  # of a dry run: what earlier batches would have stored
         self._seen_images: set[tuple[str, str]] = set()
+        self._stored: dict[int, int] = {}  # hashes of the exams that this import stored, as their records name them
 
     def match(self, questions: Sequence[QuestionRecord]) -> Match:
         """What storing these questions means; writes nothing."""
@@ -127,10 +130,24 @@ class BatchStore:
     def store(self, match: Match) -> None:
         """Write what is new or changed. Nothing of it is visible before the import is published."""
         Exam.objects.filter(pk__in=match.taken_ids.values()).update(bank_id=self._bank_id)
-        ids = match.exam_ids | match.taken_ids | self._add_exams(list(match.new_exams().values()))
+        new = match.new_exams()
+        self._remember(match, new)
+        ids = match.exam_ids | match.taken_ids | self._add_exams(list(new.values()))
         self._name_exams(match, ids)
         self._add_images(match, ids)
         self._add_questions(match, ids, _add_reports(match, ids))
+
+    def _remember(self, match: Match, new: dict[str, ExamRecord]) -> None:
+        """Of these exams the names and the first images are those of the record: questions need not keep them."""
+        came_before = {key for key, path in match.images if path in match.arrived}
+        said = Counter(exam.key for exam in {exam.content_sha256: exam for exam in match.exams}.values())
+        for key, exam in new.items():
+            if key not in came_before and said[key] == 1:
+                self._stored[hash(key)] = hash(exam.content_sha256)
+
+    def _extra_of(self, row: QuestionRecord) -> str:
+        is_stored = self._stored.get(hash(row.exam.key)) == hash(row.exam.content_sha256)
+        return with_source(row.extra, row.source, row.odd, "" if is_stored else row.exam.named)
 
     def _named(self, kind: IdentifierKind, value: str, *, root: str = "", numbers: str | None = None, **of: int) -> Row:
         """The row of a source identifier. A prior is looked up as the exam that it is."""
@@ -222,7 +239,7 @@ class BatchStore:
             mine = (self._bank_id, self._import_id)
             revisions.append((pk, question_id, number, *mine, row.stem, options, *groups, row.content_sha256))
             report_id = reports.get((exam_ids[row.exam.key], row.exam.report_sha256))
-            keys.append((pk, row.answer, row.explanation, report_id, row.extra))
+            keys.append((pk, row.answer, row.explanation, report_id, self._extra_of(row)))
         Revision.objects.filter(pk__in=superseded).update(superseded_by=self._import_id)
         insert_rows(Revision, _REVISION, revisions)
         insert_rows(AnswerKey, _KEY, keys)

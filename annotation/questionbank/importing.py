@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -34,6 +34,7 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
+from annotation.questionbank.kernels.spelling import Frame, Style, with_end
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.priors import link_priors
 from annotation.questionbank.states import move_questions
@@ -42,6 +43,7 @@ from annotation.site.slugs import free_slug
 Clock = Callable[[], datetime]
 Watcher = Callable[[int, int], object]  # bytes read, bytes in all; may raise to stop the import
 BATCH_SIZES = {"sqlite": 500, "postgresql": 2_000}  # SQLite has one writer, for whom others wait
+TAIL_BYTES = 64
 MAX_ERRORS = 10_000  # more are counted, not listed
 MAX_ROWS = 1_000  # that a dry run tells of one by one
 RELEASE_IMAGES = "deid_png"  # the folder of the images of the release, beside that of its question files
@@ -73,6 +75,9 @@ class ImportResult:
     rows: list[tuple[str, str]] = field(default_factory=list)  # of a dry run: key and what would happen
     priors: Counter[str] = field(default_factory=Counter)  # known once the questions are stored
     bank_import: BankImport | None = None  # once it is published
+    layouts: Sequence[tuple[str, ...]] = ()
+    style: Style | None = None
+    frame: Frame | None = None
 
     def is_acceptable(self, skip_refused: bool) -> bool:
         """Whether what was read may be stored."""
@@ -92,6 +97,7 @@ class ImportResult:
         self.read += batch.n_read
         self.rejected += batch.n_refused
         self.unreadable = batch.unreadable
+        self.layouts, self.style, self.frame = batch.layouts, batch.style, batch.frame
         self.n_errors += len(batch.problems)
         self.errors += batch.problems[: MAX_ERRORS - len(self.errors)]
 
@@ -161,6 +167,9 @@ def import_questions(
                 return result
             stream.seek(0)
             bank_import.file_sha256 = hashlib.file_digest(stream, "sha256").hexdigest()
+            if result.style is not None and result.frame is not None:
+                stream.seek(max(0, stream.tell() - TAIL_BYTES))
+                result.frame = with_end(result.frame, stream.read())
             _publish(bank_import, source.root, result, actor=actor, at=clock())
         except BaseException:
             sweep_import(bank_import)
@@ -225,7 +234,10 @@ def _publish(bank_import: BankImport, root: str, result: ImportResult, *, actor:
     bank_import.state = ImportState.PUBLISHED
     bank_import.finished_at = at
     result.priors = link_priors(bank_import.bank_id)
-    bank_import.result = {**result.as_json(), "images_root": root}
+    written: dict[str, Any] = {"layouts": result.layouts}  # for the export of the bank
+    if result.style is not None:
+        written |= {"style": result.style, "frame": result.frame}
+    bank_import.result = {**result.as_json(), "images_root": root, **written}
     bank_import.save()
     if result.counts.updated:
         brought = Revision.objects.filter(bank_import=bank_import, number__gt=1)

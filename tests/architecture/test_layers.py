@@ -19,7 +19,7 @@ from tests.architecture.source import (
 
 PURE_LIBRARIES = {
     *("numpy", "scipy", "sklearn", "matplotlib"),
-    *("pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "msgspec"),
+    *("pydicom", "imagecodecs", "PIL", "zstandard", "ijson", "msgspec", "pyarrow"),
 }
 TEXT_SEARCH = {"rapidocr", "onnxruntime", "cv2"}  # reading text in pixels, in a child process
 TRAVELS_ALONE = {ROOT / "readerstudy/report/kernels/recompute.py"}  # one file in every report, see docs/decisions

@@ -171,6 +171,14 @@ def payload_of(rendition: bytes, width: int, height: int) -> Payload:
     return undsh(planes, width, height)
 
 
+def png_of(payload: Payload, *, bits: int, is_inverted: bool) -> bytes:
+    """PNG without loss, bones white: 8 bit where the payload has no more, else 16 bit with the values as they are."""
+    values = np.uint16((1 << bits) - 1) - payload if is_inverted else payload
+    file = io.BytesIO()
+    Image.fromarray(values.astype(np.uint8) if bits <= 8 else values).save(file, "PNG")
+    return file.getvalue()
+
+
 def gzip_of(rendition: bytes, width: int, height: int) -> bytes:
     """The same dsh bytes for a browser without zstd. The same input gives the same bytes."""
     planes = zstandard.ZstdDecompressor().decompress(rendition, max_output_size=2 * width * height)

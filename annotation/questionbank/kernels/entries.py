@@ -1,4 +1,4 @@
-"""The entries of a question file in any of its forms: one JSON object, JSON Lines, CSV or XLSX. Pure.
+"""The entries of a question file in any of its forms: one JSON object, JSON Lines, CSV, XLSX or Parquet. Pure.
 
 Every form gives what the JSON object gives, (id, fields, faults), so that records are checked in one place alone. The
 form is found by the content, never by the name of the file. A file of another kind is refused, saying what it is.
@@ -20,9 +20,12 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from annotation.enums import Difficulty
+from annotation.questionbank.kernels.cells import read_cell
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS
 from annotation.questionbank.kernels.fields import LETTERS, FieldRefused, join_options, read_difficulty, split_options
+from annotation.questionbank.kernels.parquet import MAGIC, lines_of_parquet
 from annotation.questionbank.kernels.sheets import lines_of_sheet
+from annotation.questionbank.kernels.spelling import SpellingWatch
 from annotation.questionbank.kernels.strictjson import (
     MAX_ENTRY_CHARS,
     MAX_KEY_CHARS,
@@ -68,8 +71,13 @@ _field_of = {_folded(name): name for name in (*NEEDED, *OPTIONAL, *EXAM_FIELDS)}
 _field_of |= {letter.casefold(): option for letter, option in zip(LETTERS, OPTIONS, strict=True)}
 
 
-def read_entries(stream: BinaryIO) -> Iterator[Entry]:
-    """The entries of a question file, one after the other. Raises BankRefused."""
+def field_of_column(name: str) -> str:
+    """The field that a column of this name holds."""
+    return _field_of.get(_folded(name), name)
+
+
+def read_entries(stream: BinaryIO, watch: SpellingWatch | None = None) -> Iterator[Entry]:
+    """The entries of a question file, one after the other; ``watch`` sees those of an object. Raises BankRefused."""
     head = stream.read(HEAD)
     stream.seek(0)
     text = head.removeprefix(BOM).lstrip(b" \t\r\n")
@@ -78,15 +86,17 @@ def read_entries(stream: BinaryIO) -> Iterator[Entry]:
             raise unreadable("form", f"The file is {what}")
     if head.startswith(b"PK\x03\x04"):
         yield from entries_of_table(lines_of_xlsx(stream))
+    elif head.startswith(MAGIC):
+        yield from entries_of_table(lines_of_parquet(stream))
     elif text and not text.startswith(b"{"):
-        yield from entries_of_table(lines_of_csv(stream))
+        yield from entries_of_table((number, [*map(read_cell, row)]) for number, row in lines_of_csv(stream))
     elif _is_lines(text):
         lines = iter(lambda: stream.readline(4 * MAX_ENTRY_CHARS), b"")
         for number, line in enumerate(lines, start=1):
             if content := line.removeprefix(BOM if number == 1 else b"").strip():
                 yield _entry_of_line(number, content)
     else:
-        yield from ObjectReader(stream)
+        yield from ObjectReader(stream, watch=watch)
 
 
 def _is_lines(text: bytes) -> bool:
@@ -102,7 +112,7 @@ def _entry_of_line(number: int, line: bytes) -> Entry:
     """The record of one line; what spoils a line is a fault of that line alone."""
     name = f"line {number}"
     try:
-        (_name, value, faults), *more = ObjectReader(io.BytesIO(b'{"":' + line + b"}"))
+        (_name, value, faults, _spelling), *more = ObjectReader(io.BytesIO(b'{"":' + line + b"}"))
     except BankRefused as error:
         return Entry(name, None, (Fault("", error.code, f"Line {number}: {error.facts['what']}."),))
     if more:
@@ -165,7 +175,7 @@ def entries_of_table(lines: Iterable[Line]) -> Iterator[Entry]:
 
 def _header(cells: Sequence[str]) -> list[str]:
     """The field of each column; "" for one without a name, which is passed over."""
-    names = [_field_of.get(_folded(cell), cell) for cell in cells]
+    names = [field_of_column(cell) for cell in cells]
     twice = next((name for name in names if name and names.count(name) > 1), "")
     if twice:
         raise unreadable("columns", f"The column {twice!r} is there twice")

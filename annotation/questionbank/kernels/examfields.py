@@ -23,6 +23,7 @@ KEPT_FIELDS = (
     *("ImageViewPosition", "ImageModality", "ImageShape", "ImageBodyPart"),
 )
 PRIOR_FIELD = "prior_study"  # of this program: the files of ReXVQA do not have it
+NAMING_FIELDS = ("study_id", "ImagePath", *NUMBER_FIELDS)
 EXAM_FIELDS = ("study_id", "ImagePath", *NUMBER_FIELDS, *REPORT_FIELDS, *KEPT_FIELDS, PRIOR_FIELD)
 
 
@@ -48,6 +49,13 @@ class ExamRecord(NamedTuple):
     extra: str
     content_sha256: str
     prior: str  # key of an earlier exam, shown beside this one; "" for none
+    odd: str  # members of a JSON object: fields that neither columns nor ``extra`` give back as they were written
+    naming: dict[str, Any]  # what names the exam and its images, as it was written
+
+    @property
+    def named(self) -> str:
+        """Members of a JSON object, for where other records name the exam otherwise."""
+        return reading.encode_in_order(self.naming)[1:-1]
 
 
 class ExamReader:
@@ -97,10 +105,27 @@ def _read_exam(check: reading.FieldCheck, folder: str) -> ExamRecord:
     content = [key, patient, accession, study_uid, *report, extra, *[path for path, _view in images]]
     if prior:
         content.append(f"{PRIOR_FIELD} {prior}")
+    given_back = {"study_id": key, **dict(zip(NUMBER_FIELDS, (patient, accession, study_uid), strict=True))}
+    given_back |= zip(REPORT_FIELDS, report, strict=True)
+    paths = [reading.path_from(folder, path) for path, _view in images]
     return ExamRecord(
         *(key, patient, accession, study_uid, age_years, reading.read_sex(get("PatientSex")), report),
         *(sha256_of("\0".join(report)), images, extra, sha256_of("\0".join(content)), prior),
+        _odd_fields(check.value, given_back, paths, extra),
+        {name: check.value[name] for name in NAMING_FIELDS if name in check.value},
     )
+
+
+def _odd_fields(value: dict[str, Any], given_back: dict[str, str], paths: list[str], extra: str) -> str:
+    """An empty column gives back null, and a name or number the text that it is."""
+    odd = [name for name, text in given_back.items() if name in value and value[name] != (text or None)]
+    if value.get("ImagePath") != paths:
+        odd.append("ImagePath")
+    if PRIOR_FIELD in value:
+        odd.append(PRIOR_FIELD)
+    if "{" in extra[1:]:  # in an object the order of names is lost
+        odd += [name for name in KEPT_FIELDS if isinstance(value.get(name), list | dict)]
+    return reading.encode_in_order({name: value[name] for name in odd if name in value})[1:-1] if odd else ""
 
 
 def _exam_key(check: reading.FieldCheck, study_uid: str) -> str:

@@ -60,6 +60,11 @@ encode_json = json.JSONEncoder(
 ).encode
 
 
+encode_in_order = json.JSONEncoder(
+    check_circular=False, ensure_ascii=False, separators=(",", ":"), allow_nan=False
+).encode
+
+
 class FieldRefused(ValueError):
     """The value of a field is refused, by a code and a sentence."""
 
@@ -310,6 +315,14 @@ def place_path(path: str, folder: str) -> str:
     if is_strange or placed in (".", "..") or placed.startswith("../"):
         raise FieldRefused("path_outside_root", f"The path {path[:80]!r} leaves the folder of the images.")
     return placed
+
+
+def path_from(folder: str, placed: str) -> str:
+    """The path relative to ``folder``, as files of a release write it; the opposite of place_path."""
+    here, there = [part for part in folder.split("/") if part], placed.split("/")
+    while here and len(there) > 1 and here[0] == there[0]:
+        here, there = here[1:], there[1:]
+    return "/".join([".."] * len(here) + there)
 
 
 def read_views(name: str, value: object) -> list[object]:

@@ -13,7 +13,7 @@ other names. Its split is published without answers: there, and only there, key 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
@@ -23,6 +23,8 @@ from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
+from annotation.questionbank.kernels.kept_source import Layouts, source_text
+from annotation.questionbank.kernels.spelling import Frame, Spelling, SpellingWatch, Style
 from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, BankRefused, Entry
 
 PRIVATE_NAMES = {
@@ -69,6 +71,8 @@ class QuestionRecord(NamedTuple):
     exam: ExamRecord
     extra: str
     content_sha256: str
+    source: str  # how the record was written, as kept_source.py keeps it; not hashed
+    odd: str  # members of a JSON object: fields of the record that its columns do not give back as they were written
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,9 @@ class Batch(NamedTuple):
     questions: list[QuestionRecord]
     problems: list[RecordProblem]
     unreadable: bool  # the file could not be read on; the last problem says where
+    layouts: Sequence[tuple[str, ...]] = ()  # of all records so far
+    style: Style | None = None  # of a file that is a JSON object
+    frame: Frame | None = None
 
 
 def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator[Batch]:
@@ -96,7 +103,8 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
 
     The ids read so far are remembered by their 64-bit hashes: 50 MB for 600,000 questions.
     """
-    records, entries = RecordReader(rules), read_entries(stream)
+    watch = SpellingWatch()
+    records, entries = RecordReader(rules), read_entries(stream, watch)
     seen: set[int] = set()
     ended = False
     while not ended:
@@ -122,22 +130,24 @@ def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator
         ended = unreadable or n_read < size
         if ended and not seen and not unreadable:
             problems.append(RecordProblem("", "", "schema", "The file holds no question."))
-        yield Batch(n_read, n_refused, stream.tell(), questions, problems, unreadable)
+        so_far = n_read, n_refused, stream.tell()
+        yield Batch(*so_far, questions, problems, unreadable, records.layouts.listed, watch.style, watch.frame)
 
 
 class RecordReader:
-    """Reads the entries of one file, in their order. The only state is the exam of the record before."""
+    """Reads the entries of one file, in their order. The only state is the exam of the record before, and layouts."""
 
     def __init__(self, rules: RecordRules) -> None:
         self._rules = rules
+        self.layouts = Layouts()
         self._exams = ExamReader(rules.folder)
 
     def read(self, entry: Entry) -> tuple[QuestionRecord | None, list[RecordProblem]]:
         """The record of one entry, or None and every problem that it has."""
-        key, value, faults = entry
+        key, value, faults, spelling = entry
         check = reading.FieldCheck(value if type(value) is dict else {}, faults)
         if type(value) is dict:
-            record = self._read(key, check)
+            record = self._read(key, check, spelling)
         elif not faults:
             found = reading.kind_of(value)
             check.refuse("", "schema", f"A question must be an object of fields, in braces, not {found}.")
@@ -145,8 +155,9 @@ class RecordReader:
             return None, [RecordProblem(key, *problem) for problem in check.problems]
         return record, []
 
-    def _read(self, key: str, check: reading.FieldCheck) -> QuestionRecord | None:
+    def _read(self, key: str, check: reading.FieldCheck, spelling: Spelling) -> QuestionRecord | None:
         form: dict[str, Any] = {}  # of what the columns hold in another form than the file
+        written = check.value
         if not _other_names.isdisjoint(check.value):
             check.value, form = _with_usual_names(check.value)
         is_private = bool(form)
@@ -181,9 +192,39 @@ class RecordReader:
         content = "\0".join((exam.content_sha256, stem, *options, answer, explanation, *groups, extra))
         if self._rules.difficulties:
             difficulty = self._rules.difficulties.get(key, difficulty)
+        odd = _odd_fields(written, check.value, further, answer, explanation, difficulty)
+        layout = tuple(written)
+        if _LEFT_OUT in written or exam.age_years == reading.OLDEST_AGE:
+            layout = tuple(name for name in layout if name != _LEFT_OUT)
+            spelling = Spelling(spelling.is_ascii)  # its text holds what is left out, or the age of a very old person
+        source = source_text(self.layouts.named(layout), len(exam.images), spelling)
+        odd = f"{exam.odd},{odd}".strip(",")
         return QuestionRecord(
-            *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra, sha256_of(content))
+            *(key, stem, options, answer, explanation, *groups, difficulty, exam, extra, sha256_of(content)),
+            *(source, odd),
         )
+
+
+def _odd_fields(
+    written: dict[str, Any], usual: dict[str, Any], further: str, answer: str, explanation: str, level: Difficulty
+) -> str:
+    """Members of a JSON object: what the columns of a question do not give back as it was written."""
+    get = usual.get
+    odd = [name for name in ("category", "subcategory", "class") if get(name) == ""]
+    if type(get("correct_answer")) is not int and get("correct_answer") != (answer or None):
+        odd.append("correct_answer")
+    if get("correct_answer_explanation") != (explanation or None):
+        odd.append("correct_answer_explanation")
+    if get("difficulty") != (level.value or None):
+        odd.append("difficulty")
+    if "{" in further[1:]:  # in an object the order of names is lost
+        odd += [name for name in usual if name not in _read_here and isinstance(usual[name], list | dict)]
+    if written is not usual:
+        odd += [name for name in written if name in PRIVATE_NAMES and written[name] is not get(PRIVATE_NAMES[name])]
+    if not odd:
+        return ""
+    named = {name: written[name] if name in written else get(name) for name in odd if name in written or name in usual}
+    return reading.encode_in_order(named)[1:-1] if named else ""
 
 
 def _with_usual_names(value: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

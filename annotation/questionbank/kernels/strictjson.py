@@ -20,6 +20,7 @@ from collections.abc import Iterator
 from json.decoder import scanstring  # type: ignore[attr-defined]  # not in the type stubs
 from typing import Any, BinaryIO, NamedTuple
 
+from annotation.questionbank.kernels.spelling import AS_USUAL, Spelling, SpellingWatch
 from annotation.refusals import Refused
 
 CHUNK_BYTES = 1 << 18
@@ -50,6 +51,7 @@ class Entry(NamedTuple):
     key: str
     value: Any
     faults: tuple[Fault, ...]
+    spelling: Spelling = AS_USUAL
 
 
 class BankRefused(Refused):
@@ -72,10 +74,14 @@ class _Rejected(NamedTuple):
 class ObjectReader:
     """Iterate over the entries of the one JSON object in ``stream`` (binary, read once, never seeked).
 
-    A leading byte order mark is skipped. Raises BankRefused.
+    A leading byte order mark is skipped. ``watch`` says what to keep of the spelling. Raises BankRefused.
     """
 
-    def __init__(self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS) -> None:
+    def __init__(
+        self, stream: BinaryIO, *, max_entry_chars: int = MAX_ENTRY_CHARS, watch: SpellingWatch | None = None
+    ) -> None:
+        self._watch = watch
+        self._is_odd = False
         self._bytes_read = 0
         self._stream = stream
         self._max_entry_chars = max_entry_chars
@@ -98,8 +104,11 @@ class ObjectReader:
                 raise self._unreadable("empty_file", "The file is empty")
             raise self._unreadable("schema", "The file must hold one JSON object, question id to record")
         self._at += 1
+        start = self._at
         more = self._next_character() != "}"
-        if not more:
+        if more:
+            self._at = min(start, self._at)  # before the white space, which belongs to the first entry
+        else:
             self._at += 1
         while more:
             entry = self._next_entry()
@@ -123,7 +132,7 @@ class ObjectReader:
     def _next_entry(self) -> Entry:
         """Parse the entry at the buffer's position, reading more until it is whole; step over what follows it."""
         while True:
-            self._repeated, self._spoiled = [], False
+            self._repeated, self._spoiled, self._is_odd = [], False, False
             try:
                 key, value, end = self._parse_entry()
             except json.JSONDecodeError as error:
@@ -139,9 +148,14 @@ class ObjectReader:
                 raise self._unreadable("syntax", f"The file is not JSON: {fault}", at=self._at + offset)
         self._check_size(end)
         faults = self._faults(key, value, end)
+        spelling = AS_USUAL
+        if self._watch is not None and not faults:
+            start = self._after_space(self._at)
+            text, before = self._buffer[start:end].rstrip(" \t\r\n"), self._buffer[self._at : start]
+            spelling = self._watch.look(key, value, text, before=before, is_odd=self._is_odd)
         self._last_key = key[:80] if key.isascii() else ""
         self._at = end + 1
-        return Entry(key, value, faults)
+        return Entry(key, value, faults, spelling)
 
     def _parse_entry(self) -> tuple[str, Any, int]:
         """Name, value and the position of the comma or brace that follows.
@@ -183,9 +197,11 @@ class ObjectReader:
 
     def _parse_float(self, text: str) -> float | _Rejected:
         number = float(text)
+        self._is_odd |= repr(number) != text
         return number if math.isfinite(number) else self._reject("not_finite", "is too large for a number")
 
     def _parse_int(self, text: str) -> int | _Rejected:
+        self._is_odd |= text == "-0"
         try:
             return int(text)
         except ValueError:  # more than 4,300 digits

@@ -21,7 +21,7 @@ from annotation.bin.deleting import archive, bring_back
 from annotation.enums import ImportKind, ImportState, Role, RoundState
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
-from annotation.forms.bank import QuestionSearchForm
+from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
 from annotation.quality.checking import findings_of
@@ -114,6 +114,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "may_import": is_coordinator(request.user),
         "may_delete": is_administrator(request.user) and is_unused(one),
         "n_missing": n_missing_images(one),
+        "export_form": BankExportForm(),
     }
     return render(request, "annotation/bank/detail.html", context)
 

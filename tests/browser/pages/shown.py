@@ -308,6 +308,7 @@ NO_PAGE = {
     "question-import-report": "a file",
     "reading-consent-copy": "a file",
     "rendition": "a file",
+    "bank-export": "a file",
     "bank-source-ids": "a file",
     "question-template": "a file",
     "bank-missing-file": "a file",

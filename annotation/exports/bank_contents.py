@@ -1,0 +1,143 @@
+"""The questions of a bank with all that their records need: loaded in chunks, in the order of their numbers."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from django.db.models import QuerySet
+
+from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionState
+from annotation.exports.kernels.change_list import Step
+from annotation.exports.kernels.question_records import ExamNames, StoredQuestion, Wording
+from annotation.models import AnswerKey, BankImport, Edit, Question, QuestionBank, Revision, SourceIdentifier
+from annotation.questionbank.kernels.kept_source import parsed, read_source
+from annotation.questionbank.kernels.spelling import USUAL_FRAME, USUAL_STYLE, Frame, Style
+from annotation.questionbank.known import keys_of_questions
+
+AT_ONCE = 1_000
+
+
+@dataclass(frozen=True)
+class BankQuestion:
+    """One question of the export and the edits since its file; ``stored`` is what is to be written."""
+
+    question: Question
+    stored: StoredQuestion
+    steps: tuple[Step, ...]
+
+
+class BankContents:
+    """Reads one bank; ``states`` chooses questions (none: all), ``latest`` the newest wording or that of the file."""
+
+    def __init__(self, bank: QuestionBank, states: Collection[QuestionState], *, latest: bool) -> None:
+        self.bank = bank
+        self._states = states
+        self._latest = latest
+
+    @cached_property
+    def imports(self) -> list[BankImport]:
+        """Published, of files, the oldest first."""
+        rows = BankImport.objects.filter(bank=self.bank, state=ImportState.PUBLISHED, kind=ImportKind.FILE)
+        return list(rows.order_by("finished_at", "pk"))
+
+    @property
+    def style(self) -> tuple[Style, Frame]:
+        """How the first file of the bank was written that was one JSON object."""
+        given = next((one.result for one in self.imports if one.result.get("frame")), None)
+        return (Style(*given["style"]), Frame(*given["frame"])) if given else (USUAL_STYLE, USUAL_FRAME)
+
+    def chosen(self) -> QuerySet[Question]:
+        """Questions that a published import brought, and that are in one of the states."""
+        brought = Question.objects.filter(bank=self.bank, revisions__bank_import__in=self.imports)
+        return brought.filter(state__in=self._states).distinct() if self._states else brought.distinct()
+
+    def questions(self) -> Iterator[BankQuestion]:
+        """One after the other, by number; memory holds AT_ONCE of them and the names of their exams."""
+        names, last = self._names, 0
+        rows = Question.objects.filter(bank=self.bank).order_by("number")
+        if self._states:
+            rows = rows.filter(state__in=self._states)
+        while chunk := list(rows.filter(number__gt=last)[:AT_ONCE]):
+            last = chunk[-1].number
+            yield from self._of_chunk(chunk, names)
+
+    def _of_chunk(self, chunk: Sequence[Question], names: dict[int, ExamNames]) -> Iterator[BankQuestion]:
+        ids = [question.pk for question in chunk]
+        revisions = self._revisions(ids)
+        ids_shown = [one.pk for listed in revisions.values() for one in listed]
+        keys = AnswerKey.objects.select_related("report").in_bulk(ids_shown)
+        edits = Edit.objects.select_related("settlement__round").in_bulk(ids_shown)
+        own_ids = keys_of_questions(self.bank.pk, ids)
+        for question in chunk:
+            if listed := revisions.get(question.pk):
+                exam = names.get(question.exam_id, ExamNames())
+                yield self._question(question, own_ids.get(question.pk, question.public_id), exam, listed, keys, edits)
+
+    def _revisions(self, ids: Sequence[int]) -> dict[int, list[Revision]]:
+        """By question: the revision of the newest file, and those written since."""
+        of_files = {one.pk for one in self.imports}
+        found: dict[int, list[Revision]] = defaultdict(list)
+        rows = Revision.objects.filter(question__in=ids, bank_import__state=ImportState.PUBLISHED)
+        for row in rows.order_by("question", "number"):
+            if row.bank_import_id in of_files:
+                found[row.question_id].clear()
+            found[row.question_id].append(row)
+        return found
+
+    def _question(
+        self,
+        question: Question,
+        key: str,
+        exam: ExamNames,
+        revisions: Sequence[Revision],
+        keys: dict[int, AnswerKey],
+        edits: dict[int, Edit],
+    ) -> BankQuestion:
+        base, *later = revisions
+        imported, truth = _wording(base, keys[base.pk]), keys[base.pk]
+        steps = tuple(_step(one, keys[one.pk], edits.get(one.pk)) for one in later)
+        extra = parsed(truth.extra)
+        layouts = next((one.result.get("layouts", ()) for one in self.imports if one.pk == base.bank_import_id), ())
+        report = truth.report
+        said = (report.indication, report.comparison, report.findings, report.impression) if report else ("",) * 4
+        written = steps[-1].wording if steps and self._latest else imported
+        source = read_source(extra, layouts)
+        stored = StoredQuestion(key, imported, written, exam, said, extra, source, base.content_sha256)
+        return BankQuestion(question, stored, steps)
+
+    @cached_property
+    def _names(self) -> dict[int, ExamNames]:
+        """One walk over the names of the bank: no index leads from an exam to them. Of a name the first row counts."""
+        exams = set(self.chosen().order_by().values_list("exam_id", flat=True))
+        rows = SourceIdentifier.objects.filter(bank=self.bank).exclude(kind=IdentifierKind.QUESTION_KEY).order_by("pk")
+        values = rows.values_list("exam_id", "kind", "value", "numbers").iterator(chunk_size=10_000)
+        found: dict[int, list[tuple[str, str, dict[str, str]]]] = defaultdict(list)
+        for exam_id, kind, value, numbers in values:
+            if exam_id in exams and exam_id is not None:
+                found[exam_id].append((kind, value, numbers or {}))
+        return {exam_id: _names_of(listed) for exam_id, listed in found.items()}
+
+
+def _names_of(rows: Iterable[tuple[str, str, dict[str, str]]]) -> ExamNames:
+    by_kind: dict[str, list[tuple[str, dict[str, str]]]] = defaultdict(list)
+    for kind, value, numbers in rows:
+        by_kind[kind].append((value, numbers))
+    key, numbers = next(iter(by_kind[IdentifierKind.EXAM_KEY]), ("", {}))
+    study_uid = next((value for value, _none in by_kind[IdentifierKind.STUDY_UID]), "")
+    prior = by_kind[IdentifierKind.PRIOR_EXAM][-1][0] if by_kind[IdentifierKind.PRIOR_EXAM] else ""
+    paths = tuple(dict.fromkeys(value for value, _none in by_kind[IdentifierKind.IMAGE_PATH]))
+    return ExamNames(key, numbers.get("patient", ""), numbers.get("accession", ""), study_uid, paths, prior)
+
+
+def _wording(row: Revision, truth: AnswerKey) -> Wording:
+    said = (row.stem, tuple(row.options), truth.key, truth.explanation)
+    groups = (row.task, row.category, row.subcategory, row.question_class, row.difficulty)
+    return Wording(*said, *map(str, groups))
+
+
+def _step(row: Revision, truth: AnswerKey, edit: Edit | None) -> Step:
+    prompted_by = edit.settlement if edit else None
+    return Step(_wording(row, truth), edit.reason if edit else "", prompted_by.round.name if prompted_by else "")

@@ -1,0 +1,232 @@
+"""A bank as a folder of files: its questions in the form in which they came or as a table, what people changed in
+them, and a data card. The folder appears whole or not at all, and the same bank gives the same bytes.
+
+For coordinators of the site: the files hold keys, ids of the source and reports.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import zipfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import IO, Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import Max
+from django.utils.translation import gettext as _
+
+from annotation.audit.recording import record
+from annotation.enums import KeySource, QuestionState, Word
+from annotation.enums import _ as marked
+from annotation.exports.bank_contents import BankContents, BankQuestion
+from annotation.exports.bank_images import write_images
+from annotation.exports.kernels.change_list import COLUMNS as CHANGE_COLUMNS
+from annotation.exports.kernels.change_list import Change, changes_of, markdown_of
+from annotation.exports.kernels.data_card import CardFacts, ImportedFile, card_of
+from annotation.exports.question_files import BankForm as BankForm
+from annotation.exports.question_files import QuestionsWritten, check_form, write_questions
+from annotation.exports.source_names import check_may_see_names
+from annotation.exports.tables import Column, ExportRefused, Format, Kind, write_table
+from annotation.ingest.storage import WORKPLACE_OF_EXPORTS as WORKPLACE
+from annotation.models import Edit, Image, Question, QuestionBank, Revision, Settlement, User
+from annotation.questionbank.answers import note_seen_keys
+
+
+class Wordings(Word):
+    """Which wording of a question is written."""
+
+    LATEST = "latest", marked("newest, with what people changed")
+    AS_IMPORTED = "as-imported", marked("as imported")
+
+
+@dataclass(frozen=True)
+class BankChoice:
+    """What to write; ``states`` empty: questions in every state."""
+
+    form: BankForm
+    states: tuple[QuestionState, ...] = ()
+    wordings: Wordings = Wordings.LATEST
+    images: str = ""  # name of a folder in the export, or the path of another one
+
+
+@dataclass(frozen=True)
+class BankExported:
+    n_questions: int
+    n_changed: int
+    sha256: str  # of the file of questions
+    images: dict[str, int] = field(default_factory=dict)
+
+
+def export_bank(
+    bank: QuestionBank, choice: BankChoice, folder: Path, *, actor: User | None, at: datetime
+) -> BankExported:
+    """Write the folder, and note who took it; ``actor`` is None on the command line.
+
+    Raises ExportRefused where the form is off here, a folder holds something already, or the person may not see it.
+    """
+    if actor is not None:
+        check_may_see_names(actor, Revision.objects.filter(bank=bank))
+    check_form(choice.form)
+    if choice.images and not _is_inside(choice.images):
+        check_empty(Path(choice.images))
+    contents = BankContents(bank, choice.states, latest=choice.wordings == Wordings.LATEST)
+    with whole_folder(folder) as part:
+        facts, written = _write_files(contents, choice, part)
+        if choice.images:
+            facts.written_images = _write_images(contents, facts, choice.images, part)
+        _write_lines(part / "card.md", card_of(facts))
+        with transaction.atomic():
+            done = BankExported(facts.n_questions, facts.n_changed, written.sha256, facts.written_images)
+            _note(contents, choice, done, actor=actor, at=at)
+    return done
+
+
+def export_bank_zip(
+    bank: QuestionBank, choice: BankChoice, to: IO[bytes], *, actor: User | None, at: datetime
+) -> BankExported:
+    """The same folder as one ZIP file, written to ``to`` (seekable, left at its start). Raises ExportRefused."""
+    with tempfile.TemporaryDirectory(prefix=WORKPLACE, dir=settings.TEMP_ROOT) as place:
+        folder = Path(place) / bank.slug
+        done = export_bank(bank, choice, folder, actor=actor, at=at)
+        with zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as archive:
+            for path in sorted(one for one in folder.rglob("*") if one.is_file()):
+                name = zipfile.ZipInfo(path.relative_to(place).as_posix())  # of 1980: the same bytes every time
+                name.compress_type, name.external_attr = zipfile.ZIP_DEFLATED, 0o600 << 16
+                with path.open("rb") as source, archive.open(name, "w", force_zip64=True) as target:
+                    shutil.copyfileobj(source, target, 1 << 20)
+    to.seek(0)
+    return done
+
+
+@contextmanager
+def whole_folder(folder: Path) -> Iterator[Path]:
+    """A folder that appears under its name only when all of it is written. Raises ExportRefused."""
+    check_empty(folder)
+    part = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", suffix=".part", dir=folder.parent))
+    try:
+        yield part
+        if folder.exists():
+            folder.rmdir()
+        part.rename(folder)
+    finally:
+        shutil.rmtree(part, ignore_errors=True)
+
+
+def check_empty(folder: Path) -> None:
+    """Raises ExportRefused for a folder that holds something, and for one that cannot be made."""
+    if folder.is_dir() and any(folder.iterdir()):
+        raise ExportRefused("not_empty", _("%s is not empty: name a new folder, or an empty one.") % folder, status=422)
+    if folder.exists() and not folder.is_dir():
+        raise ExportRefused("no_folder", _("%s is a file: name a new folder, or an empty one.") % folder, status=422)
+    if not folder.parent.is_dir():
+        sentence = _("%s is in a folder that does not exist: make it first, or name another one.") % folder
+        raise ExportRefused("no_parent", sentence, status=422)
+
+
+def _write_files(contents: BankContents, choice: BankChoice, part: Path) -> tuple[CardFacts, QuestionsWritten]:
+    facts, changes = _facts_of_bank(contents, choice), list[Change]()
+
+    def counted() -> Iterator[BankQuestion]:
+        for one in contents.questions():
+            _count(facts, one)
+            changes.extend(changes_of(one.stored.key, one.stored.imported, [*one.steps]))
+            yield one
+
+    written = write_questions(contents, counted(), choice.form, part)
+    facts.n_not_given_back, facts.left_out = written.n_not_given_back, written.left_out
+    facts.n_changed = len({one.id for one in changes})
+    _count_images(facts, contents.bank)
+    _count_outcomes(facts, contents)
+    columns = [Column(name, Kind.TEXT, "") for name in CHANGE_COLUMNS]
+    with (part / "changes.csv").open("wb") as file:
+        write_table(file, columns, changes, Format.CSV)
+    _write_lines(part / "changes.md", markdown_of(contents.bank.name, changes))
+    return facts, written
+
+
+def _facts_of_bank(contents: BankContents, choice: BankChoice) -> CardFacts:
+    bank = contents.bank
+    edited = Edit.objects.filter(revision__bank=bank).aggregate(last=Max("made_at"))["last"]
+    times = [time for time in (edited, *(one.finished_at for one in contents.imports)) if time is not None]
+    return CardFacts(
+        bank.name,
+        bank.simulated,
+        choice.form.label,
+        choice.wordings.label,
+        chosen_states=choice.states,
+        n_in_bank=Question.objects.filter(bank=bank, revisions__bank_import__in=contents.imports).distinct().count(),
+        imports=[
+            ImportedFile(
+                *(one.file_name, one.file_sha256, _day(one.finished_at)),
+                *(one.result.get(name, 0) for name in ("created", "updated", "unchanged", "rejected")),
+            )
+            for one in contents.imports
+        ],
+        newest=_day(max(times, default=None)),
+    )
+
+
+def _day(time: datetime | None) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d}" if time else ""
+
+
+def _count(facts: CardFacts, one: BankQuestion) -> None:
+    facts.states[str(one.question.state)] += 1
+    facts.tasks[one.stored.written.task] += 1
+    facts.difficulties[one.stored.written.difficulty] += 1
+    facts.exams.add(one.question.exam_id)
+
+
+def _count_images(facts: CardFacts, bank: QuestionBank) -> None:
+    rows = Image.objects.filter(exam__bank=bank).order_by()
+    values = rows.values_list("exam_id", "state", "simulated", "attribution", "licence")
+    for exam_id, state, simulated, attribution, licence in values.iterator(chunk_size=10_000):
+        if exam_id in facts.exams:
+            facts.images[str(state)] += 1
+            facts.n_simulated_images += simulated
+            if attribution or licence:
+                facts.credits[attribution, licence] += 1
+
+
+def _count_outcomes(facts: CardFacts, contents: BankContents) -> None:
+    rows = Settlement.objects.filter(revision__bank=contents.bank).exclude(outcome=QuestionState.DISPUTED)
+    if facts.chosen_states:
+        rows = rows.filter(revision__question__state__in=facts.chosen_states)
+    decided = rows.order_by("pk").values_list("revision__question_id", "outcome", "rule")
+    newest = {question_id: (str(outcome), rule) for question_id, outcome, rule in decided}
+    facts.outcomes = Counter(outcome for outcome, _rule in newest.values())
+    facts.rules = sorted({rule for _outcome, rule in newest.values()})
+
+
+def _is_inside(named: str) -> bool:
+    return Path(named).name == named
+
+
+def _write_images(contents: BankContents, facts: CardFacts, named: str, part: Path) -> dict[str, int]:
+    """Into a folder of the export, or whole into another one."""
+    if _is_inside(named):
+        (part / named).mkdir()
+        return write_images(contents.bank, facts.exams, part / named)
+    with whole_folder(Path(named)) as elsewhere:
+        return write_images(contents.bank, facts.exams, elsewhere)
+
+
+def _write_lines(path: Path, lines: Iterable[str]) -> None:
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        file.writelines(f"{line}\n" for line in lines)
+
+
+def _note(contents: BankContents, choice: BankChoice, done: BankExported, *, actor: User | None, at: datetime) -> None:
+    if actor is not None:
+        note_seen_keys(actor, contents.chosen(), source=KeySource.BANK_EXPORT, subject=contents.bank, at=at)
+    facts: dict[str, Any] = {"form": choice.form.value, "states": [*choice.states], "revisions": choice.wordings.value}
+    facts |= {"questions": done.n_questions, "changed": done.n_changed, "sha256": done.sha256}
+    facts |= {"images": done.images.get("written", 0)} if choice.images else {}
+    record("bank.exported", actor=actor, at=at, subject=contents.bank, facts=facts)

@@ -1,0 +1,140 @@
+"""The data card of an exported bank: what is in it and what review said of it, in Markdown. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from annotation.enums import Difficulty, ImageState, QuestionState, Task
+from annotation.exports.kernels.change_list import one_line
+from annotation.statistics.kernels.intervals import share
+
+SETTLED = (QuestionState.ACCEPTED, QuestionState.NEEDS_REVISION, QuestionState.REJECTED)
+
+
+class ImportedFile(NamedTuple):
+    """One published import of the bank."""
+
+    name: str
+    sha256: str
+    day: str
+    created: int
+    updated: int
+    unchanged: int
+    refused: int
+
+
+@dataclass
+class CardFacts:
+    """All that the card says; counts are of the questions in the export."""
+
+    bank: str
+    simulated: bool
+    form: str
+    revisions: str
+    chosen_states: Sequence[QuestionState] = ()
+    n_in_bank: int = 0
+    states: Counter[str] = field(default_factory=Counter)
+    tasks: Counter[str] = field(default_factory=Counter)
+    difficulties: Counter[str] = field(default_factory=Counter)
+    exams: set[int] = field(default_factory=set)
+    n_changed: int = 0
+    n_not_given_back: int = 0
+    left_out: Sequence[str] = ()  # fields that the form cannot hold
+    images: Counter[str] = field(default_factory=Counter)  # by state
+    n_simulated_images: int = 0
+    credits: Counter[tuple[str, str]] = field(default_factory=Counter)  # attribution and licence
+    outcomes: Counter[str] = field(default_factory=Counter)
+    rules: Sequence[str] = ()
+    imports: Sequence[ImportedFile] = ()
+    newest: str = ""  # day of the newest import or edit
+    written_images: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def n_questions(self) -> int:
+        return self.states.total()
+
+
+def card_of(facts: CardFacts) -> Iterator[str]:
+    """Lines without their ends."""
+    yield from (f"# {one_line(facts.bank)}", "")
+    if facts.simulated:
+        yield from ("**Simulated: the questions were made up for a demonstration.**", "")
+    yield from _contents(facts)
+    yield from _counts("State", facts.states, {state.value: state.label for state in QuestionState})
+    yield from _counts("Task", facts.tasks, {task.value: task.label for task in Task})
+    yield from _counts("Difficulty", facts.difficulties, {level.value: level.label for level in Difficulty})
+    yield from _images(facts)
+    yield from _outcomes(facts)
+    yield from _imports(facts)
+
+
+def _contents(facts: CardFacts) -> Iterator[str]:
+    chosen = ", ".join(state.label for state in facts.chosen_states) or "every state"
+    yield f"- form: {facts.form}"
+    yield f"- wording: {facts.revisions}"
+    yield f"- questions: {facts.n_questions:,} of {facts.n_in_bank:,} in the bank ({chosen})"
+    yield f"- exams: {len(facts.exams):,}"
+    yield f"- questions that people changed since their file: {facts.n_changed:,} (changes.md, changes.csv)"
+    if facts.newest:
+        yield f"- newest import or edit: {facts.newest} (UTC)"
+    if facts.n_not_given_back:
+        yield f"- unchanged questions that could not be written just as their file had them: {facts.n_not_given_back:,}"
+    if facts.left_out:
+        names = ", ".join(map(one_line, facts.left_out))
+        yield f"- fields that have no place in this form, and are left out: {names}"
+    yield ""
+    yield "The file of questions holds keys, ids of the source and reports. It is not for readers or reviewers."
+
+
+def _counts(title: str, counts: Counter[str], labels: dict[str, str]) -> Iterator[str]:
+    yield from ("", f"## {title}", "", f"| {title.lower()} | questions |", "| --- | ---: |")
+    for value, label in labels.items():
+        if counts[value]:
+            yield f"| {label} | {counts[value]:,} |"
+
+
+def _images(facts: CardFacts) -> Iterator[str]:
+    yield from ("", "## Images", "")
+    yield f"The exams have {facts.images.total():,} images" + (":" if facts.images else ".")
+    if facts.images:
+        yield ""
+    for state in ImageState:
+        if facts.images[state.value]:
+            yield f"- {state.label}: {facts.images[state.value]:,}"
+    if facts.n_simulated_images:
+        yield f"- simulated: {facts.n_simulated_images:,}"
+    if facts.written_images:
+        counts = ", ".join(f"{what}: {n:,}" for what, n in facts.written_images.items())
+        yield from ("", f"Written beside the questions as PNG of the full stored depth, at their paths: {counts}.")
+    if facts.credits:
+        yield from ("", "| attribution | licence | images |", "| --- | --- | ---: |")
+        for (attribution, licence), n in sorted(facts.credits.items()):
+            yield f"| {one_line(attribution)} | {one_line(licence)} | {n:,} |"
+
+
+def _outcomes(facts: CardFacts) -> Iterator[str]:
+    yield from ("", "## What review rounds decided", "")
+    n = sum(facts.outcomes[state.value] for state in SETTLED)
+    if not n:
+        yield "No question of the export has been settled in a round."
+        return
+    yield f"The newest decision about each question, for the {n:,} of {facts.n_questions:,} that have one."
+    yield from ("", "| outcome | questions | share | 95% CI (Wilson) |", "| --- | ---: | ---: | --- |")
+    for state in SETTLED:
+        k = facts.outcomes[state.value]
+        estimate = share(k, n)
+        low, high = estimate.ci95 or (0.0, 1.0)
+        yield f"| {state.label} | {k:,} of {n:,} | {k / n:.1%} | {low:.1%} to {high:.1%} |"
+    yield from ("", f"Rules of settling: {', '.join(facts.rules)}.")
+
+
+def _imports(facts: CardFacts) -> Iterator[str]:
+    yield from ("", "## Files", "")
+    yield "| file | day | created | updated | unchanged | refused | SHA-256 |"
+    yield "| --- | --- | ---: | ---: | ---: | ---: | --- |"
+    for one in facts.imports:
+        counts = f"{one.created:,} | {one.updated:,} | {one.unchanged:,} | {one.refused:,}"
+        yield f"| {one_line(one.name)} | {one.day} | {counts} | {one.sha256} |"

@@ -1,0 +1,170 @@
+"""A question of the bank as the record of the file that it came in, or with what was edited since. Pure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from annotation.enums import Difficulty, Task
+from annotation.questionbank.kernels.entries import OPTIONS
+from annotation.questionbank.kernels.examfields import KEPT_FIELDS, NUMBER_FIELDS, PRIOR_FIELD, REPORT_FIELDS
+from annotation.questionbank.kernels.fields import LETTERS, USUAL_TASK_NAMES, join_options, path_from
+from annotation.questionbank.kernels.kept_source import NOTHING_KEPT, KeptSource
+from annotation.questionbank.kernels.records import RecordReader, RecordRules
+from annotation.questionbank.kernels.spelling import Style, member_text
+from annotation.questionbank.kernels.strictjson import Entry
+
+TASK_NAMES = {task: name for name, task in USUAL_TASK_NAMES.items()}
+# Of a record whose layout was not kept: fields with something in them, in the order of the files that were seen.
+USUAL_ORDER = (
+    *("study_id", "task_name", "question", "options", "correct_answer", "correct_answer_explanation"),
+    *("category", "subcategory", "class", *NUMBER_FIELDS, "PatientSex", "PatientAge", "StudyDate", "StudyDescription"),
+    *("Manufacturer", *REPORT_FIELDS, "ImagePath", "ImageViewPosition", "ImageModality", "ImageBodyPart", "ImageShape"),
+    PRIOR_FIELD,
+)
+
+
+class Wording(NamedTuple):
+    """What one revision says."""
+
+    stem: str
+    options: tuple[str, ...]
+    answer: str
+    explanation: str
+    task: str
+    category: str
+    subcategory: str
+    question_class: str
+    difficulty: str
+
+    def fields(self) -> dict[str, str]:
+        """By the names of the template, which are those of the list of changes; options without letters."""
+        return {
+            "question": self.stem,
+            **dict(zip(OPTIONS, self.options, strict=False)),
+            "correct_answer": self.answer,
+            "correct_answer_explanation": self.explanation,
+            "task_name": TASK_NAMES[Task(self.task)],
+            "category": self.category,
+            "subcategory": self.subcategory,
+            "class": self.question_class,
+            "difficulty": Difficulty(self.difficulty).value,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ExamNames:
+    """What an exam is called at its source; ``paths`` of its images from the root, first those that came first."""
+
+    key: str = ""
+    patient_number: str = ""
+    accession_number: str = ""
+    study_uid: str = ""
+    paths: tuple[str, ...] = ()
+    prior: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredQuestion:
+    """A question at the revision that the newest file brought, and what it says in the revision to be written."""
+
+    key: str
+    imported: Wording
+    written: Wording
+    exam: ExamNames
+    report: tuple[str, ...]
+    extra: dict[str, Any] = field(default_factory=dict)  # as records.py makes it
+    source: KeptSource = NOTHING_KEPT
+    content_sha256: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Of the question file, relative to the root of the images."""
+        folder: str = self.extra.get("exam", {}).get("folder", "")
+        return folder
+
+    def paths(self) -> list[str]:
+        """Of its images, as its record writes them; of an exam that other records name otherwise they are kept."""
+        kept = self.source.as_written.get("ImagePath")
+        if kept is not None:
+            return [kept] if isinstance(kept, str) else kept
+        n_images = self.source.n_images or len(self.exam.paths)
+        return [path_from(self.folder, path) for path in self.exam.paths[:n_images]]
+
+
+def usual_record(question: StoredQuestion) -> dict[str, Any]:
+    """The record under the usual names of its fields."""
+    found = _fields_of_exam(question)
+    found |= _fields_of_wording(question, question.imported) | question.extra.get("fields", {})
+    usual = {own: name for name, own in _renamed(question).items()}
+    layout = question.source.layout or _usual_layout(found)
+    kept = question.source.as_written
+    record = {}
+    for own in layout:
+        name = usual.get(own, own)
+        record[name] = kept[own] if own in kept else kept.get(name, found.get(name))
+    before, now = question.imported.fields(), question.written.fields()
+    if before != now:
+        written = _fields_of_wording(question, question.written)
+        record |= {name: written[name] for name in {_record_name(name) for name in now if before[name] != now[name]}}
+    return record
+
+
+def record_of(question: StoredQuestion) -> dict[str, Any]:
+    """The record under the names that its file has."""
+    renamed = _renamed(question)
+    return {renamed.get(name, name): value for name, value in usual_record(question).items()}
+
+
+def text_of(question: StoredQuestion, style: Style) -> str:
+    """The record as a member of the one object of a file; byte for byte as it came where nothing changed."""
+    spelling = question.source.spelling
+    if spelling.text and question.imported == question.written:
+        return spelling.text
+    return member_text(question.key, record_of(question), style, is_ascii=spelling.is_ascii)
+
+
+def is_given_back(question: StoredQuestion) -> bool:
+    """Whether a question that did not change says, read anew, all that its file said."""
+    if question.imported != question.written:
+        return True
+    rules = RecordRules(question.folder, min_explanation=0)
+    read, _problems = RecordReader(rules).read(Entry(question.key, record_of(question), ()))
+    return read is not None and read.content_sha256 == question.content_sha256
+
+
+def _record_name(name: str) -> str:
+    return "options" if name in OPTIONS else name
+
+
+def _renamed(question: StoredQuestion) -> dict[str, str]:
+    names: dict[str, str] = question.extra.get("form", {}).get("names", {})
+    return names
+
+
+def _usual_layout(found: dict[str, Any]) -> list[str]:
+    filled = {name: value for name, value in found.items() if value not in (None, "")}
+    known = [name for name in USUAL_ORDER if name in filled]
+    return known + [name for name in filled if name not in known]
+
+
+def _fields_of_wording(question: StoredQuestion, wording: Wording) -> dict[str, Any]:
+    """The question's own fields in the forms of its file."""
+    form = question.extra.get("form", {})
+    fields: dict[str, Any] = {name: text or None for name, text in wording.fields().items() if name not in OPTIONS}
+    fields["options"] = join_options(list(wording.options), form.get("options", ". "))
+    if "task_name" in form and wording.task == question.imported.task:
+        fields["task_name"] = form["task_name"]
+    if form.get("key") == "index" and wording.answer:
+        fields["correct_answer"] = LETTERS.index(wording.answer)
+    return fields
+
+
+def _fields_of_exam(question: StoredQuestion) -> dict[str, Any]:
+    exam = question.exam
+    numbers = (exam.patient_number, exam.accession_number, exam.study_uid)
+    fields: dict[str, Any] = {"study_id": exam.key, "ImagePath": question.paths(), PRIOR_FIELD: exam.prior or None}
+    fields |= {name: number or None for name, number in zip(NUMBER_FIELDS, numbers, strict=True)}
+    fields |= {name: text or None for name, text in zip(REPORT_FIELDS, question.report, strict=True)}
+    kept = question.extra.get("exam", {})
+    return fields | {name: kept[name] for name in KEPT_FIELDS if name in kept}

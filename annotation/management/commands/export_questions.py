@@ -1,0 +1,56 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils import timezone
+
+from annotation.enums import QuestionState
+from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
+from annotation.management.base import ActCommand
+from annotation.models import QuestionBank
+from annotation.site.slugs import the_one
+
+IMAGES = "images"
+
+
+class Command(ActCommand):
+    unchanged = "Nothing was written."
+    help = "Write a bank as a folder: its questions, what people changed in them, and a data card."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--bank", required=True, help="name or address of the bank")
+        parser.add_argument("--form", required=True, choices=BankForm.values())
+        parser.add_argument("--output", required=True, metavar="FOLDER", help="a new folder, or an empty one")
+        parser.add_argument(
+            "--state",
+            nargs="+",
+            action="extend",
+            default=[],
+            choices=QuestionState.values(),
+            help="only questions in one of these states",
+        )
+        parser.add_argument("--revisions", default=Wordings.LATEST.value, choices=Wordings.values())
+        parser.add_argument(
+            "--images",
+            nargs="?",
+            const=IMAGES,
+            default="",
+            metavar="FOLDER",
+            help=f"also the images, as PNG: into this new folder, or without a name into {IMAGES}/ in the output",
+        )
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        bank = the_one(QuestionBank.objects.all(), options["bank"], "bank")
+        folder, images = Path(options["output"]).resolve(), options["images"]
+        choice = BankChoice(
+            BankForm(options["form"]),
+            tuple(QuestionState(state) for state in options["state"]),
+            Wordings(options["revisions"]),
+            images if images in ("", IMAGES) else str(Path(images).resolve()),
+        )
+        done = export_bank(bank, choice, folder, actor=None, at=timezone.now())
+        self.stdout.write(f"{done.n_questions} questions in {folder / choice.form.file_name}, {done.n_changed} changed")
+        if done.images:
+            self.stdout.write("images: " + ", ".join(f"{n} {what}" for what, n in done.images.items()))

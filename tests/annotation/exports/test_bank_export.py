@@ -1,0 +1,278 @@
+"""A bank written as files: byte for byte as it came, with what people changed, and in again."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command
+from django.core.management.base import CommandError
+
+from annotation.enums import ImportKind, ImportState, QuestionState
+from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
+from annotation.exports.kernels.question_tables import TEMPLATE
+from annotation.models import (
+    AnswerKey,
+    AuditEvent,
+    BankImport,
+    Edit,
+    Question,
+    QuestionBank,
+    Revision,
+    Settlement,
+    User,
+)
+from annotation.questionbank.template import COLUMNS
+from annotation.review.rounds import complete_reviews
+from tests.annotation.adjudication.made import N_OPEN, make_reviewed
+from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
+from tests.annotation.questionbank.test_stored_before import FURTHER, LETTERED, NESTED
+
+pytestmark = pytest.mark.django_db
+
+ODD: dict[str, Any] = {
+    "odd-nulls": make_record(11, exam=11, subcategory="", Comparison="", Findings=None, **{"class": None}),
+    "odd-types": make_record(12, exam=12, study_id=12, PatientID=17, correct_answer=1, ImagePath="12/pa.png"),
+    "odd-key": make_record(13, exam=13, correct_answer="b.", prior_study=" study-1 ", difficulty="HARD"),
+    "odd-exam": make_record(14, exam=1, PatientID="another", ImagePath=["1/lateral.png", "./1/pa.png", "1/third.png"]),
+    "odd-order": dict(reversed(make_record(15, exam=15, **FURTHER).items())),
+    "odd-object": make_record(16, exam=16, zeta=1, alpha={"z": [1.5, None], "a": {"y": True, "b": "é 放"}}, id="own"),
+    "odd-views": make_record(
+        17, exam=17, ImageViewPosition=["POSTERO_ANTERIOR", None], ImageShape=[[512, 420.5], None]
+    ),
+    "odd-cells": make_record(19, exam=19, options=["A. -5 mm", "B. =1+1", "C. 'one'", "D.  two "], note="'=x", far=" "),
+    "odd-form": make_record(18, exam=18, **LETTERED),
+}
+PLAIN = {f"q{n} ä;=1": make_record(n, exam=(n + 1) // 2) for n in range(1, 6)}
+RECORDS = {**PLAIN, "nested": make_record(6, exam=5, **NESTED), **ODD}
+RECORDS["nested"].pop("model_prediction")  # an answer of a model is no part of a question
+
+
+def export(folder: Path, form: BankForm = BankForm.REXVQA, *, bank: str = "Bank", **choice: Any) -> bytes:
+    named = QuestionBank.objects.get(name=bank)
+    export_bank(named, BankChoice(form, **choice), folder, actor=None, at=NOON)
+    return (folder / form.file_name).read_bytes()
+
+
+def bring_bytes(path: Path, content: bytes, **options: Any) -> bytes:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content)
+    assert run_import(path, **options).stored
+    return content
+
+
+def edit(number: int, cora: User, reason: str = "Side was wrong", key: str = "", **changes: Any) -> Revision:
+    """A revision written by hand, as it stands after the editor stored it."""
+    question = Question.objects.get(number=number, bank__name="Bank")
+    old = Revision.objects.filter(question=question).latest("number")
+    truth = AnswerKey.objects.get(pk=old.pk)
+    edits, _new = BankImport.objects.get_or_create(
+        kind=ImportKind.EDITS,
+        bank=question.bank,
+        defaults={"state": ImportState.PUBLISHED, "started_at": NOON, "heartbeat_at": NOON},
+    )
+    before = Revision.objects.get(pk=old.pk)
+    Revision.objects.filter(pk=old.pk).update(superseded_by=edits)
+    old.pk, old.number, old.bank_import, old.superseded_by = None, old.number + 1, edits, None
+    for name, value in changes.items():
+        setattr(old, name, value)
+    old._state.adding = True
+    old.save()
+    AnswerKey.objects.create(
+        revision=old, key=key or truth.key, explanation=truth.explanation, report=truth.report, extra=truth.extra
+    )
+    Edit.objects.create(revision=old, before=before, author=cora, reason=reason, made_at=NOON + timedelta(days=2))
+    Question.objects.filter(pk=question.pk).update(state=QuestionState.REVISED)
+    return old
+
+
+STYLES: list[dict[str, Any]] = [
+    {"indent": 1, "ensure_ascii": False},
+    {"indent": 4},
+    {"separators": (",", ":")},
+    {"ensure_ascii": False},
+    {"indent": "\t"},
+    {"indent": 7},  # of no style that is known
+]
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_an_unchanged_bank_is_given_back_byte_for_byte(tmp_path: Path, style: dict[str, Any]) -> None:
+    content = bring_bytes(tmp_path / "in/questions.json", (json.dumps(RECORDS, **style) + "\n").encode())
+    assert export(tmp_path / "out").decode() == content.decode()
+    assert "could not be written" not in (tmp_path / "out/card.md").read_text()
+
+
+def test_numbers_escapes_and_white_space_of_a_record_are_kept(tmp_path: Path) -> None:
+    text = json.dumps(PLAIN, indent=1)
+    text = text.replace('"PatientSex"', '"code": 1.50,\n  "small": 1E-2,\n  "none": -0,\n  "PatientSex"', 1)
+    text = text.replace("Pleural Effusion", "Pleural \\/ Effusion", 2)
+    content = bring_bytes(tmp_path / "in/questions.json", text.encode())
+    assert export(tmp_path / "out").decode() == content.decode()
+
+
+@pytest.mark.parametrize("frame", ["{%s,\n%s}\n", "{\n%s,\n%s\n}", "\n{ %s,%s } \n\n", "{%s, %s}"])
+def test_what_stands_between_records_is_kept(tmp_path: Path, frame: str) -> None:
+    first, second = (f'"{key}": {json.dumps(record)}' for key, record in list(PLAIN.items())[:2])
+    content = bring_bytes(tmp_path / "in/questions.json", (frame % (first, second)).encode())
+    assert export(tmp_path / "out") == content.lstrip()
+
+
+def test_lists_in_one_line_are_kept_as_they_were(tmp_path: Path) -> None:
+    text = json.dumps(RECORDS, indent=3, ensure_ascii=False)
+    text = re.sub(r"\[[^\[\]]*\]", lambda found: " ".join(found[0].split()), text)
+    content = bring_bytes(tmp_path / "in/questions.json", text.encode())
+    assert export(tmp_path / "out").decode() == content.decode()
+
+
+@pytest.mark.parametrize("name", ["rexvqa_sample.json", "rexvqa_release_layout/metadata/test_vqa_data.json"])
+def test_the_sample_files_are_given_back_byte_for_byte(tmp_path: Path, shared_data: Path, name: str) -> None:
+    assert run_import(shared_data / name).stored
+    assert export(tmp_path / "out") == (shared_data / name).read_bytes()
+
+
+@pytest.mark.parametrize("form", list(BankForm))
+@pytest.mark.parametrize("source", ["made", "rexvqa_sample.json"])
+def test_what_is_exported_comes_in_and_goes_out_the_same(
+    tmp_path: Path, shared_data: Path, form: BankForm, source: str
+) -> None:
+    path = write_file(tmp_path, RECORDS) if source == "made" else shared_data / source
+    run_import(path)
+    first = export(tmp_path / "first", form)
+    result = run_import(tmp_path / "first" / form.file_name, bank="Again")
+    assert (result.errors, result.counts.created) == ([], Question.objects.filter(bank__name="Bank").count())
+    assert export(tmp_path / "second", form, bank="Again") == first
+    assert export(tmp_path / "third", form) == first
+
+
+def test_an_age_above_89_and_the_answer_of_a_model_stay_away(tmp_path: Path) -> None:
+    records = {"old": make_record(1, PatientAge="097Y", odd=1.0), "model": make_record(2, model_prediction="C")}
+    bring_bytes(tmp_path / "in/questions.json", json.dumps(records, indent=7).encode())
+    told = export(tmp_path / "out").decode()
+    assert "097Y" not in told
+    assert '"090Y"' in told
+    assert "model_prediction" not in told
+    assert not AnswerKey.objects.filter(extra__contains="097Y").exists()
+
+
+def test_a_bank_of_an_earlier_version_is_written_by_its_known_fields(tmp_path: Path) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    for key in AnswerKey.objects.all():
+        kept = json.loads(key.extra)
+        kept.pop("source")
+        AnswerKey.objects.filter(pk=key.pk).update(extra=json.dumps(kept))
+    BankImport.objects.update(result={})
+    told = json.loads(export(tmp_path / "out"))
+    wanted = {key: {n: v for n, v in record.items() if v is not None} for key, record in PLAIN.items()}
+    assert told == wanted
+    assert list(told) == list(PLAIN)
+
+
+def test_what_was_edited_is_replaced_and_the_rest_stays(tmp_path: Path, cora: User) -> None:
+    records = {**PLAIN, "z": make_record(9, exam=9, **LETTERED)}
+    content = bring_bytes(tmp_path / "in/questions.json", json.dumps(records, indent=1).encode()).decode()
+    edit(2, cora, options=["Yes, on the right side", "No", "Yes, on the right", "On both sides"], key="A")
+    edit(2, cora, reason="Harder than said", difficulty="hard")
+    edit(6, cora, options=["a", "b", "c", "changed"])
+    told = export(tmp_path / "out").decode()
+    wanted = json.loads(content)
+    changed = wanted["q2 ä;=1"]
+    changed["options"][0], changed["correct_answer"] = "A. Yes, on the right side", "A"
+    changed["difficulty"] = "hard"
+    wanted["z"]["options"][3] = "D) changed"
+    assert json.loads(told) == wanted
+    assert told.splitlines()[:10] == content.splitlines()[:10]
+    assert export(tmp_path / "before", wordings=Wordings.AS_IMPORTED).decode() == content
+    rows = (tmp_path / "out/changes.csv").read_text().splitlines()
+    assert rows[0] == "id,field,before,after,why,round"
+    assert rows[1] == 'q2 ä;=1,option_a,"Yes, on the left","Yes, on the right side",Side was wrong,'
+    assert rows[2] == "q2 ä;=1,correct_answer,B,A,Side was wrong,"
+    assert rows[3] == "q2 ä;=1,difficulty,,hard,Harder than said,"
+    page = (tmp_path / "out/changes.md").read_text()
+    assert "## q2 ä;=1" in page
+    assert "  - after: Yes, on the right side" in page
+    card = (tmp_path / "out/card.md").read_text()
+    assert "changed since their file: 2 " in card
+    assert "newest import or edit: 2026-11-23" in card
+
+
+def test_the_round_that_prompted_an_edit_is_named(tmp_path: Path, cora: User, rita: User, remo: User) -> None:
+    made = make_reviewed(cora, rita, remo)
+    complete_reviews(made, actor=cora, at=NOON, confirmed_open=N_OPEN)
+    QuestionBank.objects.update(name="Bank")
+    revision = edit(2, cora, reason="=Unsound *stem*", stem="Another <stem>?")
+    Edit.objects.filter(pk=revision.pk).update(settlement=Settlement.objects.get(revision__question__number=2))
+    export(tmp_path / "out")
+    row = (tmp_path / "out/changes.csv").read_text().splitlines()[1]
+    assert row.endswith(",Another <stem>?,'=Unsound *stem*,Spring")
+    page = (tmp_path / "out/changes.md").read_text()
+    assert "- **question**, round Spring" in page
+    assert "  - after: Another \\<stem\\>?" in page
+    assert "  - why: =Unsound \\*stem\\*" in page
+
+
+def test_an_edit_that_was_taken_back_is_no_change(tmp_path: Path, cora: User) -> None:
+    content = bring_bytes(tmp_path / "in/questions.json", json.dumps(PLAIN).encode())
+    edit(1, cora, category="Other")
+    edit(1, cora, category="Pleural Effusion")
+    assert export(tmp_path / "out") == content
+    assert (tmp_path / "out/changes.csv").read_text().splitlines() == ["id,field,before,after,why,round"]
+    assert "No question differs from its file." in (tmp_path / "out/changes.md").read_text()
+
+
+def test_the_newest_file_is_what_edits_are_compared_with(tmp_path: Path, cora: User) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    edit(1, cora, category="Other")
+    newer = {key: {**record, "category": "Newer"} for key, record in PLAIN.items()}
+    run_import(write_file(tmp_path, newer, "newer.json"))
+    edit(2, cora, category="Edited")
+    told = json.loads(export(tmp_path / "out"))
+    assert [record["category"] for record in told.values()] == ["Newer", "Edited", "Newer", "Newer", "Newer"]
+    (row,) = (tmp_path / "out/changes.csv").read_text().splitlines()[1:]
+    assert row == "q2 ä;=1,category,Newer,Edited,Side was wrong,"
+
+
+def test_an_exam_that_a_later_file_names_otherwise_is_written_as_each_file_has_it(tmp_path: Path) -> None:
+    first = {"a": make_record(1, exam=1), "b": make_record(2, exam=2)}
+    run_import(write_file(tmp_path, first))
+    later = {"c": make_record(3, exam=1, ImagePath=["1/new.png", "1/pa.png"], AccessionNumber="other")}
+    run_import(write_file(tmp_path, later, "later.json"))
+    assert json.loads(export(tmp_path / "out")) == {**first, **later}
+    assert "could not be written" not in (tmp_path / "out/card.md").read_text()
+
+
+def test_only_questions_in_the_asked_states(tmp_path: Path) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    Question.objects.filter(number__in=(1, 4)).update(state=QuestionState.ACCEPTED)
+    Question.objects.filter(number=3).update(state=QuestionState.REJECTED)
+    some = export(tmp_path / "one", states=(QuestionState.ACCEPTED,))
+    assert list(json.loads(some)) == ["q1 ä;=1", "q4 ä;=1"]
+    both = export(tmp_path / "two", states=(QuestionState.ACCEPTED, QuestionState.REJECTED))
+    assert list(json.loads(both)) == ["q1 ä;=1", "q3 ä;=1", "q4 ä;=1"]
+    assert json.loads(export(tmp_path / "none", states=(QuestionState.WITHDRAWN,))) == {}
+    assert "questions: 2 of 5" in (tmp_path / "one/card.md").read_text()
+
+
+def test_a_folder_that_holds_something_is_refused(tmp_path: Path) -> None:
+    run_import(write_file(tmp_path, PLAIN))
+    folder = tmp_path / "out"
+    (folder / "old").mkdir(parents=True)
+    arguments = ("export_questions", "--bank", "Bank", "--form", "csv", "--output", str(folder))
+    with pytest.raises(CommandError, match=r"not empty: name a new folder.*Nothing was written") as refused:
+        call_command(*arguments)
+    assert refused.value.returncode == 2
+    assert [path.name for path in folder.iterdir()] == ["old"]
+    assert not AuditEvent.objects.filter(act="bank.exported").exists()
+    (folder / "old").rmdir()
+    call_command(*arguments, verbosity=0)
+    assert sorted(path.name for path in folder.iterdir()) == ["card.md", "changes.csv", "changes.md", "questions.csv"]
+    assert not list(tmp_path.glob("*.part"))
+    assert AuditEvent.objects.get(act="bank.exported").facts["questions"] == len(PLAIN)
+
+
+def test_the_columns_of_a_table_are_those_of_the_template() -> None:
+    assert tuple(column.name for column in COLUMNS) == TEMPLATE
