@@ -23,7 +23,7 @@ from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.figures.kernels.forms import FigureForm
 from annotation.forms.adjudication import AdjudicatorForm
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
@@ -31,7 +31,7 @@ from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.kernels.policy import RoundAct, why_not
-from annotation.review.outcomes import outcomes_file, outcomes_legend, round_outcomes
+from annotation.review.outcomes import outcomes_legend, round_outcomes
 from annotation.review.reviewer_progress import (
     due_text,
     may_see_outcomes,
@@ -288,7 +288,7 @@ def round_export(request: AuthenticatedRequest, slug: str, form: str) -> FileRes
     review_round = coordinated_round(request.user, slug)
     if form not in formats_here():
         raise Http404
-    _check_not_blinded(request, review_round)
+    check_not_blinded(request, review_round)
     file, source_ids = scratch_file(), "source_ids" in request.GET
     export_reviews(review_round, Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids)
     return FileResponse(
@@ -311,22 +311,6 @@ def round_codebook(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return response
 
 
-@person_required
-@never_cache
-@require_GET
-def round_figure(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
-    """The outcomes as they are drawn for a paper, by the rule in the address."""
-    review_round = coordinated_round(request.user, slug)
-    if width not in set(Width) or form not in set(FigureForm):
-        raise Http404
-    _check_not_blinded(request, review_round)
-    file = outcomes_file(review_round, asked_rule(request), FigureForm(form), Width(width))
-    response = HttpResponse(file, content_type=FIGURE_TYPES[FigureForm(form)])
-    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
-    response["Content-Disposition"] = download_header(slug, "outcomes", Width(width), FigureForm(form))
-    return response
-
-
-def _check_not_blinded(request: AuthenticatedRequest, review_round: ReviewRound) -> None:
+def check_not_blinded(request: AuthenticatedRequest, review_round: ReviewRound) -> None:
     if not may_see_outcomes(request.user, review_round):
         raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))

@@ -14,7 +14,7 @@ from annotation.review.rounds import close_round, create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
-PAGES = ["", "export/csv/", "outcomes/two.svg", "codebook/", "reviewers/{rita}/"]
+PAGES = ["", "export/csv/", "outcomes/two.svg", "agreement/", "codebook/", "reviewers/{rita}/"]
 ACTS = [
     "assign/",
     "viewing/",

@@ -142,6 +142,7 @@ FULL = [
     Shown("round-new", "cora", act=submit_empty, note="refused"),
     *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed", "disputed")),
     Shown("round", "ada", ("open",)),
+    Shown("round-agreement", "cora", ("closed",)),
     Shown("round-reviewer", "cora", ("open", "rita"), act=unfold),
     Shown("round-reviewer", "cora", ("closed", "rita"), act=unfold),
     # adjudication
