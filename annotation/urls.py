@@ -128,6 +128,7 @@ urlpatterns = [
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
     path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
+    path("rounds/<slug:slug>/grades/<slug:width>.<slug:form>", round_outcomes.round_grades, name="round-grades"),
     path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # adjudication

@@ -9,10 +9,8 @@ from statistics import median
 from typing import Any
 
 from django.db.models import Exists, F, OuterRef, QuerySet
-from django.utils.translation import gettext as _
 
 from annotation.enums import AssignmentState, Degree, Flag, GradeName, Verdict, Word
-from annotation.figures.kernels.forms import FigureForm, Width
 from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion
 from annotation.review.kernels.form import is_accepting
 from annotation.review.kernels.settling import Opinion, reasons_against
@@ -219,26 +217,3 @@ def _grades(name: GradeName, given: Sequence[int | str | None]) -> Grades:
         median=median(numbers) if numbers else None,
         n_cannot_judge=sum(grade == CANNOT_JUDGE for grade in given),
     )
-
-
-def outcomes_file(review_round: ReviewRound, rule: CountingRule, form: FigureForm, width: Width) -> bytes:
-    """The issues of the paper and any flag at all, by this rule of counting; the same reviews give the same bytes."""
-    from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
-    from annotation.figures.kernels.saving import rendered
-
-    found = round_outcomes(review_round, rule)
-    issues = [Issue(_(row.issue.label), row.rate.share) for row in found.paper]
-    issues.append(Issue(_("Any flag at all"), found.any_issue.share))
-    return rendered(lambda: outcomes_figure(issues, width, simulated=review_round.simulated), form)
-
-
-def outcomes_legend(review_round: ReviewRound, outcomes: Outcomes) -> str:
-    """What stands under the figure."""
-    sentences = [
-        _("Expert-review outcomes: percent of the reviewed questions with each issue, and with any flag at all."),
-        _("Bars: 95%% CI by Wilson. Issues do not exclude each other; a question has one when %(rule)s.")
-        % {"rule": _(outcomes.rule.label)},
-        _("%(reviewed)s of %(all)s questions reviewed, by %(reviews)s reviews. † small n.")
-        % {"reviewed": outcomes.n_reviewed, "all": outcomes.n_questions, "reviews": outcomes.n_reviews},
-    ]
-    return " ".join([*sentences, *([_("Simulated data.")] if review_round.simulated else [])])

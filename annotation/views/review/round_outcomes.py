@@ -11,7 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.models import ReviewRound
 from annotation.review.agreement import round_agreement
-from annotation.review.outcomes import outcomes_file
+from annotation.review.round_figures import grades_file, outcomes_file
 from annotation.views.review.rounds import asked_rule, check_not_blinded, coordinated_round
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
 
@@ -35,6 +35,16 @@ def round_figure(request: AuthenticatedRequest, slug: str, width: str, form: str
     review_round = _drawn_round(request, slug, width, form)
     file = outcomes_file(review_round, asked_rule(request), FigureForm(form), Width(width))
     return _figure(file, review_round, "outcomes", Width(width), FigureForm(form))
+
+
+@person_required
+@never_cache
+@require_GET
+def round_grades(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
+    """How often each grade was given, as it is drawn for the page and for a paper."""
+    review_round = _drawn_round(request, slug, width, form)
+    file = grades_file(review_round, FigureForm(form), Width(width))
+    return _figure(file, review_round, "grades", Width(width), FigureForm(form))
 
 
 def _seen_round(request: AuthenticatedRequest, slug: str) -> ReviewRound:

@@ -31,7 +31,7 @@ from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.kernels.policy import RoundAct, why_not
-from annotation.review.outcomes import outcomes_legend, round_outcomes
+from annotation.review.outcomes import round_outcomes
 from annotation.review.reviewer_progress import (
     due_text,
     may_see_outcomes,
@@ -43,6 +43,7 @@ from annotation.review.reviewer_progress import (
     round_times,
     with_lags,
 )
+from annotation.review.round_figures import grades_legend, outcomes_legend
 from annotation.review.rounds import create_round, has_work, missing_images
 from annotation.review.viewing import size_text, viewing_of
 from annotation.site.permissions import (
@@ -182,6 +183,7 @@ def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[
         "is_blinded": is_blinded,
         "outcomes": outcomes,
         "legend": outcomes_legend(review_round, outcomes) if outcomes else "",
+        "grades_legend": grades_legend(review_round, outcomes) if outcomes else "",
         "times": None if is_blinded else round_times(review_round),
         "formats": formats_here(),
         "figure_forms": [form.value for form in FigureForm],

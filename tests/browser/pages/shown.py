@@ -310,6 +310,7 @@ NO_PAGE = {
     "round-codebook": "a file",
     "round-export": "a file",
     "round-figure": "a file",
+    "round-grades": "a file",
     "study-codebook": "a file",
     "study-figure": "a file",
     "shared-figure": "a file",
