@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
-from annotation.enums import AssignmentState, Degree, Flag, GradeName, Verdict, Word
-from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion
+from annotation.enums import AssignmentState, Degree, Flag, GradeName, QuestionState, RoundState, Verdict, Word
+from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion, Settlement
 from annotation.review.kernels.form import is_accepting
 from annotation.review.kernels.settling import Opinion, reasons_against
 from annotation.statistics.kernels.estimate import Estimate
@@ -103,11 +103,17 @@ def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
 
 
 def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.ANY) -> Outcomes:
-    """The outcomes so far, from the newest version of each submitted review; three queries whatever the size."""
+    """The outcomes so far, from the newest version of each submitted review; three queries whatever the size.
+
+    By the rule ``adjudicated`` one more: issues are then those that stand after adjudication, everything else is of the
+    reviewers.
+    """
     strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
     stratum_of = dict(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", "stratum"))
     rows = _rows(review_round, stratum_of)
     judged = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
+    if rule is CountingRule.ADJUDICATED:
+        judged = _adjudicated(review_round, judged)
 
     def rate(flags: Iterable[Flag]) -> IssueRate:
         return issue_rate(judged, [flag.value for flag in flags], rule, strata)
@@ -137,6 +143,30 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
         category_corrected=_share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
         has_clusters=any_issue.clustered is not None,
     )
+
+
+def rules_of(review_round: ReviewRound) -> list[CountingRule]:
+    """By which rules issues can be counted: what adjudicators say only once adjudication has begun."""
+    may_have = review_round.state in (RoundState.ADJUDICATION, RoundState.CLOSED)
+    has_begun = may_have and ReviewRound.everywhere.filter(adjudicates=review_round).exists()
+    return [rule for rule in CountingRule if has_begun or rule is not CountingRule.ADJUDICATED]
+
+
+def _adjudicated(review_round: ReviewRound, judged: Sequence[Judged]) -> list[Judged]:
+    """What stands of each question that is settled or decided: nobody flags what settled, else the adjudicator's flags.
+
+    These are of the adjudicator's own review, which was final before the others were shown. The rule of settling lets
+    no flag pass, so that a question settled by it has none.
+    """
+    own = Review.objects.filter(assignment=OuterRef("assignment")).order_by("-version")
+    decided = (
+        Settlement.objects.filter(round=review_round)
+        .exclude(outcome=QuestionState.DISPUTED)
+        .annotate(flags=Subquery(own.values("flags")[:1]))
+    )
+    flags_of = {revision: frozenset(flags or ()) for revision, flags in decided.values_list("revision_id", "flags")}
+    first = {one.question: one for one in reversed(judged)}
+    return [replace(one, issues=flags_of[question]) for question, one in first.items() if question in flags_of]
 
 
 def _rows(review_round: ReviewRound, stratum_of: dict[int, str]) -> list[_Row]:

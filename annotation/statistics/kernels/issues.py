@@ -17,6 +17,10 @@ class CountingRule(Word):
     ANY = "any", _("at least one of its reviewers flags it")
     MAJORITY = "majority", _("more than half of its reviewers flag it")
     ALL = "all", _("all of its reviewers flag it; only questions with two reviews or more")
+    ADJUDICATED = (
+        "adjudicated",
+        _("its adjudicator flags it, before seeing the reviews; one that was settled without adjudication has none"),
+    )
 
 
 class PaperOutcome(Word):
@@ -64,7 +68,8 @@ def issue_rate(
     """Rate of questions in which one of ``issues`` occurs, over the questions reviewed.
 
     A reviewer flags the question when one of the issues is among theirs. ``frame`` holds the size of each stratum
-    in the bank. By the rule ``all`` only questions with two reviews or more are counted, above and below the line.
+    in the bank. By the rule ``all`` only questions with two reviews or more are counted, above and below the line. By
+    the rule ``adjudicated`` each question comes with what was decided about it alone, and those that wait do not come.
     """
     of_question: dict[Hashable, list[Judged]] = defaultdict(list)
     for review in reviews:
@@ -85,7 +90,7 @@ def issue_rate(
 
 def counts(flagged: Sequence[bool], rule: CountingRule) -> bool:
     """Whether the question has the issue, given who flagged it."""
-    if rule is CountingRule.ANY:
+    if rule in (CountingRule.ANY, CountingRule.ADJUDICATED):
         return any(flagged)
     if rule is CountingRule.MAJORITY:
         return 2 * sum(flagged) > len(flagged)

@@ -11,6 +11,7 @@ from django.views.decorators.vary import vary_on_headers
 from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
 from annotation.models import ReviewRound
 from annotation.review.agreement import round_agreement
+from annotation.review.outcomes import rules_of
 from annotation.review.round_figures import grades_file, outcomes_file
 from annotation.views.review.rounds import asked_rule, check_not_blinded, coordinated_round
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, person_required
@@ -33,7 +34,7 @@ def round_agreement_page(request: AuthenticatedRequest, slug: str) -> HttpRespon
 def round_figure(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
     """The outcomes as they are drawn for a paper, by the rule in the address."""
     review_round = _drawn_round(request, slug, width, form)
-    file = outcomes_file(review_round, asked_rule(request), FigureForm(form), Width(width))
+    file = outcomes_file(review_round, asked_rule(request, rules_of(review_round)), FigureForm(form), Width(width))
     return _figure(file, review_round, "outcomes", Width(width), FigureForm(form))
 
 

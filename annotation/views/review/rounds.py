@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -31,7 +32,7 @@ from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.kernels.policy import RoundAct, why_not
-from annotation.review.outcomes import round_outcomes
+from annotation.review.outcomes import round_outcomes, rules_of
 from annotation.review.reviewer_progress import (
     due_text,
     may_see_outcomes,
@@ -169,17 +170,18 @@ def _settled(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[s
     }
 
 
-def asked_rule(request: AuthenticatedRequest) -> CountingRule:
-    """When a question counts as having an issue, as the address says."""
+def asked_rule(request: AuthenticatedRequest, rules: Sequence[CountingRule]) -> CountingRule:
+    """When a question counts as having an issue, as the address says; any reviewer where it says nothing of these."""
     chosen = request.GET.get("rule", "")
-    return CountingRule(chosen) if chosen in CountingRule.values() else CountingRule.ANY
+    return CountingRule(chosen) if chosen in rules else CountingRule.ANY
 
 
 def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
     is_blinded = not may_see_outcomes(request.user, review_round)
-    outcomes = None if is_blinded else round_outcomes(review_round, asked_rule(request))
+    rules = rules_of(review_round)
+    outcomes = None if is_blinded else round_outcomes(review_round, asked_rule(request, rules))
     return {
-        "rules": list(CountingRule),
+        "rules": rules,
         "is_blinded": is_blinded,
         "outcomes": outcomes,
         "legend": outcomes_legend(review_round, outcomes) if outcomes else "",
