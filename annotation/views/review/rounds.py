@@ -281,6 +281,8 @@ def _with_keys(assignments: list[Assignment], keys: dict[int, str]) -> list[dict
 
 
 def _shown(grade: int | str | None) -> str:
+    if grade is None:
+        return "–"  # an imported review may have none
     return str(grade) if isinstance(grade, int) else _("cannot judge")
 
 
