@@ -21,7 +21,7 @@ from annotation.review.kernels.field_agreement import FieldAgreement, FieldRatin
 from annotation.review.kernels.form import CANNOT_JUDGE
 from annotation.review.outcomes import newest_reviews
 from annotation.statistics.kernels import estimate
-from annotation.statistics.kernels.bootstrap import units_of
+from annotation.statistics.kernels.bootstrap import Units, units_of
 
 DRAWS = 2_000  # of the bootstrap: limits of 10,000 draws differ in the third decimal
 GRADES = (1, 2, 3, 4, 5)
@@ -100,17 +100,11 @@ def round_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgree
     for row in _said(review_round):
         of_question[row.question].append(row)
     several = {question: rows for question, rows in sorted(of_question.items()) if len(rows) > 1}
-    reviewers = sorted({row.reviewer for rows in several.values() for row in rows})
+    reviews = [row for rows in several.values() for row in rows]
+    reviewers = sorted({row.reviewer for row in reviews})
     _names, clusters = np.unique([rows[0].cluster for rows in several.values()], return_inverse=True)
     units = units_of(clusters)
-    fields = [one for one in _fields() if _is_asked(one, several)]
-    coded = [_ratings(one, several, reviewers) for one in fields]
-    found = field_agreement(coded, units, seed=abs(review_round.seed), draws=draws) if several else []
-    reviews = [row for rows in several.values() for row in rows]
-    rows = [
-        (one.scale, AgreementRow(one.label, agreement, sum(one.said(row) == CANNOT_JUDGE for row in reviews), []))
-        for one, agreement in zip(fields if several else [], found, strict=True)
-    ]
+    rows = _agreement_rows(reviews, list(several), reviewers, units, abs(review_round.seed), draws) if several else []
     return RoundAgreement(
         n_reviewers=len(reviewers),
         n_questions=len(several),
@@ -139,10 +133,12 @@ def _fields() -> list[FormField]:
     """In the order of the page; grades and difficulty from the lowest."""
 
     def grade(name: GradeName) -> FormField:
-        return FormField(_(name.label), FieldScale.GRADES, GRADES, lambda row: row.grades.get(name.value))
+        key = name.value  # once: asking an enumeration for it takes long
+        return FormField(_(name.label), FieldScale.GRADES, GRADES, lambda row: row.grades.get(key))
 
     def flag(one: Flag) -> FormField:
-        return FormField(_(one.label), FieldScale.FLAG, (SET, NOT_SET), lambda row: one.value in row.flags)
+        value = one.value
+        return FormField(_(one.label), FieldScale.FLAG, (SET, NOT_SET), lambda row: value in row.flags)
 
     choice = FieldScale.CHOICE
     return [
@@ -156,19 +152,30 @@ def _fields() -> list[FormField]:
     ]
 
 
-def _is_asked(one: FormField, several: dict[int, list[ReviewSaid]]) -> bool:
-    """A round that asks for the judgement only has no blind answers."""
-    return any(one.said(row) is not None for rows in several.values() for row in rows)
-
-
-def _ratings(one: FormField, several: dict[int, list[ReviewSaid]], reviewers: Sequence[int]) -> FieldRatings:
-    code = {value: number for number, value in enumerate(one.values)}
-    place = {reviewer: number for number, reviewer in enumerate(reviewers)}
-    codes = np.full((len(reviewers), len(several)), -1, dtype=np.int64)
-    for column, rows in enumerate(several.values()):
-        for row in rows:
-            codes[place[row.reviewer], column] = code.get(one.said(row), -1)
-    return FieldRatings(one.scale, codes, len(one.values))
+def _agreement_rows(
+    reviews: Sequence[ReviewSaid],
+    questions: Sequence[int],
+    reviewers: Sequence[int],
+    units: Units,
+    seed: int,
+    draws: int,
+) -> list[tuple[FieldScale, AgreementRow]]:
+    """A row for each field that was asked: a round that asks for the judgement only has no blind answers."""
+    of_reviewer, of_question = (dict(zip(known, range(len(known)), strict=True)) for known in (reviewers, questions))
+    cells = [of_reviewer[one.reviewer] for one in reviews], [of_question[one.question] for one in reviews]
+    told = [(one, [one.said(row) for row in reviews]) for one in _fields()]
+    asked = [(one, said) for one, said in told if any(value is not None for value in said)]
+    coded = []
+    for one, said in asked:
+        code = {value: number for number, value in enumerate(one.values)}
+        codes = np.full((len(reviewers), len(questions)), -1, dtype=np.int64)
+        codes[cells] = [code.get(value, -1) for value in said]
+        coded.append(FieldRatings(one.scale, codes, len(one.values)))
+    found = field_agreement(coded, units, seed=seed, draws=draws)
+    return [
+        (one.scale, AgreementRow(one.label, agreement, said.count(CANNOT_JUDGE), []))
+        for (one, said), agreement in zip(asked, found, strict=True)
+    ]
 
 
 def _table(scale: FieldScale, rows: Sequence[AgreementRow]) -> AgreementTable:

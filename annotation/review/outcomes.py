@@ -16,7 +16,14 @@ from annotation.review.kernels.form import is_accepting
 from annotation.review.kernels.settling import Opinion, reasons_against
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import ClusteredShare, clustered_share, share
-from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
+from annotation.statistics.kernels.issues import (
+    PAPER_FLAGS,
+    CountingRule,
+    IssueRate,
+    Judged,
+    JudgedQuestions,
+    PaperOutcome,
+)
 
 CANNOT_JUDGE = "cannot_judge"
 
@@ -111,12 +118,11 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
     strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
     stratum_of = dict(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", "stratum"))
     rows = _rows(review_round, stratum_of)
-    judged = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
-    if rule is CountingRule.ADJUDICATED:
-        judged = _adjudicated(review_round, judged)
+    reviewed = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
+    judged = JudgedQuestions.of(_adjudicated(review_round, reviewed) if rule is CountingRule.ADJUDICATED else reviewed)
 
     def rate(flags: Iterable[Flag]) -> IssueRate:
-        return issue_rate(judged, [flag.value for flag in flags], rule, strata)
+        return judged.rate([flag.value for flag in flags], rule, strata)
 
     n_of_question = Counter(row.question for row in rows)
     any_issue = rate(Flag)
