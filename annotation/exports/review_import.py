@@ -22,6 +22,7 @@ from annotation.ingest.quarantine import quarantine_image
 from annotation.models import (
     Assignment,
     BlindAnswer,
+    Exam,
     Image,
     Membership,
     Review,
@@ -197,9 +198,9 @@ def _time_of(row: ReviewRow) -> dict[str, Any]:
 
 
 def _hide_images(exams: Iterable[int], *, actor: User | None, at: datetime) -> None:
-    """As when a reviewer flags identifying text: all images of the exam, unless somebody has said which."""
-    for exam in sorted(exams):
-        images = list(Image.objects.filter(exam=exam))
+    """As when a reviewer flags identifying text: all images of exam and prior, unless somebody has said which."""
+    for exam in Exam.objects.filter(pk__in=exams).order_by("pk"):
+        images = list(Image.objects.filter(exam__in=exam.shown_ids))
         if any(image.state == ImageState.QUARANTINED for image in images):
             continue
         for image in images:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -29,6 +30,7 @@ NEEDED = ("revision", "reviewer", "verdict")
 QUESTION, QUESTION_ID = "question", "question_id"
 BLIND = {"best": "blind_best", "difficulty": "blind_difficulty"}
 TEXTS = dict.fromkeys(("verdict_reason", "reasoning", "comment"), TEXT_LIMIT) | {"corrected_category": CATEGORY_LIMIT}
+_NO_TEXT = re.compile("[\0\ud800-\udfff]").search  # NUL, and half a surrogate pair
 BOM = b"\xef\xbb\xbf"
 LONGEST_NUMBER = 9  # digits
 Row = tuple[int, Mapping[str, str]]  # its line, as a spreadsheet counts it, and its cells by column
@@ -141,7 +143,7 @@ class _Reading:
         self.cells = cells
         self.faults: list[CellFault] = []
         for name, cell in cells.items():
-            if "\x00" in cell or any("\ud800" <= sign <= "\udfff" for sign in cell):
+            if _NO_TEXT(cell):
                 self.fault(name, "The text holds a sign that is no character. Remove it.")
 
     def fault(self, column: str, message: str) -> None:
