@@ -193,14 +193,15 @@ def _notes(found: FieldAgreement) -> list[str]:
     """The cautions of all cells of a row, each once; cells without a value say why themselves."""
     if 0 < found.n_questions < estimate.FEWEST_FOR_INTERVAL:
         return [_("fewer than 10 questions: no intervals")]
+    if found.results["percent_agreement"].value == 1:
+        return [_("all agree: nothing varies that an interval could be made of")]
     words = {
         estimate.SMALL_N: _("fewer than 30 questions: intervals may be too narrow"),
         estimate.FEW_DISAGREEMENTS: _("fewer than 5 disagreements: intervals may be too narrow"),
         estimate.FEW_CLUSTERS: _("fewer than 10 patients or exams: no intervals"),
         estimate.CONSTANT_RATER: _("one reviewer always gave the same answer"),
-        estimate.NO_VARIATION: _("no interval where nothing varies"),
+        estimate.NO_VARIATION: _("no interval where no draw differs"),
         estimate.UNSTABLE_BOOTSTRAP: _("no interval where over 5 % of the draws have no value"),
-        estimate.CLUSTERS_IGNORED: _("the interval of the ICC takes questions of one patient or exam as independent"),
     }
     with_interval = {flag for one in found.results.values() if one.ci95 for flag in one.flags}
     without = {flag for one in found.results.values() if one.value is not None and not one.ci95 for flag in one.flags}

@@ -10,7 +10,7 @@ from django.test import Client
 from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Degree, Flag, Role, RoundSteps
-from annotation.models import Membership, ReviewRound, User
+from annotation.models import Membership, Review, ReviewRound, User
 from annotation.review.agreement import AgreementRow, RoundAgreement, round_agreement
 from annotation.review.rounds import create_round, open_round
 from annotation.statistics.kernels.bootstrap import units_of
@@ -157,3 +157,16 @@ def test_it_is_hidden_as_outcomes_are(
         assert client.post("/rounds/round/agreement/").status_code == 405
     client.force_login(remo)
     assert b"/rounds/round/agreement/" not in client.get("/rounds/round/").content
+
+
+def test_notes_of_every_row_are_said_once(pair: ReviewRound) -> None:
+    flags = round_agreement(pair, draws=100).tables[-1]
+    assert flags.notes == []
+    of_label = {row.label: row for row in flags.rows}
+    never, some = of_label["other"], of_label["ambiguous or clinically unsound"]
+    assert never.notes == ["all agree: nothing varies that an interval could be made of"]
+    assert some.notes == []
+    Review.objects.filter(assignment__revision__question__number__gt=8).delete()
+    [*_others, few] = round_agreement(pair, draws=100).tables
+    assert few.notes == ["fewer than 10 questions: no intervals"]
+    assert {note for row in few.rows for note in row.notes} == set()
