@@ -6,7 +6,7 @@ from annotation.views.adjudication import adjudication
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
-from annotation.views.review import cases, round_acts, rounds, worklist
+from annotation.views.review import cases, round_acts, round_outcomes, rounds, worklist
 from annotation.views.sampling import samples as sampling
 from annotation.views.site import bin, home, jobs
 
@@ -133,7 +133,9 @@ urlpatterns = [
     ),
     path("rounds/<slug:slug>/reviewers/<int:pk>/reassign/", round_acts.round_reassign, name="round-reassign"),
     path("rounds/<slug:slug>/export/<slug:form>/", rounds.round_export, name="round-export"),
-    path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", rounds.round_figure, name="round-figure"),
+    path("rounds/<slug:slug>/outcomes/<slug:width>.<slug:form>", round_outcomes.round_figure, name="round-figure"),
+    path("rounds/<slug:slug>/grades/<slug:width>.<slug:form>", round_outcomes.round_grades, name="round-grades"),
+    path("rounds/<slug:slug>/agreement/", round_outcomes.round_agreement_page, name="round-agreement"),
     path("rounds/<slug:slug>/codebook/", rounds.round_codebook, name="round-codebook"),
     # adjudication
     path("rounds/<slug:slug>/complete/", round_acts.round_complete, name="round-complete"),

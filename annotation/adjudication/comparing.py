@@ -80,4 +80,6 @@ def _label(words: type[Word], value: str) -> str:
 
 def _grade(review: Review, name: GradeName) -> str:
     grade = review.grades.get(name)
+    if grade is None:
+        return "–"  # an imported review may have none
     return str(grade) if isinstance(grade, int) else _("cannot judge")

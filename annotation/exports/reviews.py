@@ -56,7 +56,11 @@ def _time_columns(prefix: str, what: str) -> tuple[Column, ...]:
             f"{prefix}elapsed_ms", WHOLE, f"Time from the same frame to the commit of {what} in ms, nothing taken off."
         ),
         Column(f"{prefix}sittings", WHOLE, "Sittings; 2 or more: taken up again later, which counts for no time."),
-        Column(f"{prefix}time_rule", TEXT, "Version of the rule; empty: stored before there was a clock."),
+        Column(
+            f"{prefix}time_rule",
+            TEXT,
+            "Version of the rule; empty: stored before there was a clock; elsewhere: imported, without times.",
+        ),
         Column(
             f"{prefix}time_flags",
             TEXT,

@@ -66,7 +66,13 @@ def withdraw(person: User, role: Role, *, actor: User, at: datetime, review_roun
 
 
 def add_role(
-    person: User, role: Role, review_round: ReviewRound | None, *, granted_by: User | None, actor: User, at: datetime
+    person: User,
+    role: Role,
+    review_round: ReviewRound | None,
+    *,
+    granted_by: User | None,
+    actor: User | None,
+    at: datetime,
 ) -> Membership:
     """Write one membership in the transaction of the act that decided on it. Raises PeopleRefused."""
     membership, is_new = Membership.objects.get_or_create(

@@ -55,12 +55,12 @@ def who_knows_keys(
 
 
 def shown_keys() -> QuerySet[Assignment]:
-    """What showed a reviewer the key: answered blind, or opened in a round that asks for the judgement only.
+    """What showed a reviewer the key: answered blind, or opened or judged in a round that asks for the judgement only.
 
     Nobody saw anything where a review is simulated.
     """
-    opened = Q(round__steps=RoundSteps.OPEN, opened_at__isnull=False)
-    shown = Assignment.objects.filter(Q(blind_answer__isnull=False) | opened)
+    seen = Q(opened_at__isnull=False) | Q(state=AssignmentState.SUBMITTED)  # imported reviews were opened elsewhere
+    shown = Assignment.objects.filter(Q(blind_answer__isnull=False) | Q(seen, round__steps=RoundSteps.OPEN))
     return shown.exclude(Exists(Review.objects.filter(assignment=OuterRef("pk"), simulated=True)))
 
 
@@ -197,7 +197,7 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
     return n_made
 
 
-def make_reviewer(review_round: ReviewRound, person: User, *, actor: User, at: datetime) -> None:
+def make_reviewer(review_round: ReviewRound, person: User, *, actor: User | None, at: datetime) -> None:
     """Give the role in the round. Raises PeopleRefused for somebody who must not hold it."""
     add_role(person, Role.REVIEWER, review_round, granted_by=actor, actor=actor, at=at)
 

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, QuerySet
-from django.utils.translation import gettext as _
+from django.db.models import Exists, F, OuterRef, QuerySet, Subquery
 
-from annotation.enums import AssignmentState, Degree, Flag, GradeName, Verdict, Word
-from annotation.figures.kernels.forms import FigureForm, Width
-from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion
+from annotation.enums import AssignmentState, Degree, Flag, GradeName, QuestionState, RoundState, Verdict, Word
+from annotation.models import AnswerKey, Assignment, Review, ReviewRound, SampledQuestion, Settlement
 from annotation.review.kernels.form import is_accepting
 from annotation.review.kernels.settling import Opinion, reasons_against
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import ClusteredShare, clustered_share, share
-from annotation.statistics.kernels.issues import PAPER_FLAGS, CountingRule, IssueRate, Judged, PaperOutcome, issue_rate
+from annotation.statistics.kernels.issues import (
+    PAPER_FLAGS,
+    CountingRule,
+    IssueRate,
+    Judged,
+    JudgedQuestions,
+    PaperOutcome,
+)
 
 CANNOT_JUDGE = "cannot_judge"
 
@@ -105,14 +110,19 @@ def blind_answers(revisions: QuerySet[Any, Any]) -> QuerySet[Assignment]:
 
 
 def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.ANY) -> Outcomes:
-    """The outcomes so far, from the newest version of each submitted review; three queries whatever the size."""
+    """The outcomes so far, from the newest version of each submitted review; three queries whatever the size.
+
+    By the rule ``adjudicated`` one more: issues are then those that stand after adjudication, everything else is of the
+    reviewers.
+    """
     strata = {s["stratum"]: int(s["n_frame"]) for s in review_round.plan.strata}
     stratum_of = dict(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", "stratum"))
     rows = _rows(review_round, stratum_of)
-    judged = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
+    reviewed = [Judged(row.question, row.stratum, row.cluster, row.flags) for row in rows]
+    judged = JudgedQuestions.of(_adjudicated(review_round, reviewed) if rule is CountingRule.ADJUDICATED else reviewed)
 
     def rate(flags: Iterable[Flag]) -> IssueRate:
-        return issue_rate(judged, [flag.value for flag in flags], rule, strata)
+        return judged.rate([flag.value for flag in flags], rule, strata)
 
     n_of_question = Counter(row.question for row in rows)
     any_issue = rate(Flag)
@@ -139,6 +149,30 @@ def round_outcomes(review_round: ReviewRound, rule: CountingRule = CountingRule.
         category_corrected=_share_of_questions(rows, lambda of_one: any(one.category for one in of_one)),
         has_clusters=any_issue.clustered is not None,
     )
+
+
+def rules_of(review_round: ReviewRound) -> list[CountingRule]:
+    """By which rules issues can be counted: what adjudicators say only once adjudication has begun."""
+    may_have = review_round.state in (RoundState.ADJUDICATION, RoundState.CLOSED)
+    has_begun = may_have and ReviewRound.everywhere.filter(adjudicates=review_round).exists()
+    return [rule for rule in CountingRule if has_begun or rule is not CountingRule.ADJUDICATED]
+
+
+def _adjudicated(review_round: ReviewRound, judged: Sequence[Judged]) -> list[Judged]:
+    """What stands of each question that is settled or decided: nobody flags what settled, else the adjudicator's flags.
+
+    These are of the adjudicator's own review, which was final before the others were shown. The rule of settling lets
+    no flag pass, so that a question settled by it has none.
+    """
+    own = Review.objects.filter(assignment=OuterRef("assignment")).order_by("-version")
+    decided = (
+        Settlement.objects.filter(round=review_round)
+        .exclude(outcome=QuestionState.DISPUTED)
+        .annotate(flags=Subquery(own.values("flags")[:1]))
+    )
+    flags_of = {revision: frozenset(flags or ()) for revision, flags in decided.values_list("revision_id", "flags")}
+    first = {one.question: one for one in reversed(judged)}
+    return [replace(one, issues=flags_of[question]) for question, one in first.items() if question in flags_of]
 
 
 def _rows(review_round: ReviewRound, stratum_of: dict[int, str]) -> list[_Row]:
@@ -219,26 +253,3 @@ def _grades(name: GradeName, given: Sequence[int | str | None]) -> Grades:
         median=median(numbers) if numbers else None,
         n_cannot_judge=sum(grade == CANNOT_JUDGE for grade in given),
     )
-
-
-def outcomes_file(review_round: ReviewRound, rule: CountingRule, form: FigureForm, width: Width) -> bytes:
-    """The issues of the paper and any flag at all, by this rule of counting; the same reviews give the same bytes."""
-    from annotation.figures.kernels.issue_rates import Issue, outcomes_figure  # with matplotlib, slow to load
-    from annotation.figures.kernels.saving import rendered
-
-    found = round_outcomes(review_round, rule)
-    issues = [Issue(_(row.issue.label), row.rate.share) for row in found.paper]
-    issues.append(Issue(_("Any flag at all"), found.any_issue.share))
-    return rendered(lambda: outcomes_figure(issues, width, simulated=review_round.simulated), form)
-
-
-def outcomes_legend(review_round: ReviewRound, outcomes: Outcomes) -> str:
-    """What stands under the figure."""
-    sentences = [
-        _("Expert-review outcomes: percent of the reviewed questions with each issue, and with any flag at all."),
-        _("Bars: 95%% CI by Wilson. Issues do not exclude each other; a question has one when %(rule)s.")
-        % {"rule": _(outcomes.rule.label)},
-        _("%(reviewed)s of %(all)s questions reviewed, by %(reviews)s reviews. † small n.")
-        % {"reviewed": outcomes.n_reviewed, "all": outcomes.n_questions, "reviews": outcomes.n_reviews},
-    ]
-    return " ".join([*sentences, *([_("Simulated data.")] if review_round.simulated else [])])

@@ -17,6 +17,7 @@ SUBJECTS = (
     "import_questions",
     "ingest",
     "load",
+    "outcomes",
     "predictions",
     "quality",
     "reading",

@@ -51,17 +51,17 @@ def reasons_against(opinions: Sequence[Opinion], key: str, n_wanted: int) -> lis
     """Why these reviews do not settle their question; empty where they do."""
     found = [_reason(Against.MISSING, n=len(opinions))] if len(opinions) < n_wanted else []
     found += _of_answers([one.best for one in opinions], key)
+    verdicts = [one.verdict for one in opinions]
     for verdict in Verdict:
-        n = sum(one.verdict == verdict for one in opinions)
+        n = verdicts.count(verdict)
         if n and verdict != Verdict.ACCEPT:
             found.append(_reason(Against.VERDICT, verdict, n))
     for name in GradeName:
         given = [grade for one in opinions if isinstance(grade := one.grades.get(name), int)]
         if given and min(given) < LOW_GRADE:
             found.append(_reason(Against.GRADE, name, min(given)))
-    for flag in Flag:
-        if n := sum(flag in one.flags for one in opinions):
-            found.append(_reason(Against.FLAG, flag, n))
+    flags = [flag for one in opinions for flag in one.flags]
+    found += [_reason(Against.FLAG, flag, flags.count(flag)) for flag in Flag if flags and flag in flags]
     return found
 
 

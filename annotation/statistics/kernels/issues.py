@@ -6,9 +6,18 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from annotation.enums import Flag, Word, _
 from annotation.statistics.kernels.estimate import Estimate
-from annotation.statistics.kernels.intervals import ClusteredShare, StratumCount, bank_mix_share, clustered_share, share
+from annotation.statistics.kernels.intervals import (
+    ClusteredShare,
+    StratumCount,
+    bank_mix_share,
+    clustered_counts,
+    share,
+)
 
 
 class CountingRule(Word):
@@ -17,6 +26,10 @@ class CountingRule(Word):
     ANY = "any", _("at least one of its reviewers flags it")
     MAJORITY = "majority", _("more than half of its reviewers flag it")
     ALL = "all", _("all of its reviewers flag it; only questions with two reviews or more")
+    ADJUDICATED = (
+        "adjudicated",
+        _("its adjudicator flags it, before seeing the reviews; one that was settled without adjudication has none"),
+    )
 
 
 class PaperOutcome(Word):
@@ -61,50 +74,82 @@ class IssueRate:
 def issue_rate(
     reviews: Iterable[Judged], issues: Collection[str], rule: CountingRule, frame: Mapping[str, int]
 ) -> IssueRate:
-    """Rate of questions in which one of ``issues`` occurs, over the questions reviewed.
+    """The rate of one issue, see ``JudgedQuestions.rate``."""
+    return JudgedQuestions.of(reviews).rate(issues, rule, frame)
 
-    A reviewer flags the question when one of the issues is among theirs. ``frame`` holds the size of each stratum
-    in the bank. By the rule ``all`` only questions with two reviews or more are counted, above and below the line.
+
+@dataclass(frozen=True)
+class JudgedQuestions:
+    """What reviewers flagged, by question: sorted once for the rates of many issues.
+
+    ``flagged`` holds the issues of each reviewer, ``cluster`` and ``stratum`` the number of each question's own.
     """
-    of_question: dict[Hashable, list[Judged]] = defaultdict(list)
-    for review in reviews:
-        of_question[review.question].append(review)
-    wanted = frozenset(issues)
-    outcome = {
-        question: (judged[0], counts([bool(one.issues & wanted) for one in judged], rule))
-        for question, judged in of_question.items()
-        if rule is not CountingRule.ALL or len(judged) > 1
-    }
-    results = list(outcome.values())
-    return IssueRate(
-        share=share(sum(present for _first, present in results), len(results)),
-        clustered=_clustered(results),
-        bank_mix=bank_mix_share(_by_stratum(results, frame)).estimate,
-    )
+
+    flagged: list[list[frozenset[str]]]
+    ever: list[frozenset[str]]  # flagged by anybody
+    cluster: NDArray[np.int64]
+    stratum: NDArray[np.int64]
+    strata: list[str]
+
+    @classmethod
+    def of(cls, reviews: Iterable[Judged]) -> JudgedQuestions:
+        of_question: dict[Hashable, list[Judged]] = defaultdict(list)
+        for review in reviews:
+            of_question[review.question].append(review)
+        clusters: dict[Hashable, int] = {}
+        strata: dict[str, int] = {}
+        firsts = [judged[0] for judged in of_question.values()]
+        flagged = [[one.issues for one in judged] for judged in of_question.values()]
+        return cls(
+            flagged=flagged,
+            ever=[frozenset().union(*issues) for issues in flagged],
+            cluster=np.array([clusters.setdefault(one.cluster, len(clusters)) for one in firsts], dtype=np.int64),
+            stratum=np.array([strata.setdefault(one.stratum, len(strata)) for one in firsts], dtype=np.int64),
+            strata=list(strata),
+        )
+
+    def rate(self, issues: Collection[str], rule: CountingRule, frame: Mapping[str, int]) -> IssueRate:
+        """Rate of questions in which one of ``issues`` occurs, over the questions reviewed.
+
+        A reviewer flags the question when one of the issues is among theirs. ``frame`` holds the size of each stratum
+        in the bank. By the rule ``all`` only questions with two reviews or more are counted, above and below the line.
+        By the rule ``adjudicated`` each question comes with what was decided about it alone, and those that wait do not
+        come.
+        """
+        wanted = frozenset(issues)
+        counted = np.array([rule is not CountingRule.ALL or len(one) > 1 for one in self.flagged], dtype=np.bool_)
+        present = np.array(
+            [
+                not ever.isdisjoint(wanted) and counts([not one.isdisjoint(wanted) for one in of_one], rule)
+                for ever, of_one in zip(self.ever, self.flagged, strict=True)
+            ],
+            dtype=np.bool_,
+        )
+        present &= counted
+        return IssueRate(
+            share=share(int(present.sum()), int(counted.sum())),
+            clustered=self._clustered(counted, present),
+            bank_mix=bank_mix_share(self._by_stratum(counted, present, frame)).estimate,
+        )
+
+    def _clustered(self, counted: NDArray[np.bool_], present: NDArray[np.bool_]) -> ClusteredShare | None:
+        """None where no cluster holds more than one of the questions."""
+        trials = np.bincount(self.cluster[counted])
+        successes = np.bincount(self.cluster[present], minlength=len(trials))
+        return clustered_counts(successes[trials > 0], trials[trials > 0]) if (trials > 1).any() else None
+
+    def _by_stratum(
+        self, counted: NDArray[np.bool_], present: NDArray[np.bool_], frame: Mapping[str, int]
+    ) -> dict[str, StratumCount]:
+        n, k = (np.bincount(self.stratum[chosen], minlength=len(self.strata)) for chosen in (counted, present))
+        of = {name: (int(n[place]), int(k[place])) for place, name in enumerate(self.strata)}
+        return {name: StratumCount(size, *of.get(name, (0, 0))) for name, size in frame.items()}
 
 
 def counts(flagged: Sequence[bool], rule: CountingRule) -> bool:
     """Whether the question has the issue, given who flagged it."""
-    if rule is CountingRule.ANY:
+    if rule in (CountingRule.ANY, CountingRule.ADJUDICATED):
         return any(flagged)
     if rule is CountingRule.MAJORITY:
         return 2 * sum(flagged) > len(flagged)
     return all(flagged)
-
-
-def _clustered(results: Sequence[tuple[Judged, bool]]) -> ClusteredShare | None:
-    clusters: dict[Hashable, list[int]] = defaultdict(list)
-    for first, present in results:
-        clusters[first.cluster].append(int(present))
-    if len(clusters) == len(results):
-        return None
-    return clustered_share(list(clusters.values()))
-
-
-def _by_stratum(results: Sequence[tuple[Judged, bool]], frame: Mapping[str, int]) -> dict[str, StratumCount]:
-    n: dict[str, int] = defaultdict(int)
-    k: dict[str, int] = defaultdict(int)
-    for first, present in results:
-        n[first.stratum] += 1
-        k[first.stratum] += present
-    return {name: StratumCount(size, n[name], k[name]) for name, size in frame.items()}

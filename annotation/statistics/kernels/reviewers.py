@@ -1,6 +1,7 @@
 """How reviewers agree on issues and grades of questions, and how often experts choose the key when they answer blind.
 
-No page shows the agreement of reviewers yet; it is proved against worked cases and other programs.
+The page of a round shows agreement field by field, by ``annotation.review.kernels.field_agreement``, whose values are
+those of these functions.
 
 Rates of issues by question are in the module ``issues``. Agreement is computed on locked reviews, before adjudication.
 Rare issues make kappa alone misleading, so specific agreement stands beside it.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
@@ -24,7 +25,7 @@ from annotation.case.kernels.time_flags import PARTS, TimeFlag
 from annotation.enums import FINAL_STATES, AssignmentState, Flag, GradeName, Role, RoundState
 from annotation.exports.reviews import columns_of_reviews, export_reviews, may_take_source_ids
 from annotation.exports.tables import CONTENT_TYPES, Format, formats_here, scratch_file, write_codebook
-from annotation.figures.kernels.forms import FIGURE_TYPES, FigureForm, Width, download_header
+from annotation.figures.kernels.forms import FigureForm
 from annotation.forms.adjudication import AdjudicatorForm
 from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundForm, RoundPersonForm, ViewingForm
 from annotation.models import Assignment, ReviewRound, SamplingPlan, User
@@ -32,7 +33,7 @@ from annotation.people.invitations import people_of
 from annotation.people.mailing import can_send
 from annotation.review.assigning import ineligible_reviewers
 from annotation.review.kernels.policy import RoundAct, why_not
-from annotation.review.outcomes import outcomes_file, outcomes_legend, round_outcomes
+from annotation.review.outcomes import round_outcomes, rules_of
 from annotation.review.reviewer_progress import (
     due_text,
     may_see_outcomes,
@@ -44,6 +45,7 @@ from annotation.review.reviewer_progress import (
     round_times,
     with_lags,
 )
+from annotation.review.round_figures import grades_legend, outcomes_legend
 from annotation.review.rounds import create_round, has_work, missing_images
 from annotation.review.viewing import size_text, viewing_of
 from annotation.site.permissions import (
@@ -170,20 +172,22 @@ def _settled(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[s
     }
 
 
-def asked_rule(request: AuthenticatedRequest) -> CountingRule:
-    """When a question counts as having an issue, as the address says."""
+def asked_rule(request: AuthenticatedRequest, rules: Sequence[CountingRule]) -> CountingRule:
+    """When a question counts as having an issue, as the address says; any reviewer where it says nothing of these."""
     chosen = request.GET.get("rule", "")
-    return CountingRule(chosen) if chosen in CountingRule.values() else CountingRule.ANY
+    return CountingRule(chosen) if chosen in rules else CountingRule.ANY
 
 
 def _outcomes(request: AuthenticatedRequest, review_round: ReviewRound) -> dict[str, Any]:
     is_blinded = not may_see_outcomes(request.user, review_round)
-    outcomes = None if is_blinded else round_outcomes(review_round, asked_rule(request))
+    rules = rules_of(review_round)
+    outcomes = None if is_blinded else round_outcomes(review_round, asked_rule(request, rules))
     return {
-        "rules": list(CountingRule),
+        "rules": rules,
         "is_blinded": is_blinded,
         "outcomes": outcomes,
         "legend": outcomes_legend(review_round, outcomes) if outcomes else "",
+        "grades_legend": grades_legend(review_round, outcomes) if outcomes else "",
         "times": None if is_blinded else round_times(review_round),
         "formats": formats_here(),
         "figure_forms": [form.value for form in FigureForm],
@@ -279,6 +283,8 @@ def _with_keys(assignments: list[Assignment], keys: dict[int, str]) -> list[dict
 
 
 def _shown(grade: int | str | None) -> str:
+    if grade is None:
+        return "–"  # an imported review may have none
     return str(grade) if isinstance(grade, int) else _("cannot judge")
 
 
@@ -290,7 +296,7 @@ def round_export(request: AuthenticatedRequest, slug: str, form: str) -> FileRes
     review_round = coordinated_round(request.user, slug)
     if form not in formats_here():
         raise Http404
-    _check_not_blinded(request, review_round)
+    check_not_blinded(request, review_round)
     file, source_ids = scratch_file(), "source_ids" in request.GET
     export_reviews(review_round, Format(form), file, actor=request.user, at=timezone.now(), source_ids=source_ids)
     return FileResponse(
@@ -313,22 +319,6 @@ def round_codebook(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     return response
 
 
-@person_required
-@never_cache
-@require_GET
-def round_figure(request: AuthenticatedRequest, slug: str, width: str, form: str) -> HttpResponse:
-    """The outcomes as they are drawn for a paper, by the rule in the address."""
-    review_round = coordinated_round(request.user, slug)
-    if width not in set(Width) or form not in set(FigureForm):
-        raise Http404
-    _check_not_blinded(request, review_round)
-    file = outcomes_file(review_round, asked_rule(request), FigureForm(form), Width(width))
-    response = HttpResponse(file, content_type=FIGURE_TYPES[FigureForm(form)])
-    response["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"  # an SVG has its own styles
-    response["Content-Disposition"] = download_header(slug, "outcomes", Width(width), FigureForm(form))
-    return response
-
-
-def _check_not_blinded(request: AuthenticatedRequest, review_round: ReviewRound) -> None:
+def check_not_blinded(request: AuthenticatedRequest, review_round: ReviewRound) -> None:
     if not may_see_outcomes(request.user, review_round):
         raise PermissionDenied(_("You review in this round yourself: its reviews are hidden until it closes."))

@@ -14,7 +14,7 @@ from annotation.review.rounds import close_round, create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 
-PAGES = ["", "export/csv/", "outcomes/two.svg", "codebook/", "reviewers/{rita}/"]
+PAGES = ["", "export/csv/", "outcomes/two.svg", "grades/two.svg", "agreement/", "codebook/", "reviewers/{rita}/"]
 ACTS = [
     "assign/",
     "viewing/",
@@ -173,6 +173,7 @@ def test_a_coordinator_who_reviews_is_blinded(
     assert page.context["outcomes"] is None
     assert client.get("/rounds/round/export/jsonl/").status_code == 403
     assert client.get("/rounds/round/outcomes/one.pdf").status_code == 403
+    assert client.get("/rounds/round/grades/one.pdf").status_code == 403
     theirs_page = client.get(f"/rounds/round/reviewers/{rita.pk}/")
     assert theirs_page.context["reviews"] == []
     assert b"A very long comment" not in theirs_page.content
@@ -316,6 +317,20 @@ def test_the_outcomes_are_a_figure_by_the_rule_in_the_address(coordinator: Clien
     assert coordinator.get("/rounds/round/outcomes/one.pdf").content.startswith(b"%PDF")
     for wrong in ("three.svg", "two.gif"):
         assert coordinator.get(f"/rounds/round/outcomes/{wrong}").status_code == 404
+
+
+def test_the_grades_are_a_figure_on_the_page_and_for_print(coordinator: Client, opened: ReviewRound) -> None:
+    assert b'src="/rounds/round/grades/two.svg"' in coordinator.get("/rounds/round/").content
+    first = coordinator.get("/rounds/round/grades/two.svg")
+    assert first["Content-Type"] == "image/svg+xml"
+    for words in (">Clinical quality<", ">cannot judge<", ">100.0<"):
+        assert words in first.content.decode()
+    assert coordinator.get("/rounds/round/grades/two.svg").content == first.content
+    assert first["Content-Disposition"] == 'attachment; filename="round-grades-two-columns.svg"'
+    assert coordinator.get("/rounds/round/grades/one.pdf").content.startswith(b"%PDF")
+    assert coordinator.get("/rounds/round/grades/one.png").content.startswith(b"\x89PNG")
+    for wrong in ("three.svg", "two.gif"):
+        assert coordinator.get(f"/rounds/round/grades/{wrong}").status_code == 404
 
 
 def test_the_pages_cost_the_same_however_long_the_round(

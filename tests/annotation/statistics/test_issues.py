@@ -76,7 +76,12 @@ def test_two_reviewers_golden(shared_data: Path) -> None:
     ],
 )
 def test_counting_rules(flagged: list[bool], any_of: bool, majority: bool, all_of: bool) -> None:
-    assert [counts(flagged, rule) for rule in CountingRule] == [any_of, majority, all_of]
+    rules = (CountingRule.ANY, CountingRule.MAJORITY, CountingRule.ALL)
+    assert [counts(flagged, rule) for rule in rules] == [any_of, majority, all_of]
+
+
+def test_what_was_decided_counts_as_it_is() -> None:
+    assert [counts([flagged], CountingRule.ADJUDICATED) for flagged in (True, False)] == [True, False]
 
 
 def test_two_flags_of_one_outcome_make_a_reviewer_count_once() -> None:

@@ -146,6 +146,7 @@ FULL = [
     Shown("round-new", "cora", act=submit_empty, note="refused"),
     *(Shown("round", "cora", (state,), act=unfold) for state in ("draft", "open", "closed", "disputed")),
     Shown("round", "ada", ("open",)),
+    Shown("round-agreement", "cora", ("closed",)),
     Shown("round-reviewer", "cora", ("open", "rita"), act=unfold),
     Shown("round-reviewer", "cora", ("closed", "rita"), act=unfold),
     # adjudication
@@ -315,6 +316,7 @@ NO_PAGE = {
     "round-codebook": "a file",
     "round-export": "a file",
     "round-figure": "a file",
+    "round-grades": "a file",
     "study-codebook": "a file",
     "study-figure": "a file",
     "shared-figure": "a file",

@@ -1,0 +1,245 @@
+"""A file of reviews that were made elsewhere, in the columns of the export: read cell by cell, each fault named. Pure.
+
+A cell that is empty says nothing; a column that is not there says nothing of any row. What the form asks of somebody
+who fills it in (a comment with a low grade, reasoning with a verdict that is not accept) is not asked here.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from annotation.enums import Degree, Disagreement, Flag, GradeName, Verdict, Word
+from annotation.questionbank.kernels.entries import lines_of_csv
+from annotation.questionbank.kernels.strictjson import unreadable
+from annotation.review.kernels.form import (
+    CANNOT_JUDGE,
+    CATEGORY_LIMIT,
+    TEXT_LIMIT,
+    Blind,
+    Judgement,
+    check_blind,
+    make_blind,
+)
+
+NEEDED = ("revision", "reviewer", "verdict")
+QUESTION, QUESTION_ID = "question", "question_id"
+BLIND = {"best": "blind_best", "difficulty": "blind_difficulty"}
+TEXTS = dict.fromkeys(("verdict_reason", "reasoning", "comment"), TEXT_LIMIT) | {"corrected_category": CATEGORY_LIMIT}
+_NO_TEXT = re.compile("[\0\ud800-\udfff]").search  # NUL, and half a surrogate pair
+BOM = b"\xef\xbb\xbf"
+LONGEST_NUMBER = 9  # digits
+Row = tuple[int, Mapping[str, str]]  # its line, as a spreadsheet counts it, and its cells by column
+
+
+class CellFault(NamedTuple):
+    """What is wrong in one cell, and what to do; row 0: in the whole file."""
+
+    row: int
+    column: str
+    message: str
+
+
+@dataclass(frozen=True)
+class ReviewRow:
+    """One review. ``number`` is None where the question is named by its id only."""
+
+    row: int
+    bank: str
+    number: int | None
+    question_id: str
+    revision: int
+    reviewer: str
+    blind: Blind | None
+    judgement: Judgement
+    simulated: bool
+
+
+def read_reviews(content: bytes, known: Collection[str]) -> tuple[list[ReviewRow], list[CellFault]]:
+    """The rows of a CSV or JSON Lines file, and the faults in it; a row with a fault is not among the rows.
+
+    ``known`` are the columns that a file may have. Raises BankRefused where the file cannot be read on.
+    """
+    rows: list[ReviewRow] = []
+    faults: list[CellFault] = []
+    is_lines = content.removeprefix(BOM).lstrip().startswith(b"{")
+    for number, cells in _of_lines(content, known) if is_lines else _of_table(content, known):
+        reading = _Reading(number, cells)
+        row = reading.review()
+        faults += reading.faults
+        if not reading.faults:
+            rows.append(row)
+    return rows, faults
+
+
+def _of_table(content: bytes, known: Collection[str]) -> Iterator[Row]:
+    names: list[str] = []
+    for number, cells in lines_of_csv(io.BytesIO(content)):
+        stripped = [cell.strip() for cell in cells]
+        if not any(stripped):
+            continue
+        if not names:
+            names = stripped
+            _check_columns(names, known)
+        elif len(cells) != len(names):
+            sentence = f"Row {number} has {len(cells)} cells, and the header {len(names)}"
+            raise unreadable("cells", f"{sentence}. Put a text with a separator in it into quotation marks")
+        else:
+            yield number, {name: cell.removeprefix("'") for name, cell in zip(names, stripped, strict=True)}
+
+
+def _of_lines(content: bytes, known: Collection[str]) -> Iterator[Row]:
+    for number, line in enumerate(content.removeprefix(BOM).splitlines(), start=1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError):
+            raise unreadable("syntax", f"Line {number} is not valid JSON. Write one object per line") from None
+        if not isinstance(found, dict):
+            raise unreadable("syntax", f"Line {number} is no JSON object. Write one object per line")
+        _check_columns(list(found), known, f" in line {number}")
+        nested = next((name for name, value in found.items() if isinstance(value, (list, dict))), None)
+        if nested is not None:
+            raise unreadable(
+                "value", f"Line {number} has a list or an object in {nested!r}. Join several values with |"
+            )
+        yield number, {name: _text(value) for name, value in found.items()}
+
+
+def _text(value: Any) -> str:
+    """A JSON value as a cell of a table has it."""
+    if value is None:
+        return ""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value).strip()
+
+
+def _check_columns(names: list[str], known: Collection[str], where: str = "") -> None:
+    twice = next((name for name in names if names.count(name) > 1), "")
+    unknown = next((name for name in names if name not in known), None)
+    if twice:
+        raise unreadable("columns", f"The column {twice!r} is there twice{where}")
+    if unknown is not None:
+        sentence = f"There is no column {unknown!r}{where}. Name it as the codebook of an export does, or leave it out"
+        raise unreadable("columns", sentence)
+    missing = [name for name in NEEDED if name not in names]
+    if QUESTION not in names and QUESTION_ID not in names:
+        missing.insert(0, QUESTION)
+    if missing:
+        raise unreadable("columns", f"The column {missing[0]!r} is missing{where}")
+
+
+class _Reading:
+    """The cells of one row, and what is wrong with them."""
+
+    def __init__(self, row: int, cells: Mapping[str, str]) -> None:
+        self.row = row
+        self.cells = cells
+        self.faults: list[CellFault] = []
+        for name, cell in cells.items():
+            if _NO_TEXT(cell):
+                self.fault(name, "The text holds a sign that is no character. Remove it.")
+
+    def fault(self, column: str, message: str) -> None:
+        self.faults.append(CellFault(self.row, column, message))
+
+    def cell(self, name: str) -> str:
+        return self.cells.get(name, "")
+
+    def review(self) -> ReviewRow:
+        number = self._whole(QUESTION) if self.cell(QUESTION) else None
+        if number is None and not self.cell(QUESTION_ID):
+            self.fault(QUESTION, "Give the number of the question in its bank.")
+        if not self.cell("reviewer"):
+            self.fault("reviewer", "Give the e-mail address of an account, or the pseudonym of an export.")
+        return ReviewRow(
+            row=self.row,
+            bank=self.cell("bank"),
+            number=number,
+            question_id=self.cell(QUESTION_ID),
+            revision=self._whole("revision"),
+            reviewer=self.cell("reviewer"),
+            blind=self._blind(),
+            judgement=self._judgement(),
+            simulated=self._is_true("simulated"),
+        )
+
+    def _whole(self, name: str) -> int:
+        text = self.cell(name)
+        if text.isascii() and text.isdigit() and len(text) <= LONGEST_NUMBER and int(text) > 0:
+            return int(text)
+        self.fault(name, f"{text[:40]!r} is no whole number from 1." if text else "Give a whole number from 1.")
+        return 0
+
+    def _is_true(self, name: str) -> bool:
+        text = self.cell(name).casefold()
+        if text not in {"", "true", "false"}:
+            self.fault(name, f"{self.cell(name)[:40]!r} is neither true nor false.")
+        return text == "true"
+
+    def _word(self, name: str, words: type[Word]) -> str:
+        """One of the words, or nothing."""
+        text = self.cell(name)
+        if text and text not in words.values():
+            self.fault(name, f"{text[:40]!r} is unknown: write {_either(words)}.")
+        return text
+
+    def _blind(self) -> Blind | None:
+        best, difficulty = self.cell("blind_best"), self.cell("blind_difficulty")
+        defensible = [letter.strip() for letter in self.cell("blind_defensible").split("|") if letter.strip()]
+        if not (best or difficulty or defensible):
+            return None
+        blind = make_blind(best, defensible, difficulty)
+        for problem in check_blind(blind):
+            self.fault(BLIND[problem.field], problem.message)
+        return blind
+
+    def _judgement(self) -> Judgement:
+        verdict = self._word("verdict", Verdict)
+        if not verdict:
+            self.fault("verdict", f"Give a verdict: {_either(Verdict)}.")
+        for name, most in TEXTS.items():
+            if len(self.cell(name)) > most:
+                self.fault(name, f"The text has more than {most:,} characters. Shorten it.")
+        return Judgement(
+            grades={name.value: grade for name in GradeName if (grade := self._grade(name))},
+            needs_image=self._word("needs_image", Degree),
+            relevant=self._word("relevant", Degree),
+            flags=tuple(flag.value for flag in Flag if self._is_true(f"flag_{flag.value}")),
+            withdrawn_flags=self._withdrawn(),
+            disagreement=self._word("disagreement", Disagreement),
+            verdict=verdict,
+            verdict_reason=self.cell("verdict_reason"),
+            reasoning=self.cell("reasoning"),
+            comment=self.cell("comment"),
+            category=self.cell("corrected_category"),
+        )
+
+    def _grade(self, name: GradeName) -> int | str:
+        column = f"grade_{name.value}"
+        text, cannot = self.cell(column), self._is_true(f"cannot_judge_{name.value}")
+        if text and text not in {"1", "2", "3", "4", "5"}:
+            self.fault(column, f"{text[:40]!r} is no grade: write 1, 2, 3, 4 or 5, or leave it empty.")
+        elif text and cannot:
+            self.fault(column, "A grade, and could not judge: leave one of the two empty.")
+        elif text:
+            return int(text)
+        return CANNOT_JUDGE if cannot else ""
+
+    def _withdrawn(self) -> tuple[str, ...]:
+        flags = [flag.strip() for flag in self.cell("withdrawn_flags").split("|") if flag.strip()]
+        for flag in flags:
+            if flag not in Flag.values():
+                self.fault("withdrawn_flags", f"{flag[:40]!r} is unknown: write {_either(Flag)}.")
+        return tuple(flags)
+
+
+def _either(words: type[Word]) -> str:
+    *first, last = [value for value in words.values() if value]
+    return f"{', '.join(first)} or {last}"

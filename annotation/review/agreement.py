@@ -1,0 +1,210 @@
+"""How the reviewers of a round agree, field by field of the form, from the newest version of each review.
+
+Before any adjudication: what adjudicators say themselves stands in another round. Questions with one review enter
+nothing.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from django.db.models import F
+from django.utils.translation import gettext as _
+
+from annotation.enums import Degree, Difficulty, Flag, GradeName, OptionLetter, Verdict
+from annotation.models import ReviewRound
+from annotation.review.kernels.field_agreement import FieldAgreement, FieldRatings, FieldScale, field_agreement
+from annotation.review.kernels.form import CANNOT_JUDGE
+from annotation.review.outcomes import newest_reviews
+from annotation.statistics.kernels import estimate
+from annotation.statistics.kernels.bootstrap import Units, units_of
+
+DRAWS = 2_000  # of the bootstrap: limits of 10,000 draws differ in the third decimal
+GRADES = (1, 2, 3, 4, 5)
+DIFFICULTIES = (Difficulty.EASY, Difficulty.MEDIUM, Difficulty.HARD)
+DEGREES = (Degree.YES, Degree.PARTLY, Degree.NO)
+NO_OPTION = ""  # the blind answer that no option is acceptable
+ANSWERS = (*OptionLetter, NO_OPTION)
+SET, NOT_SET = True, False
+
+
+class ReviewSaid(NamedTuple):
+    """The newest version of one review; ``best`` and ``difficulty`` are None where no blind answer is asked."""
+
+    reviewer: int
+    question: int
+    exam: str
+    patient: str
+    grades: dict[str, int | str]
+    needs_image: str
+    relevant: str
+    verdict: str
+    flags: list[str]
+    best: str | None
+    difficulty: str | None
+
+    @property
+    def cluster(self) -> str:
+        return self.patient or f"exam {self.exam}"
+
+
+@dataclass(frozen=True)
+class FormField:
+    """One field of the form: its values in the order of their codes, and what a review says to it.
+
+    A value that is not among them is no rating.
+    """
+
+    label: str
+    scale: FieldScale
+    values: Sequence[object]
+    said: Callable[[ReviewSaid], object]
+
+
+@dataclass(frozen=True)
+class AgreementRow:
+    label: str
+    found: FieldAgreement
+    n_cannot_judge: int  # reviews without a rating for that reason
+    notes: list[str]  # cautions of this row that not every row has
+
+
+@dataclass(frozen=True)
+class AgreementTable:
+    """The fields of one scale; ``names`` are their statistics, in the order of the cells."""
+
+    scale: FieldScale
+    names: list[str]
+    rows: list[AgreementRow]
+    notes: list[str]  # cautions of every row
+
+
+@dataclass(frozen=True)
+class RoundAgreement:
+    n_reviewers: int  # of these questions
+    n_questions: int  # with two reviews or more
+    n_single: int  # with one review: they enter nothing
+    n_pairs: int  # of reviews of one question
+    n_clusters: int | None  # patients or exams, where one holds several of the questions
+    draws: int
+    tables: list[AgreementTable]
+
+
+def round_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgreement:
+    """The agreement so far, in one query; the same reviews give the same limits."""
+    of_question: dict[int, list[ReviewSaid]] = defaultdict(list)
+    for row in _said(review_round):
+        of_question[row.question].append(row)
+    several = {question: rows for question, rows in sorted(of_question.items()) if len(rows) > 1}
+    reviews = [row for rows in several.values() for row in rows]
+    reviewers = sorted({row.reviewer for row in reviews})
+    _names, clusters = np.unique([rows[0].cluster for rows in several.values()], return_inverse=True)
+    units = units_of(clusters)
+    rows = _agreement_rows(reviews, list(several), reviewers, units, abs(review_round.seed), draws) if several else []
+    return RoundAgreement(
+        n_reviewers=len(reviewers),
+        n_questions=len(several),
+        n_single=len(of_question) - len(several),
+        n_pairs=sum(len(rows) * (len(rows) - 1) // 2 for rows in several.values()),
+        n_clusters=units.m if units.clustered else None,
+        draws=draws,
+        tables=[_table(scale, [row for of, row in rows if of is scale]) for scale in FieldScale] if several else [],
+    )
+
+
+def _said(review_round: ReviewRound) -> list[ReviewSaid]:
+    rows = newest_reviews(review_round).order_by("assignment__reviewer", "pk")
+    columns = {
+        "reviewer": F("assignment__reviewer"),
+        "question": F("assignment__revision"),
+        "exam": F("assignment__revision__question__exam__pseudonym"),
+        "patient": F("assignment__revision__question__exam__patient_pseudonym"),
+        "best": F("assignment__blind_answer__best"),
+        "difficulty": F("assignment__blind_answer__difficulty"),
+    }
+    return [ReviewSaid(*row) for row in rows.annotate(**columns).values_list(*ReviewSaid._fields)]
+
+
+def _fields() -> list[FormField]:
+    """In the order of the page; grades and difficulty from the lowest."""
+
+    def grade(name: GradeName) -> FormField:
+        key = name.value  # once: asking an enumeration for it takes long
+        return FormField(_(name.label), FieldScale.GRADES, GRADES, lambda row: row.grades.get(key))
+
+    def flag(one: Flag) -> FormField:
+        value = one.value
+        return FormField(_(one.label), FieldScale.FLAG, (SET, NOT_SET), lambda row: value in row.flags)
+
+    choice = FieldScale.CHOICE
+    return [
+        *map(grade, GradeName),
+        FormField(_("Difficulty, before the key"), FieldScale.GRADES, DIFFICULTIES, lambda row: row.difficulty),
+        FormField(_("Best answer, before the key"), choice, ANSWERS, lambda row: row.best),
+        FormField(_("Verdict"), choice, tuple(Verdict), lambda row: row.verdict),
+        FormField(_("Image needed"), choice, DEGREES, lambda row: row.needs_image),
+        FormField(_("Clinically relevant"), choice, DEGREES, lambda row: row.relevant),
+        *map(flag, Flag),
+    ]
+
+
+def _agreement_rows(
+    reviews: Sequence[ReviewSaid],
+    questions: Sequence[int],
+    reviewers: Sequence[int],
+    units: Units,
+    seed: int,
+    draws: int,
+) -> list[tuple[FieldScale, AgreementRow]]:
+    """A row for each field that was asked: a round that asks for the judgement only has no blind answers."""
+    of_reviewer, of_question = (dict(zip(known, range(len(known)), strict=True)) for known in (reviewers, questions))
+    cells = [of_reviewer[one.reviewer] for one in reviews], [of_question[one.question] for one in reviews]
+    told = [(one, [one.said(row) for row in reviews]) for one in _fields()]
+    asked = [(one, said) for one, said in told if any(value is not None for value in said)]
+    coded = []
+    for one, said in asked:
+        code = {value: number for number, value in enumerate(one.values)}
+        codes = np.full((len(reviewers), len(questions)), -1, dtype=np.int64)
+        codes[cells] = [code.get(value, -1) for value in said]
+        coded.append(FieldRatings(one.scale, codes, len(one.values)))
+    found = field_agreement(coded, units, seed=seed, draws=draws)
+    return [
+        (one.scale, AgreementRow(one.label, agreement, said.count(CANNOT_JUDGE), []))
+        for (one, said), agreement in zip(asked, found, strict=True)
+    ]
+
+
+def _table(scale: FieldScale, rows: Sequence[AgreementRow]) -> AgreementTable:
+    notes = [_notes(row.found) for row in rows]
+    rated = [of_row for row, of_row in zip(rows, notes, strict=True) if row.found.n_questions]
+    everywhere = [note for note in rated[0] if all(note in of_row for of_row in rated)] if len(rated) > 1 else []
+    told = [
+        AgreementRow(row.label, row.found, row.n_cannot_judge, [note for note in of_row if note not in everywhere])
+        for row, of_row in zip(rows, notes, strict=True)
+    ]
+    return AgreementTable(scale, list(rows[0].found.results) if rows else [], told, everywhere)
+
+
+def _notes(found: FieldAgreement) -> list[str]:
+    """The cautions of all cells of a row, each once; cells without a value say why themselves."""
+    if 0 < found.n_questions < estimate.FEWEST_FOR_INTERVAL:
+        return [_("fewer than 10 questions: no intervals")]
+    if found.results["percent_agreement"].value == 1:
+        return [_("all agree: nothing varies that an interval could be made of")]
+    words = {
+        estimate.SMALL_N: _("fewer than 30 questions: intervals may be too narrow"),
+        estimate.FEW_DISAGREEMENTS: _("fewer than 5 disagreements: intervals may be too narrow"),
+        estimate.FEW_CLUSTERS: _("fewer than 10 patients or exams: no intervals"),
+        estimate.CONSTANT_RATER: _("one reviewer always gave the same answer"),
+        estimate.NO_VARIATION: _("no interval where no draw differs"),
+        estimate.UNSTABLE_BOOTSTRAP: _("no interval where over 5 % of the draws have no value"),
+    }
+    with_interval = {flag for one in found.results.values() if one.ci95 for flag in one.flags}
+    without = {flag for one in found.results.values() if one.value is not None and not one.ci95 for flag in one.flags}
+    of_width = {estimate.SMALL_N, estimate.FEW_DISAGREEMENTS}
+    flags = with_interval | (without - of_width)
+    return [text for flag, text in words.items() if flag in flags]
