@@ -228,7 +228,7 @@ class Verdict(Word):
     CANNOT_JUDGE = "cannot_judge", _("cannot judge")
 
 
-class Decision(Word):
+class BindingVerdict(Word):
     """What an adjudicator decides about a question."""
 
     ACCEPT = "accept", _("accept as it is")

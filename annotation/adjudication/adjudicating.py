@@ -14,12 +14,12 @@ from django.db.models import Max, Q, QuerySet
 from django.utils.translation import gettext as _
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, Decision, QuestionState, Role, RoundState, RoundSteps
+from annotation.enums import AssignmentState, BindingVerdict, QuestionState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, Membership, ReviewRound, Revision, Settlement, User
 from annotation.people.roles import grant
 from annotation.questionbank.editing import revise
 from annotation.questionbank.kernels.wording import Wording
-from annotation.questionbank.states import move_questions
+from annotation.questionbank.question_states import move_questions
 from annotation.review.assigning import Conflicts, SampleQuestion, ineligible, lock_round, sentences
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
@@ -30,9 +30,9 @@ from annotation.site.slugs import free_slug
 
 REASON_LIMIT = 5000
 OUTCOMES = {
-    Decision.ACCEPT: QuestionState.ACCEPTED,
-    Decision.REVISE: QuestionState.NEEDS_REVISION,
-    Decision.REJECT: QuestionState.REJECTED,
+    BindingVerdict.ACCEPT: QuestionState.ACCEPTED,
+    BindingVerdict.REVISE: QuestionState.NEEDS_REVISION,
+    BindingVerdict.REJECT: QuestionState.REJECTED,
 }
 
 
@@ -187,7 +187,7 @@ def decide(settlement: Settlement, decision: str, reason: str, *, actor: User, a
     Raises ReviewRefused for one that is decided otherwise, without a choice or a reason, and as show_reviews does.
     """
     text = reason.replace("\x00", "").replace("\r\n", "\n").strip()
-    if decision not in Decision.values():
+    if decision not in BindingVerdict.values():
         raise ReviewRefused("no_decision", _("Choose a decision."), status=422, field="decision")
     if not text or len(text) > REASON_LIMIT:
         raise ReviewRefused("no_reason", _("Give a reason, of at most 5,000 characters."), status=422, field="reason")
@@ -199,7 +199,7 @@ def decide(settlement: Settlement, decision: str, reason: str, *, actor: User, a
     if locked.shown_at is None:
         raise _not_read()
     locked.decision, locked.reason, locked.decided_at = decision, text, at
-    locked.outcome = OUTCOMES[Decision(decision)]
+    locked.outcome = OUTCOMES[BindingVerdict(decision)]
     locked.against_all = decision not in verdicts_on(locked)
     locked.save(update_fields=["decision", "reason", "decided_at", "outcome", "against_all"])
     move_questions([locked.revision_id], QuestionState(locked.outcome))
@@ -218,7 +218,7 @@ def revise_in_place(
     """
     locked = check_revisable(settlement, actor)
     if not locked.decision:
-        locked = decide(locked, Decision.REVISE, reason, actor=actor, at=at)
+        locked = decide(locked, BindingVerdict.REVISE, reason, actor=actor, at=at)
     question = locked.revision.question
     return revise(question, wording, reason, based_on=based_on, actor=actor, at=at, settlement=locked)
 
@@ -229,7 +229,7 @@ def check_revisable(settlement: Settlement, person: User) -> Settlement:
     locked = _lock_own(settlement, person)
     if locked.shown_at is None:
         raise _not_read()
-    if locked.decision not in ("", Decision.REVISE):
+    if locked.decision not in ("", BindingVerdict.REVISE):
         raise ReviewRefused("decided", _("This question is decided: its decision stays."))
     return locked
 

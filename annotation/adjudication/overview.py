@@ -14,7 +14,7 @@ from annotation.adjudication.adjudicating import disputed
 from annotation.enums import QuestionState, Role, RoundState
 from annotation.models import ReviewRound, Settlement, User
 from annotation.people.open_work import NextStep, WorkItem, WorkSection
-from annotation.review.settling import reasons_text
+from annotation.review.ending import reasons_text
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import share
 

@@ -18,7 +18,7 @@ from annotation.adjudication.adjudicating import (
     take_next,
 )
 from annotation.demonstration.questions import SEED, DemonstrationQuestion
-from annotation.enums import AssignmentState, Decision, Degree, Disagreement, Flag, GradeName, RoundState, Verdict
+from annotation.enums import AssignmentState, BindingVerdict, Degree, Disagreement, Flag, GradeName, RoundState, Verdict
 from annotation.models import Assignment, QuestionBank, ReviewRound, Settlement, User
 from annotation.review.answering import answer_blind, mark_opened, open_report, save_draft
 from annotation.review.kernels.form import Blind, Judgement, make_blind
@@ -201,7 +201,7 @@ def adjudicate_first(
     _review(assignment, _source_of(assignment, questions), at=at)
     settlement = show_reviews(Settlement.objects.get(assignment=assignment), actor=adjudicator, at=at)
     reason = "Simulated decision: the fault that the reviews name is real, and the question can be repaired."
-    decide(settlement, Decision.REVISE, reason, actor=adjudicator, at=at + timedelta(minutes=4))
+    decide(settlement, BindingVerdict.REVISE, reason, actor=adjudicator, at=at + timedelta(minutes=4))
 
 
 def open_round_under_way(

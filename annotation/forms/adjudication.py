@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext_lazy as _
 
 from annotation.adjudication.adjudicating import REASON_LIMIT, adjudicators_of
-from annotation.enums import Decision
+from annotation.enums import BindingVerdict
 from annotation.forms import PlainForm, choices_of
 from annotation.forms.rounds import PersonChoice
 from annotation.models import ReviewRound, User
@@ -34,7 +34,7 @@ class AdjudicatorForm(PlainForm):
 class DecisionForm(PlainForm):
     """Nothing is preselected."""
 
-    decision = forms.ChoiceField(label=_("Decision"), choices=choices_of(Decision), widget=forms.RadioSelect)
+    decision = forms.ChoiceField(label=_("Decision"), choices=choices_of(BindingVerdict), widget=forms.RadioSelect)
     reason = forms.CharField(
         label=_("Reason"), max_length=REASON_LIMIT, widget=forms.Textarea(attrs={"rows": 4}), strip=True
     )

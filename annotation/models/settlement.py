@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 
-from annotation.enums import Decision, QuestionState
+from annotation.enums import BindingVerdict, QuestionState
 from annotation.models.fields import PublicIdField, WordField
 
 
@@ -22,7 +22,7 @@ class Settlement(models.Model):
         "annotation.Assignment", on_delete=models.PROTECT, null=True, blank=True, related_name="settlement"
     )  # the adjudicator's own review; null: nobody has taken the question
     shown_at = models.DateTimeField(null=True, blank=True)  # when the adjudicator first saw the other reviews
-    decision = WordField(Decision, max_length=8, blank=True, default="")
+    decision = WordField(BindingVerdict, max_length=8, blank=True, default="")
     reason = models.TextField(blank=True)
     against_all = models.BooleanField(default=False)  # no reviewer had this verdict
     decided_at = models.DateTimeField(null=True, blank=True)

@@ -21,7 +21,7 @@ from annotation.quality.kernels.rules import MIN_EXPLANATION
 from annotation.questionbank.answers import note_seen_keys
 from annotation.questionbank.kernels.strictjson import BankRefused, Fault
 from annotation.questionbank.kernels.wording import LABELS, Change, Wording, changes, check_wording
-from annotation.questionbank.states import move_questions
+from annotation.questionbank.question_states import move_questions
 
 REASON_LIMIT = 5000
 

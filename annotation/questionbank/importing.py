@@ -37,7 +37,7 @@ from annotation.questionbank.kernels.records import (
 from annotation.questionbank.kernels.spelling import Frame, Style, with_end
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.priors import link_priors
-from annotation.questionbank.states import move_questions
+from annotation.questionbank.question_states import move_questions
 from annotation.site.slugs import free_slug
 
 Clock = Callable[[], datetime]

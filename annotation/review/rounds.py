@@ -25,7 +25,7 @@ from annotation.models import (
     Settlement,
     User,
 )
-from annotation.questionbank.states import move_questions
+from annotation.questionbank.question_states import move_questions
 from annotation.review.assigning import (
     assigned_now,
     clear_assignments,
@@ -33,9 +33,9 @@ from annotation.review.assigning import (
     plan_assignments,
     store_assignments,
 )
+from annotation.review.ending import rest_questions, settle_round
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.transitions import ROUND_TRANSITIONS, UNREVIEWED, ReviewRefused
-from annotation.review.settling import rest_questions, settle_round
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.slugs import free_slug, listed

@@ -22,16 +22,16 @@ from annotation.adjudication.adjudicating import (
     show_reviews,
     take_next,
 )
-from annotation.adjudication.comparing import compare
 from annotation.adjudication.overview import own_adjudication
+from annotation.adjudication.side_by_side import compare
 from annotation.enums import RoundState
 from annotation.forms.adjudication import DecisionForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey, Assignment, Image, ReviewRound, Settlement
+from annotation.review.ending import reasons_text
 from annotation.review.kernels.transitions import ReviewRefused
-from annotation.review.settling import reasons_text
 from annotation.site.permissions import knows_round
-from annotation.views.questionbank.revisions import Place, editor
+from annotation.views.questionbank.revisions import EditorPlace, editor
 from annotation.views.site.confirming import is_possible_or_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required
 
@@ -127,7 +127,7 @@ def adjudication_revise(request: AuthenticatedRequest, public_id: str) -> HttpRe
     return editor(
         request,
         settlement.revision.question,
-        Place(settlement.round.name, back, hint),
+        EditorPlace(settlement.round.name, back, hint),
         lambda wording, reason, based_on: revise_in_place(
             settlement, wording, reason, based_on=based_on, **by(request)
         ),

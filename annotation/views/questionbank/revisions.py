@@ -19,7 +19,7 @@ from annotation.forms.revision import RevisionForm
 from annotation.ingest.serving import image_descriptors
 from annotation.models import Finding, Image, Question, Revision
 from annotation.quality.checking import dismiss
-from annotation.questionbank import states as acts
+from annotation.questionbank import question_states as acts
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.editing import current_revision, propose, revise, undo, with_texts, wording_of
 from annotation.questionbank.kernels.strictjson import BankRefused
@@ -31,7 +31,7 @@ Store = Callable[[Wording, str, int], Revision]  # of the wording, the reason, a
 
 
 @dataclass(frozen=True)
-class Place:
+class EditorPlace:
     """Where an editor stands: whose page leads to it, and the address to which it goes back."""
 
     title: str
@@ -51,7 +51,7 @@ def question_revise(request: AuthenticatedRequest, slug: str, number: int) -> Ht
     question = asked_question(slug, number)
     revision = get_object_or_404(Revision.objects.current(), question=question)
     read_truth(revision, person=request.user, at=by(request)["at"])
-    place = Place(question.bank.name, reverse("question", args=[slug, number]))
+    place = EditorPlace(question.bank.name, reverse("question", args=[slug, number]))
     return editor(
         request,
         question,
@@ -60,7 +60,7 @@ def question_revise(request: AuthenticatedRequest, slug: str, number: int) -> Ht
     )
 
 
-def editor(request: AuthenticatedRequest, question: Question, place: Place, store: Store) -> HttpResponse:
+def editor(request: AuthenticatedRequest, question: Question, place: EditorPlace, store: Store) -> HttpResponse:
     """The page that shows and stores a wording; the caller has checked who may write one."""
     current = current_revision(question)
     wording = wording_of(current)
@@ -84,7 +84,7 @@ def editor(request: AuthenticatedRequest, question: Question, place: Place, stor
 def _refused(
     request: AuthenticatedRequest,
     question: Question,
-    place: Place,
+    place: EditorPlace,
     form: RevisionForm,
     typed: Wording,
     refusal: BankRefused,
@@ -107,7 +107,7 @@ def _refused(
 def _page(
     request: AuthenticatedRequest,
     question: Question,
-    place: Place,
+    place: EditorPlace,
     form: RevisionForm,
     wording: Wording,
     *,

@@ -17,9 +17,9 @@ from annotation.adjudication.adjudicating import (
     show_reviews,
     take_next,
 )
-from annotation.adjudication.comparing import compare
 from annotation.adjudication.fresh_rounds import fresh_round
 from annotation.adjudication.overview import settling_of
+from annotation.adjudication.side_by_side import compare
 from annotation.enums import QuestionState, ReturnReason, Role, RoundState
 from annotation.models import Assignment, AuditEvent, Question, ReviewRound, Settlement, User
 from annotation.people.links import PeopleRefused

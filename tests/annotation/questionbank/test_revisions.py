@@ -30,7 +30,7 @@ from annotation.questionbank.keeping import is_unused
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.listing import QuestionFilter, questions_page
-from annotation.questionbank.states import bring_back_question, withdraw_question
+from annotation.questionbank.question_states import bring_back_question, withdraw_question
 from annotation.review.assigning import who_knows_keys
 from annotation.review.rounds import create_round
 from annotation.sampling.kernels.drawing import StratifyBy

@@ -18,7 +18,7 @@ from annotation.models import (
     SampledQuestion,
     Settlement,
 )
-from annotation.questionbank.states import move_questions
+from annotation.questionbank.question_states import move_questions
 from annotation.review.kernels.settling import RULE, Against, Opinion, Reason, reasons_against
 from annotation.review.kernels.transitions import UNFINISHED
 from annotation.review.outcomes import newest_reviews
