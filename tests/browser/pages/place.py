@@ -80,6 +80,8 @@ def cast(place: Place) -> None:
         "mona": (Role.MODEL_SUBMITTER,),
         "stan": (),
         "judy": (),
+        "nora": (Role.REVIEWER,),
+        "nils": (Role.REVIEWER,),
         "omni": (Role.ADMINISTRATOR, Role.COORDINATOR, Role.REVIEWER, Role.DEIDENTIFIER),
     }
     place.people = {name: make_person(name.capitalize(), *given) for name, given in roles.items()}
@@ -227,11 +229,11 @@ def _dispute(place: Place) -> None:
     """A round in adjudication: two questions are agreed on, one waits, one is taken and judged, one is decided."""
     made = place.things["disputed"] = _round(place, "Disputed", RoundState.OPEN)
     ReviewRound.objects.filter(pk=made.pk).update(reviewers_per_question=2)
-    _assign(place, made, "rita", "remo")
+    _assign(place, made, "nora", "nils")  # whoever knows a key of the open round could not answer it blind
     cora, judy, now = place.people["cora"], place.people["judy"], timezone.now()
-    for one in _assignments(place, "disputed", "rita")[:5]:
+    for one in _assignments(place, "disputed", "nora")[:5]:
         say(one, comment=place.said("fine"))
-    for number, one in enumerate(_assignments(place, "disputed", "remo")[:5]):
+    for number, one in enumerate(_assignments(place, "disputed", "nils")[:5]):
         doubt: dict[str, Any] = (
             {"best": "C", "verdict": "revise", "flags": [Flag.UNSOUND, Flag.NEEDS_PRIOR]} if number > 1 else {}
         )
