@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import CommandError
 
-from annotation.enums import ImportKind, ImportState, QuestionState
+from annotation.enums import QuestionState
 from annotation.exports.bank_export import BankChoice, BankForm, Wordings, export_bank
 from annotation.exports.kernels.question_tables import TEMPLATE
 from annotation.models import (
@@ -26,6 +27,7 @@ from annotation.models import (
     Settlement,
     User,
 )
+from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.template import COLUMNS
 from annotation.review.rounds import complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
@@ -65,29 +67,14 @@ def bring_bytes(path: Path, content: bytes, **options: Any) -> bytes:
     return content
 
 
-def edit(number: int, cora: User, reason: str = "Side was wrong", key: str = "", **changes: Any) -> Revision:
-    """A revision written by hand, as it stands after the editor stored it."""
+def edit(number: int, cora: User, reason: str = "Side was wrong", **changes: Any) -> Revision:
+    """A revision written by hand, two days after the import."""
     question = Question.objects.get(number=number, bank__name="Bank")
-    old = Revision.objects.filter(question=question).latest("number")
-    truth = AnswerKey.objects.get(pk=old.pk)
-    edits, _new = BankImport.objects.get_or_create(
-        kind=ImportKind.EDITS,
-        bank=question.bank,
-        defaults={"state": ImportState.PUBLISHED, "started_at": NOON, "heartbeat_at": NOON},
-    )
-    before = Revision.objects.get(pk=old.pk)
-    Revision.objects.filter(pk=old.pk).update(superseded_by=edits)
-    old.pk, old.number, old.bank_import, old.superseded_by = None, old.number + 1, edits, None
-    for name, value in changes.items():
-        setattr(old, name, value)
-    old._state.adding = True
-    old.save()
-    AnswerKey.objects.create(
-        revision=old, key=key or truth.key, explanation=truth.explanation, report=truth.report, extra=truth.extra
-    )
-    Edit.objects.create(revision=old, before=before, author=cora, reason=reason, made_at=NOON + timedelta(days=2))
-    Question.objects.filter(pk=question.pk).update(state=QuestionState.REVISED)
-    return old
+    current = current_revision(question)
+    if "options" in changes:
+        changes["options"] = tuple(changes["options"])
+    wording = replace(wording_of(current), **changes)
+    return revise(question, wording, reason, based_on=current.number, actor=cora, at=NOON + timedelta(days=2))
 
 
 STYLES: list[dict[str, Any]] = [
