@@ -79,6 +79,8 @@ def judge(page: Page) -> None:
     page.get_by_role("link", name="Adjudicate").click()
     page.get_by_role("button", name="Next question").click()
     expect(page.locator("#case-form[data-step=blind]")).to_be_visible()
+    page.wait_for_load_state("load")  # its scripts take keys from now on
+    expect(page.locator(".viewer-stage")).to_be_visible()
     assert "REMO-WORDS" not in page.content()
     answer(page, "2", "e")
     assert "REMO-WORDS" not in page.content()
