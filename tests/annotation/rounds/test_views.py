@@ -344,7 +344,7 @@ def test_the_pages_cost_the_same_however_long_the_round(
         say(one, flags=[Flag.OTHER])
     with django_assert_max_num_queries(32):
         coordinator.get("/rounds/round/")
-    with django_assert_max_num_queries(21):
+    with django_assert_max_num_queries(22):
         coordinator.get(f"/rounds/round/reviewers/{rita.pk}/")
     with django_assert_max_num_queries(7):
         coordinator.get("/rounds/")
