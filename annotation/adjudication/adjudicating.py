@@ -21,11 +21,13 @@ from annotation.questionbank.editing import revise
 from annotation.questionbank.kernels.wording import Wording
 from annotation.questionbank.question_states import move_questions
 from annotation.review.assigning import Conflicts, SampleQuestion, ineligible, lock_round, sentences
+from annotation.review.ending import disputed
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
 from annotation.review.viewing import viewing_of
+from annotation.site.permissions import is_adjudicator
 from annotation.site.slugs import free_slug
 
 REASON_LIMIT = 5000
@@ -41,10 +43,6 @@ def adjudicators_of(review_round: ReviewRound) -> QuerySet[User]:
     return User.objects.filter(pk__in=members.values("user")).order_by("name", "email")
 
 
-def is_adjudicator(person: User, review_round: ReviewRound) -> bool:
-    return Membership.objects.filter(user=person, round=review_round, role=Role.ADJUDICATOR).exists()
-
-
 def facts_of(review_round: ReviewRound) -> RoundFacts:
     """What annotation.review.kernels.policy asks of a round."""
     return RoundFacts(
@@ -52,12 +50,6 @@ def facts_of(review_round: ReviewRound) -> RoundFacts:
         n_disputed=disputed(review_round).count(),
         n_adjudicators=adjudicators_of(review_round).filter(is_active=True).count(),
     )
-
-
-def disputed(review_round: ReviewRound) -> QuerySet[Settlement]:
-    """What waits for a decision, in the order of the questions."""
-    rows = Settlement.objects.filter(round=review_round, outcome=QuestionState.DISPUTED)
-    return rows.order_by("revision__question__number")
 
 
 def name_adjudicator(review_round: ReviewRound, person: User, *, actor: User, at: datetime) -> None:

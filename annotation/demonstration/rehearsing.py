@@ -12,7 +12,6 @@ from annotation.adjudication.adjudicating import (
     adjudicators_of,
     begin_adjudication,
     decide,
-    disputed,
     name_adjudicator,
     show_reviews,
     take_next,
@@ -21,9 +20,10 @@ from annotation.demonstration.questions import SEED, DemonstrationQuestion
 from annotation.enums import AssignmentState, BindingVerdict, Degree, Disagreement, Flag, GradeName, RoundState, Verdict
 from annotation.models import Assignment, QuestionBank, ReviewRound, Settlement, User
 from annotation.review.answering import answer_blind, mark_opened, open_report, save_draft
+from annotation.review.ending import close_round, complete_reviews, disputed
 from annotation.review.kernels.form import Blind, Judgement, make_blind
 from annotation.review.kernels.transitions import UNFINISHED
-from annotation.review.rounds import close_round, complete_reviews, create_round, open_round
+from annotation.review.rounds import create_round, open_round
 from annotation.review.submitting import skip, submit_review
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
@@ -103,6 +103,37 @@ INSTRUCTIONS = "Everything here is simulated: the radiographs, the questions and
 Tick = Callable[[], None]  # one step of the work is done
 
 
+def _opened(
+    name: str,
+    bank: QuestionBank,
+    reviewers: Sequence[User],
+    *,
+    sample: str,
+    per_thousand: int,
+    seed: int,
+    coordinator: User,
+    at: datetime,
+) -> ReviewRound:
+    """The round of this name, made and opened where it is not there; each question goes to two reviewers."""
+    found = ReviewRound.objects.filter(name=name).first()
+    if found is not None:
+        return found
+    by = StratifyBy.DIFFICULTY
+    plan = draw_sample(bank, actor=coordinator, at=at, name=sample, by=by, per_thousand=per_thousand, seed=seed)
+    made = create_round(
+        plan,
+        name=name,
+        reviewers=reviewers,
+        actor=coordinator,
+        at=at,
+        reviewers_per_question=min(2, len(reviewers)),
+        instructions=INSTRUCTIONS,
+        seed=seed,
+    )
+    open_round(made, actor=coordinator, at=at)
+    return made
+
+
 def finished_round(
     bank: QuestionBank,
     reviewers: Sequence[User],
@@ -116,22 +147,9 @@ def finished_round(
 
     ``questions`` are what the bank was made from, in its order. Picks up where an earlier call stopped.
     """
-    review_round = ReviewRound.objects.filter(name=FINISHED_ROUND).first()
-    if review_round is None:
-        plan = draw_sample(
-            bank, actor=coordinator, at=at, name="Whole bank", by=StratifyBy.DIFFICULTY, per_thousand=1000, seed=1
-        )
-        review_round = create_round(
-            plan,
-            name=FINISHED_ROUND,
-            reviewers=reviewers,
-            actor=coordinator,
-            at=at,
-            reviewers_per_question=min(2, len(reviewers)),
-            instructions=INSTRUCTIONS,
-            seed=1,
-        )
-        open_round(review_round, actor=coordinator, at=at)
+    review_round = _opened(
+        FINISHED_ROUND, bank, reviewers, sample="Whole bank", per_thousand=1000, seed=1, coordinator=coordinator, at=at
+    )
     for step, assignment in enumerate(_unfinished(review_round)):
         _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
         tick()
@@ -150,28 +168,16 @@ def round_in_adjudication(
     per_thousand: int = 150,
 ) -> ReviewRound:
     """A round whose reviews are complete: some questions are settled, the others wait for an adjudicator."""
-    review_round = ReviewRound.objects.filter(name=DISPUTED_ROUND).first()
-    if review_round is None:
-        plan = draw_sample(
-            bank,
-            actor=coordinator,
-            at=at,
-            name="Sample of the adjudicated round",
-            by=StratifyBy.DIFFICULTY,
-            per_thousand=per_thousand,
-            seed=3,
-        )
-        review_round = create_round(
-            plan,
-            name=DISPUTED_ROUND,
-            reviewers=reviewers[:2],
-            actor=coordinator,
-            at=at,
-            reviewers_per_question=min(2, len(reviewers)),
-            instructions=INSTRUCTIONS,
-            seed=3,
-        )
-        open_round(review_round, actor=coordinator, at=at)
+    review_round = _opened(
+        DISPUTED_ROUND,
+        bank,
+        reviewers[:2],
+        sample="Sample of the adjudicated round",
+        per_thousand=per_thousand,
+        seed=3,
+        coordinator=coordinator,
+        at=at,
+    )
     for step, assignment in enumerate(_unfinished(review_round)):
         _review(assignment, _source_of(assignment, questions), at=at + timedelta(minutes=2 * step))
         tick()
@@ -215,28 +221,16 @@ def open_round_under_way(
     per_thousand: int = 300,
 ) -> ReviewRound:
     """An open round with some work done: the first reviewer at the beginning, the others further on."""
-    review_round = ReviewRound.objects.filter(name=OPEN_ROUND).first()
-    if review_round is None:
-        plan = draw_sample(
-            bank,
-            actor=coordinator,
-            at=at,
-            name="First sample",
-            by=StratifyBy.DIFFICULTY,
-            per_thousand=per_thousand,
-            seed=2,
-        )
-        review_round = create_round(
-            plan,
-            name=OPEN_ROUND,
-            reviewers=reviewers,
-            actor=coordinator,
-            at=at,
-            reviewers_per_question=min(2, len(reviewers)),
-            instructions=INSTRUCTIONS,
-            seed=2,
-        )
-        open_round(review_round, actor=coordinator, at=at)
+    review_round = _opened(
+        OPEN_ROUND,
+        bank,
+        reviewers,
+        sample="First sample",
+        per_thousand=per_thousand,
+        seed=2,
+        coordinator=coordinator,
+        at=at,
+    )
     for person, share in zip(reviewers, (0.1, 0.4, 0.6), strict=False):
         own = list(_unfinished(review_round).filter(reviewer=person))
         n_all = Assignment.objects.filter(round=review_round, reviewer=person).count()

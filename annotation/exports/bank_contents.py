@@ -10,11 +10,11 @@ from functools import cached_property
 from django.db.models import QuerySet
 
 from annotation.enums import IdentifierKind, ImportKind, ImportState, QuestionState
-from annotation.exports.kernels.change_list import Step
-from annotation.exports.kernels.question_records import ExamNames, StoredQuestion, Wording
+from annotation.exports.kernels.change_list import EditStep
+from annotation.exports.kernels.question_records import ExamNames, RecordWording, StoredQuestion
 from annotation.models import AnswerKey, BankImport, Edit, Question, QuestionBank, Revision, SourceIdentifier
 from annotation.questionbank.kernels.kept_source import parsed, read_source
-from annotation.questionbank.kernels.spelling import USUAL_FRAME, USUAL_STYLE, Frame, Style
+from annotation.questionbank.kernels.spelling import USUAL_FRAME, USUAL_STYLE, FileFrame, Style
 from annotation.questionbank.known import keys_of_questions
 
 AT_ONCE = 1_000
@@ -26,7 +26,7 @@ class BankQuestion:
 
     question: Question
     stored: StoredQuestion
-    steps: tuple[Step, ...]
+    steps: tuple[EditStep, ...]
 
 
 class BankContents:
@@ -44,10 +44,10 @@ class BankContents:
         return list(rows.order_by("finished_at", "pk"))
 
     @property
-    def style(self) -> tuple[Style, Frame]:
+    def style(self) -> tuple[Style, FileFrame]:
         """How the first file of the bank was written that was one JSON object."""
         given = next((one.result for one in self.imports if one.result.get("frame")), None)
-        return (Style(*given["style"]), Frame(*given["frame"])) if given else (USUAL_STYLE, USUAL_FRAME)
+        return (Style(*given["style"]), FileFrame(*given["frame"])) if given else (USUAL_STYLE, USUAL_FRAME)
 
     def chosen(self) -> QuerySet[Question]:
         """Questions that a published import brought, and that are in one of the states."""
@@ -132,12 +132,12 @@ def _names_of(rows: Iterable[tuple[str, str, dict[str, str]]]) -> ExamNames:
     return ExamNames(key, numbers.get("patient", ""), numbers.get("accession", ""), study_uid, paths, prior)
 
 
-def _wording(row: Revision, truth: AnswerKey) -> Wording:
+def _wording(row: Revision, truth: AnswerKey) -> RecordWording:
     said = (row.stem, tuple(row.options), truth.key, truth.explanation)
     groups = (row.task, row.category, row.subcategory, row.question_class, row.difficulty)
-    return Wording(*said, *map(str, groups))
+    return RecordWording(*said, *map(str, groups))
 
 
-def _step(row: Revision, truth: AnswerKey, edit: Edit | None) -> Step:
+def _step(row: Revision, truth: AnswerKey, edit: Edit | None) -> EditStep:
     prompted_by = edit.settlement if edit else None
-    return Step(_wording(row, truth), edit.reason if edit else "", prompted_by.round.name if prompted_by else "")
+    return EditStep(_wording(row, truth), edit.reason if edit else "", prompted_by.round.name if prompted_by else "")

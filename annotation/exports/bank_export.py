@@ -28,7 +28,7 @@ from annotation.enums import _ as marked
 from annotation.exports.bank_contents import BankContents, BankQuestion
 from annotation.exports.bank_images import write_images
 from annotation.exports.kernels.change_list import COLUMNS as CHANGE_COLUMNS
-from annotation.exports.kernels.change_list import Change, changes_of, markdown_of
+from annotation.exports.kernels.change_list import RecordChange, changes_of, markdown_of
 from annotation.exports.kernels.data_card import CardFacts, ImportedFile, card_of
 from annotation.exports.question_files import BankForm as BankForm
 from annotation.exports.question_files import QuestionsWritten, check_form, write_questions
@@ -131,7 +131,7 @@ def check_empty(folder: Path) -> None:
 
 
 def _write_files(contents: BankContents, choice: BankChoice, part: Path) -> tuple[CardFacts, QuestionsWritten]:
-    facts, changes = _facts_of_bank(contents, choice), list[Change]()
+    facts, changes = _facts_of_bank(contents, choice), list[RecordChange]()
 
     def counted() -> Iterator[BankQuestion]:
         for one in contents.questions():

@@ -22,7 +22,7 @@ WHY_NOT = {
 
 
 @dataclass(frozen=True)
-class Wording:
+class PlacedWording:
     """A question of the sample, in the wording that the round reviews."""
 
     question: SampleQuestion
@@ -36,7 +36,7 @@ class PlacedReview:
 
     row: ReviewRow
     person: User
-    wording: Wording
+    wording: PlacedWording
 
     @property
     def key(self) -> tuple[int, int]:
@@ -74,7 +74,7 @@ class Placing:
             self._fault(row, "blind_best", "The round asks for no blind answer: leave its columns empty.")
         return PlacedReview(row, person, wording) if person is not None and wording is not None else None
 
-    def _wording(self, row: ReviewRow) -> Wording | None:
+    def _wording(self, row: ReviewRow) -> PlacedWording | None:
         bank = self.review_round.plan.bank.slug
         if row.bank and row.bank != bank:
             self._fault(row, "bank", f"The round is on the bank {bank}: correct it, or leave the column out.")
@@ -134,11 +134,11 @@ def _people_of(named: set[str]) -> dict[str, User]:
     return {name: found[name] for name in wanted & found.keys()}
 
 
-def _wordings(review_round: ReviewRound) -> tuple[dict[int, Wording], dict[str, Wording]]:
+def _wordings(review_round: ReviewRound) -> tuple[dict[int, PlacedWording], dict[str, PlacedWording]]:
     columns = ("revision_id", *(f"revision__question__{name}" for name in ("id", "number", "exam_id", "public_id")))
     rows = SampledQuestion.objects.filter(plan=review_round.plan_id).values_list(*columns, "revision__number")
     found = [
-        Wording(SampleQuestion(revision_id, question_id, number, exam_id), public_id, revision)
+        PlacedWording(SampleQuestion(revision_id, question_id, number, exam_id), public_id, revision)
         for revision_id, question_id, number, exam_id, public_id, revision in rows
     ]
     return {one.question.number: one for one in found}, {one.public_id: one for one in found}

@@ -34,7 +34,7 @@ from annotation.questionbank.kernels.records import (
     RecordRules,
     read_batches,
 )
-from annotation.questionbank.kernels.spelling import Frame, Style, with_end
+from annotation.questionbank.kernels.spelling import FileFrame, Style, with_end
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.questionbank.priors import link_priors
 from annotation.questionbank.question_states import move_questions
@@ -77,7 +77,7 @@ class ImportResult:
     bank_import: BankImport | None = None  # once it is published
     layouts: Sequence[tuple[str, ...]] = ()
     style: Style | None = None
-    frame: Frame | None = None
+    frame: FileFrame | None = None
 
     def is_acceptable(self, skip_refused: bool) -> bool:
         """Whether what was read may be stored."""

@@ -1,15 +1,18 @@
-"""The end of the independent reviews: each question is settled by the rule, or says why it is not."""
+"""The end of a round: its reviews become final, and each question is settled by the rule or says why it is not."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime
 
-from django.db.models import F
+from django.db import transaction
+from django.db.models import F, QuerySet
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
-from annotation.enums import Flag, GradeName, QuestionState, RoundState, Verdict
+from annotation.audit.recording import record
+from annotation.enums import FINAL_STATES, Flag, GradeName, QuestionState, RoundState, Verdict
 from annotation.models import (
     AnswerKey,
     Assignment,
@@ -17,14 +20,106 @@ from annotation.models import (
     ReviewRound,
     SampledQuestion,
     Settlement,
+    User,
 )
 from annotation.questionbank.question_states import move_questions
+from annotation.review.assigning import lock_round
+from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
 from annotation.review.kernels.settling import RULE, Against, Opinion, Reason, reasons_against
-from annotation.review.kernels.transitions import UNFINISHED
+from annotation.review.kernels.transitions import UNFINISHED, UNREVIEWED, ReviewRefused
 from annotation.review.outcomes import newest_reviews
 
 BATCH = 500
 WORDS = {word.value: word.label for words in (Verdict, GradeName, Flag) for word in words}
+
+
+@transaction.atomic
+def complete_reviews(review_round: ReviewRound, *, actor: User, at: datetime, confirmed_open: int = 0) -> None:
+    """End the independent reviews: they are final, and settle by the rule what they agree on.
+
+    ``confirmed_open`` is the number of unfinished assignments that the person was shown and agreed to leave. Ending
+    them twice changes nothing. Raises ReviewRefused for a draft, and with ``n_open`` when another number is unfinished.
+    """
+    lock_round(review_round)
+    if review_round.state in FINAL_STATES:
+        return
+    if refusal := why_not(RoundAct.COMPLETE, RoundFacts(state=review_round.state)):
+        raise refusal
+    n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
+    review_round.state = RoundState.COMPLETE
+    review_round.save(update_fields=["state", "completed_at"])
+    record("round.completed", actor=actor, at=at, subject=review_round, facts={"n_open": n_open})
+
+
+@transaction.atomic
+def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirmed_open: int = 0) -> None:
+    """Nothing can be answered, changed or decided from now on. Closing a closed round changes nothing.
+
+    An open round is settled by the rule first, as complete_reviews does. ``confirmed_open`` is the number of unfinished
+    assignments, or of undecided questions, that the person was shown and agreed to leave. Raises ReviewRefused for a
+    draft, and with ``n_open`` when another number is unfinished.
+    """
+    lock_round(review_round)
+    if review_round.state == RoundState.CLOSED:
+        return
+    if refusal := why_not(RoundAct.CLOSE, RoundFacts(state=review_round.state)):
+        raise refusal
+    if review_round.state == RoundState.OPEN:
+        n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
+    else:
+        n_open = disputed(review_round).count() if review_round.state == RoundState.ADJUDICATION else 0
+        _check_confirmed(n_open, confirmed_open, _not_decided)
+        closing = {"state": RoundState.CLOSED, "closed_at": at}
+        ReviewRound.everywhere.filter(adjudicates=review_round).update(**closing)
+    review_round.state = RoundState.CLOSED
+    review_round.closed_at = at
+    review_round.save(update_fields=["state", "completed_at", "closed_at"])
+    record("round.closed", actor=actor, at=at, subject=review_round, facts={"n_open": n_open})
+
+
+def _end_reviews(review_round: ReviewRound, *, at: datetime, confirmed_open: int) -> int:
+    n_open = count_open(review_round)
+    _check_confirmed(n_open, confirmed_open, _not_reviewed)
+    review_round.completed_at = at
+    settle_round(review_round, at=at)
+    return n_open
+
+
+def _check_confirmed(n_open: int, confirmed: int, sentence: Callable[[int], str]) -> None:
+    if n_open != confirmed:
+        raise ReviewRefused("not_complete", sentence(n_open) % {"n": n_open}, n_open=n_open)
+
+
+def _not_reviewed(n: int) -> str:
+    return ngettext(
+        "%(n)s assigned question is not reviewed yet. Go on without it?",
+        "%(n)s assigned questions are not reviewed yet. Go on without them?",
+        n,
+    )
+
+
+def _not_decided(n: int) -> str:
+    return ngettext(
+        "%(n)s question waits for an adjudicator. Close the round without it? It stays disputed.",
+        "%(n)s questions wait for an adjudicator. Close the round without them? They stay disputed.",
+        n,
+    )
+
+
+def count_open(review_round: ReviewRound) -> int:
+    """Assignments that are neither submitted nor withdrawn."""
+    return Assignment.objects.filter(round=review_round, state__in=UNREVIEWED).count()
+
+
+def disputed(review_round: ReviewRound) -> QuerySet[Settlement]:
+    """What waits for the decision of an adjudicator, in the order of the questions."""
+    rows = Settlement.objects.filter(round=review_round, outcome=QuestionState.DISPUTED)
+    return rows.order_by("revision__question__number")
+
+
+def sampled_revisions(review_round: ReviewRound) -> list[int]:
+    """The wordings that the sample of the round has."""
+    return list(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", flat=True))
 
 
 def settle_round(review_round: ReviewRound, *, at: datetime) -> None:
@@ -51,8 +146,7 @@ def settle_round(review_round: ReviewRound, *, at: datetime) -> None:
     Settlement.objects.bulk_create(rows, batch_size=BATCH)
     for state in (QuestionState.ACCEPTED, QuestionState.DISPUTED):
         move_questions([row.revision_id for row in rows if row.outcome == state], state)
-    sampled = SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", flat=True)
-    rest_questions(set(sampled) - set(opinions), leaving=review_round)
+    rest_questions(set(sampled_revisions(review_round)) - set(opinions), leaving=review_round)
 
 
 def _opinions(review_round: ReviewRound) -> dict[int, list[Opinion]]:

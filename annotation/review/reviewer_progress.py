@@ -17,14 +17,15 @@ from django.utils.translation import gettext as _
 from annotation.audit.recording import record
 from annotation.case.kernels.durations import CLOCK_RULES, RULE
 from annotation.case.kernels.time_flags import EXCLUDING, TimeFlag, is_counted
-from annotation.enums import FINAL_STATES, AssignmentState, KeySource, Role, RoundState
-from annotation.models import AnswerKey, Assignment, AuditEvent, Membership, Question, Review, ReviewRound, User
+from annotation.enums import FINAL_STATES, AssignmentState, KeySource, RoundState
+from annotation.models import AnswerKey, Assignment, AuditEvent, Question, Review, ReviewRound, User
 from annotation.people.mailing import can_send, send_email
 from annotation.questionbank.answers import note_seen_keys
 from annotation.review.assigning import assigned_now, lock_round, reviewers_of
 from annotation.review.kernels.transitions import UNREVIEWED, ReviewRefused
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
 from annotation.review.outcomes import newest_reviews
+from annotation.site.permissions import is_adjudicator
 from annotation.site.zones import time_text
 from annotation.statistics.kernels.estimate import Estimate
 from annotation.statistics.kernels.intervals import median_estimate
@@ -114,11 +115,10 @@ def _progress(
 
 def may_see_outcomes(person: User, review_round: ReviewRound) -> bool:
     """Of somebody who may coordinate the round: whoever judges in it stays blinded until it closes."""
-    adjudicates = Membership.objects.filter(user=person, round=review_round, role=Role.ADJUDICATOR)
     onlooker = Onlooker(
         coordinates=True,
         reviews=assigned_now(review_round).filter(reviewer=person).exists(),
-        adjudicates=adjudicates.exists(),
+        adjudicates=is_adjudicator(person, review_round),
         is_closed=review_round.state == RoundState.CLOSED,
     )
     return OthersPart.OUTCOMES in visible_of_others(onlooker)

@@ -1,28 +1,25 @@
-"""The life of a review round: made from a sample, opened, settled, closed, put away."""
+"""The life of a review round: made from a sample, opened, put away. Its end: ending.py."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
 from annotation.bin.deleting import BinRefused, archive, note_purged
-from annotation.enums import FINAL_STATES, QuestionState, RoundState, RoundSteps
+from annotation.enums import QuestionState, RoundState, RoundSteps
 from annotation.ingest.completeness import images_of_exams
 from annotation.models import (
-    Assignment,
     BlindAnswer,
     Review,
     ReviewRound,
     SampledQuestion,
     SamplingPlan,
-    Settlement,
     User,
 )
 from annotation.questionbank.question_states import move_questions
@@ -33,9 +30,9 @@ from annotation.review.assigning import (
     plan_assignments,
     store_assignments,
 )
-from annotation.review.ending import rest_questions, settle_round
+from annotation.review.ending import rest_questions, sampled_revisions
 from annotation.review.kernels.policy import RoundAct, RoundFacts, why_not
-from annotation.review.kernels.transitions import ROUND_TRANSITIONS, UNREVIEWED, ReviewRefused
+from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.viewing import ORDINARY, Viewing, check_viewing
 from annotation.sampling.kernels.drawing import SEED_MAX
 from annotation.site.slugs import free_slug, listed
@@ -165,7 +162,8 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     lock_round(review_round)
     if review_round.state == RoundState.OPEN:
         return
-    _check_transition(review_round, RoundState.OPEN)
+    if refusal := why_not(RoundAct.OPEN, RoundFacts(state=review_round.state)):
+        raise refusal
     active = assigned_now(review_round)
     if not active.exists():
         raise ReviewRefused("not_assigned", _("No question is assigned yet: choose the reviewers first."))
@@ -181,7 +179,7 @@ def open_round(review_round: ReviewRound, *, actor: User, at: datetime, without_
     review_round.state = RoundState.OPEN
     review_round.opened_at = at
     review_round.save(update_fields=["state", "opened_at"])
-    move_questions(_sampled(review_round), QuestionState.IN_REVIEW)
+    move_questions(sampled_revisions(review_round), QuestionState.IN_REVIEW)
     facts = {"n_without_images": len(missing.numbers), "reason": without_images.strip()} if missing.numbers else None
     record("round.opened", actor=actor, at=at, subject=review_round, facts=facts)
 
@@ -218,99 +216,6 @@ def missing_images(review_round: ReviewRound) -> MissingImages:
 
 
 @transaction.atomic
-def complete_reviews(review_round: ReviewRound, *, actor: User, at: datetime, confirmed_open: int = 0) -> None:
-    """End the independent reviews: they are final, and settle by the rule what they agree on.
-
-    ``confirmed_open`` is the number of unfinished assignments that the person was shown and agreed to leave. Ending
-    them twice changes nothing. Raises ReviewRefused for a draft, and with ``n_open`` when another number is unfinished.
-    """
-    lock_round(review_round)
-    if review_round.state in FINAL_STATES:
-        return
-    if refusal := why_not(RoundAct.COMPLETE, RoundFacts(state=review_round.state)):
-        raise refusal
-    n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
-    review_round.state = RoundState.COMPLETE
-    review_round.save(update_fields=["state", "completed_at"])
-    record("round.completed", actor=actor, at=at, subject=review_round, facts={"n_open": n_open})
-
-
-@transaction.atomic
-def close_round(review_round: ReviewRound, *, actor: User, at: datetime, confirmed_open: int = 0) -> None:
-    """Nothing can be answered, changed or decided from now on. Closing a closed round changes nothing.
-
-    An open round is settled by the rule first, as complete_reviews does. ``confirmed_open`` is the number of unfinished
-    assignments, or of undecided questions, that the person was shown and agreed to leave. Raises ReviewRefused for a
-    draft, and with ``n_open`` when another number is unfinished.
-    """
-    lock_round(review_round)
-    if review_round.state == RoundState.CLOSED:
-        return
-    if refusal := why_not(RoundAct.CLOSE, RoundFacts(state=review_round.state)):
-        raise refusal
-    if review_round.state == RoundState.OPEN:
-        n_open = _end_reviews(review_round, at=at, confirmed_open=confirmed_open)
-    else:
-        n_open = count_undecided(review_round) if review_round.state == RoundState.ADJUDICATION else 0
-        _check_confirmed(n_open, confirmed_open, _not_decided)
-        closing = {"state": RoundState.CLOSED, "closed_at": at}
-        ReviewRound.everywhere.filter(adjudicates=review_round).update(**closing)
-    review_round.state = RoundState.CLOSED
-    review_round.closed_at = at
-    review_round.save(update_fields=["state", "completed_at", "closed_at"])
-    record("round.closed", actor=actor, at=at, subject=review_round, facts={"n_open": n_open})
-
-
-def _end_reviews(review_round: ReviewRound, *, at: datetime, confirmed_open: int) -> int:
-    n_open = count_open(review_round)
-    _check_confirmed(n_open, confirmed_open, _not_reviewed)
-    review_round.completed_at = at
-    settle_round(review_round, at=at)
-    return n_open
-
-
-def _check_confirmed(n_open: int, confirmed: int, sentence: Callable[[int], str]) -> None:
-    if n_open != confirmed:
-        raise ReviewRefused("not_complete", sentence(n_open) % {"n": n_open}, n_open=n_open)
-
-
-def _not_reviewed(n: int) -> str:
-    return ngettext(
-        "%(n)s assigned question is not reviewed yet. Go on without it?",
-        "%(n)s assigned questions are not reviewed yet. Go on without them?",
-        n,
-    )
-
-
-def _not_decided(n: int) -> str:
-    return ngettext(
-        "%(n)s question waits for an adjudicator. Close the round without it? It stays disputed.",
-        "%(n)s questions wait for an adjudicator. Close the round without them? They stay disputed.",
-        n,
-    )
-
-
-def _sampled(review_round: ReviewRound) -> list[int]:
-    return list(SampledQuestion.objects.filter(plan=review_round.plan_id).values_list("revision_id", flat=True))
-
-
-def count_undecided(review_round: ReviewRound) -> int:
-    """Questions of the round that wait for an adjudicator."""
-    return Settlement.objects.filter(round=review_round, outcome=QuestionState.DISPUTED).count()
-
-
-def count_open(review_round: ReviewRound) -> int:
-    """Assignments that are neither submitted nor withdrawn."""
-    return Assignment.objects.filter(round=review_round, state__in=UNREVIEWED).count()
-
-
-def _check_transition(review_round: ReviewRound, to: RoundState) -> None:
-    if to not in ROUND_TRANSITIONS[review_round.state]:
-        sentence = _("The round is %(state)s; it cannot become %(to)s.")
-        raise ReviewRefused("wrong_state", sentence % {"state": review_round.get_state_display(), "to": to.label})
-
-
-@transaction.atomic
 def archive_round(review_round: ReviewRound, *, actor: User, at: datetime) -> None:
     """Out of the lists; everything stays readable. Raises ReviewRefused from its opening to its closing."""
     lock_round(review_round)
@@ -326,7 +231,7 @@ def hide_round(review_round: ReviewRound) -> None:
     review_round.state = RoundState.DRAFT
     review_round.opened_at = review_round.completed_at = review_round.closed_at = None
     review_round.save(update_fields=["state", "opened_at", "completed_at", "closed_at"])
-    rest_questions(_sampled(review_round), leaving=review_round)
+    rest_questions(sampled_revisions(review_round), leaving=review_round)
 
 
 def show_round(review_round: ReviewRound) -> None:

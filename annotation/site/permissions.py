@@ -47,6 +47,10 @@ def may_coordinate(person: Person, review_round: ReviewRound) -> bool:
     )
 
 
+def is_adjudicator(person: User, review_round: ReviewRound) -> bool:
+    return Membership.objects.filter(user=person, round=review_round, role=Role.ADJUDICATOR).exists()
+
+
 # What can be given; readers get theirs with their study.
 SITE_ROLES = (Role.REVIEWER, Role.COORDINATOR, Role.MODEL_SUBMITTER, Role.DEIDENTIFIER, Role.ADMINISTRATOR)
 ROUND_ROLES = (Role.REVIEWER, Role.ADJUDICATOR, Role.COORDINATOR)

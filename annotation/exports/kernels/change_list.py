@@ -6,20 +6,20 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import NamedTuple
 
-from annotation.exports.kernels.question_records import Wording
+from annotation.exports.kernels.question_records import RecordWording
 
 COLUMNS = ("id", "field", "before", "after", "why", "round")
 
 
-class Step(NamedTuple):
+class EditStep(NamedTuple):
     """One edit: what the question said then, why it was made, and the round that prompted it."""
 
-    wording: Wording
+    wording: RecordWording
     reason: str
     round: str
 
 
-class Change(NamedTuple):
+class RecordChange(NamedTuple):
     id: str
     field: str
     before: str
@@ -28,7 +28,7 @@ class Change(NamedTuple):
     round: str
 
 
-def changes_of(key: str, imported: Wording, steps: Sequence[Step]) -> Iterator[Change]:
+def changes_of(key: str, imported: RecordWording, steps: Sequence[EditStep]) -> Iterator[RecordChange]:
     """The fields that differ in the end, each with the reasons of all edits that touched it."""
     if not steps:
         return
@@ -38,14 +38,14 @@ def changes_of(key: str, imported: Wording, steps: Sequence[Step]) -> Iterator[C
             continue
         touched = [step for step, old, new in zip(steps, said, said[1:], strict=False) if old[name] != new[name]]
         why, rounds = (_joined(part) for part in zip(*((step.reason, step.round) for step in touched), strict=True))
-        yield Change(key, name, before, said[-1][name], why, rounds)
+        yield RecordChange(key, name, before, said[-1][name], why, rounds)
 
 
 def _joined(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(filter(None, texts)))
 
 
-def markdown_of(title: str, changes: Iterable[Change]) -> Iterator[str]:
+def markdown_of(title: str, changes: Iterable[RecordChange]) -> Iterator[str]:
     """The list for reading, question by question; lines without their ends."""
     yield f"# Changes of {one_line(title)}"
     n_questions = 0

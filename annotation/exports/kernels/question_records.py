@@ -24,7 +24,7 @@ USUAL_ORDER = (
 )
 
 
-class Wording(NamedTuple):
+class RecordWording(NamedTuple):
     """What one revision says."""
 
     stem: str
@@ -69,8 +69,8 @@ class StoredQuestion:
     """A question at the revision that the newest file brought, and what it says in the revision to be written."""
 
     key: str
-    imported: Wording
-    written: Wording
+    imported: RecordWording
+    written: RecordWording
     exam: ExamNames
     report: tuple[str, ...]
     extra: dict[str, Any] = field(default_factory=dict)  # as records.py makes it
@@ -148,7 +148,7 @@ def _usual_layout(found: dict[str, Any]) -> list[str]:
     return known + [name for name in filled if name not in known]
 
 
-def _fields_of_wording(question: StoredQuestion, wording: Wording) -> dict[str, Any]:
+def _fields_of_wording(question: StoredQuestion, wording: RecordWording) -> dict[str, Any]:
     """The question's own fields in the forms of its file."""
     form = question.extra.get("form", {})
     fields: dict[str, Any] = {name: text or None for name, text in wording.fields().items() if name not in OPTIONS}

@@ -24,7 +24,7 @@ from annotation.questionbank.kernels import fields as reading
 from annotation.questionbank.kernels.entries import read_entries
 from annotation.questionbank.kernels.examfields import EXAM_FIELDS, ExamReader, ExamRecord, sha256_of
 from annotation.questionbank.kernels.kept_source import Layouts, source_text
-from annotation.questionbank.kernels.spelling import Frame, Spelling, SpellingWatch, Style
+from annotation.questionbank.kernels.spelling import FileFrame, Spelling, SpellingWatch, Style
 from annotation.questionbank.kernels.strictjson import MAX_KEY_CHARS, BankRefused, Entry
 
 PRIVATE_NAMES = {
@@ -95,7 +95,7 @@ class Batch(NamedTuple):
     unreadable: bool  # the file could not be read on; the last problem says where
     layouts: Sequence[tuple[str, ...]] = ()  # of all records so far
     style: Style | None = None  # of a file that is a JSON object
-    frame: Frame | None = None
+    frame: FileFrame | None = None
 
 
 def read_batches(stream: BinaryIO, rules: RecordRules, *, size: int) -> Iterator[Batch]:

@@ -26,7 +26,7 @@ class Style(NamedTuple):
     colon: str = ": "
 
 
-class Frame(NamedTuple):
+class FileFrame(NamedTuple):
     """Around records: what stands before the first and, after a comma, before each other, and what follows the last."""
 
     start: str = "\n "
@@ -42,7 +42,7 @@ class Spelling(NamedTuple):
 
 
 AS_USUAL = Spelling()
-USUAL_STYLE, USUAL_FRAME = Style(), Frame()
+USUAL_STYLE, USUAL_FRAME = Style(), FileFrame()
 STYLES = (USUAL_STYLE, Style(None, ", "), Style(2), Style(4), Style(None, ",", ":"), Style("\t"), Style(3))
 
 
@@ -58,7 +58,7 @@ def member_text(key: str, value: Any, style: Style, *, is_ascii: bool = False) -
     return _encoder(style.indent, style.comma, style.colon, is_ascii).encode({key: value})[1:-1].strip()
 
 
-def with_end(frame: Frame, tail: bytes) -> Frame:
+def with_end(frame: FileFrame, tail: bytes) -> FileFrame:
     """The frame with the end of a file whose last bytes these are: all after the last brace but one."""
     *_before, space, after = tail.decode("utf-8", "replace").rsplit("}", 2)
     return frame._replace(end=f"{space}}}{after}")
@@ -85,7 +85,7 @@ class SpellingWatch:
             found = (one for one in (*STYLES, near) if member_text(key, value, one, is_ascii=is_ascii) == text)
             self.style = next(found, None)
             self._is_free = self.style is None
-            self.style, self.frame = self.style or near, Frame(before, before)
+            self.style, self.frame = self.style or near, FileFrame(before, before)
         elif self._n_seen == 2:
             self.frame = self.frame._replace(between=before)
         if self._is_free or self.style is None:

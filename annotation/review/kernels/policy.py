@@ -15,17 +15,20 @@ def _(text: str) -> str:
 
 
 class RoundAct(StrEnum):
+    OPEN = "open"
     COMPLETE = "complete"
     ADJUDICATE = "adjudicate"
     CLOSE = "close"
 
 
 _TO = {
+    RoundAct.OPEN: RoundState.OPEN,
     RoundAct.COMPLETE: RoundState.COMPLETE,
     RoundAct.ADJUDICATE: RoundState.ADJUDICATION,
     RoundAct.CLOSE: RoundState.CLOSED,
 }
 _WRONG_STATE = {
+    RoundAct.OPEN: _("Only a draft can be opened: reviewers may have seen what others said."),
     RoundAct.COMPLETE: _("Only an open round has reviews that can end."),
     RoundAct.ADJUDICATE: _("Adjudication begins once the independent reviews are complete, and only once."),
     RoundAct.CLOSE: _("A round can be closed once it was opened."),

@@ -17,7 +17,6 @@ from annotation.adjudication.adjudicating import (
     barred,
     check_revisable,
     decide,
-    is_adjudicator,
     revise_in_place,
     show_reviews,
     take_next,
@@ -30,7 +29,7 @@ from annotation.ingest.serving import image_descriptors
 from annotation.models import AnswerKey, Assignment, Image, ReviewRound, Settlement
 from annotation.review.ending import reasons_text
 from annotation.review.kernels.transitions import ReviewRefused
-from annotation.site.permissions import knows_round
+from annotation.site.permissions import is_adjudicator, knows_round
 from annotation.views.questionbank.revisions import EditorPlace, editor
 from annotation.views.site.confirming import is_possible_or_flash, run_on_form
 from annotation.views.site.decorators import AuthenticatedRequest, by, person_required

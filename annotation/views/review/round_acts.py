@@ -23,6 +23,7 @@ from annotation.forms.rounds import DueForm, RemoveForm, ReviewersForm, RoundPer
 from annotation.models import ReviewRound, User
 from annotation.review import rounds as acts
 from annotation.review.assigning import assign_round, listed
+from annotation.review.ending import close_round, complete_reviews
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import Handover, add_reviewer, reassign, reassign_all, remove_reviewer
 from annotation.review.reviewer_progress import due_text, remind_reviewers, set_due
@@ -117,7 +118,7 @@ def round_complete(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """End the independent reviews; with questions left open, ask first and say how many."""
     review_round = coordinated_round(request.user, slug)
     sentence = _("The independent reviews are complete. What they agree on is settled.")
-    return _end_or_ask(request, review_round, acts.complete_reviews, sentence, "annotation/rounds/complete.html")
+    return _end_or_ask(request, review_round, complete_reviews, sentence, "annotation/rounds/complete.html")
 
 
 @person_required
@@ -126,7 +127,7 @@ def round_close(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     """Close; with questions left open or undecided, ask first and say how many."""
     review_round = coordinated_round(request.user, slug)
     sentence = _("The round is closed.")
-    return _end_or_ask(request, review_round, acts.close_round, sentence, "annotation/rounds/close.html")
+    return _end_or_ask(request, review_round, close_round, sentence, "annotation/rounds/close.html")
 
 
 def _end_or_ask(

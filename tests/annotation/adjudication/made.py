@@ -5,8 +5,9 @@ from __future__ import annotations
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator
 from annotation.enums import Flag, Verdict
 from annotation.models import Assignment, ReviewRound, User
+from annotation.review.ending import complete_reviews
 from annotation.review.kernels.form import Judgement
-from annotation.review.rounds import complete_reviews, create_round, open_round
+from annotation.review.rounds import create_round, open_round
 from tests.annotation.review.cases import NOON
 from tests.annotation.rounds.made import make_sample, say, theirs
 

@@ -11,7 +11,6 @@ import pytest
 from annotation.adjudication.adjudicating import (
     begin_adjudication,
     decide,
-    disputed,
     name_adjudicator,
     revise_in_place,
     show_reviews,
@@ -29,9 +28,10 @@ from annotation.questionbank.kernels.states import QUESTION_TRANSITIONS, states_
 from annotation.questionbank.kernels.strictjson import BankRefused
 from annotation.review.answering import answer_blind
 from annotation.review.assignments import own_assignment
+from annotation.review.ending import close_round, complete_reviews, disputed
 from annotation.review.kernels.transitions import ROUND_TRANSITIONS, ReviewRefused
 from annotation.review.reviewer_progress import may_see_outcomes, reviewer_progress
-from annotation.review.rounds import archive_round, close_round, complete_reviews, create_round, open_round
+from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.review.submitting import hand_back, submit_review
 from tests.annotation.adjudication.made import JUDGEMENT, N_OPEN, by_number, make_adjudicated, make_reviewed
 from tests.annotation.rounds.made import make_sample, say

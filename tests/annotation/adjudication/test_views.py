@@ -11,7 +11,7 @@ from pytest_django import DjangoAssertNumQueries
 from annotation.adjudication.adjudicating import adjudicators_of, decide, name_adjudicator, show_reviews, take_next
 from annotation.models import ReviewRound, Settlement, User
 from annotation.questionbank.editing import wording_of
-from annotation.review.rounds import close_round, complete_reviews
+from annotation.review.ending import close_round, complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_adjudicated, make_reviewed
 from tests.annotation.adjudication.test_acts import judge_own, taken_and_judged
 from tests.conftest import make_person

@@ -29,7 +29,7 @@ from annotation.models import (
 )
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.template import COLUMNS
-from annotation.review.rounds import complete_reviews
+from annotation.review.ending import complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.questionbank.files import NOON, make_record, run_import, write_file
 from tests.annotation.questionbank.test_stored_before import FURTHER, LETTERED, NESTED

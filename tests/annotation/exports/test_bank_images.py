@@ -17,7 +17,7 @@ from annotation.enums import ImageState
 from annotation.imaging.kernels import text
 from annotation.imaging.kernels.rendering import png_of
 from annotation.models import Image, Question, QuestionBank, SourceIdentifier, User
-from annotation.review.rounds import complete_reviews
+from annotation.review.ending import complete_reviews
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.images.test_uploads import png
 from tests.annotation.questionbank.files import make_record, run_import, write_file

@@ -31,9 +31,10 @@ from annotation.models import (
     User,
 )
 from annotation.review.agreement import round_agreement
+from annotation.review.ending import close_round
 from annotation.review.outcomes import round_outcomes
 from annotation.review.reviewer_progress import round_times
-from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.rounds import create_round, open_round
 from tests.annotation.exports.review_files import as_csv, as_lines, file_of, review_cells
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person

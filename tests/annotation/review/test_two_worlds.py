@@ -18,8 +18,9 @@ from django.test import Client
 from annotation.adjudication.adjudicating import begin_adjudication, name_adjudicator, take_next
 from annotation.enums import Flag
 from annotation.models import Assignment, ReviewRound, User
+from annotation.review.ending import close_round, complete_reviews, count_open
 from annotation.review.kernels.visibility import Onlooker, OthersPart, visible_of_others
-from annotation.review.rounds import close_round, complete_reviews, count_open, create_round, open_round
+from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 

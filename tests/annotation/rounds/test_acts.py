@@ -12,15 +12,10 @@ from annotation.bin.deleting import BinRefused, empty_bin, move_to_bin
 from annotation.enums import AssignmentState, Role, RoundState, RoundSteps
 from annotation.models import Assignment, AuditEvent, Membership, Review, ReviewRound, SamplingPlan, User
 from annotation.review.assigning import assign_round
+from annotation.review.ending import close_round, count_open
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reassigning import add_reviewer, reassign, remove_reviewer
-from annotation.review.rounds import (
-    archive_round,
-    close_round,
-    count_open,
-    create_round,
-    open_round,
-)
+from annotation.review.rounds import archive_round, create_round, open_round
 from annotation.site import hooks
 from annotation.site.hooks import Conflict
 from tests.annotation.rounds.made import make_sample, say, theirs

@@ -13,6 +13,7 @@ from pytest_django.fixtures import Settings
 from annotation.audit.recording import first_broken_link
 from annotation.enums import AssignmentState, Role
 from annotation.models import Assignment, AuditEvent, Membership, ReviewRound, User
+from annotation.review.ending import close_round
 from annotation.review.kernels.transitions import ReviewRefused
 from annotation.review.reviewer_progress import (
     Lag,
@@ -23,7 +24,7 @@ from annotation.review.reviewer_progress import (
     set_due,
     with_lags,
 )
-from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 from tests.emails import delivered

@@ -15,8 +15,9 @@ from annotation.enums import RoundState, ViewerTool
 from annotation.exports.reviews import export_reviews
 from annotation.exports.tables import Format
 from annotation.models import AuditEvent, ReviewRound, User
+from annotation.review.ending import close_round
 from annotation.review.kernels.transitions import ReviewRefused
-from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.rounds import create_round, open_round
 from annotation.review.viewing import ORDINARY, Viewing, set_viewing, viewing_of
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.pages import markup

@@ -10,7 +10,8 @@ from pytest_django import DjangoAssertNumQueries
 
 from annotation.enums import Flag, KeySource, Role, RoundState
 from annotation.models import Assignment, AuditEvent, BlindAnswer, Membership, ReviewRound, SeenKey, User
-from annotation.review.rounds import close_round, create_round, open_round
+from annotation.review.ending import close_round
+from annotation.review.rounds import create_round, open_round
 from tests.annotation.rounds.made import make_sample, say, theirs
 from tests.conftest import make_person
 

@@ -39,7 +39,7 @@ from annotation.models import (
 )
 from annotation.people.invitations import Grant, invite
 from annotation.questionbank.editing import current_revision, revise, wording_of
-from annotation.review.rounds import complete_reviews, count_open
+from annotation.review.ending import complete_reviews, count_open
 from annotation.sampling.kernels.drawing import StratifyBy
 from annotation.sampling.samples import draw_sample
 from readerstudy.design.kernels.rules import Rules

@@ -8,8 +8,8 @@ import pytest
 from playwright.sync_api import Page, expect
 
 from annotation.models import Assignment, ReviewDraft, ReviewRound, User
+from annotation.review.ending import close_round
 from annotation.review.reassigning import reassign
-from annotation.review.rounds import close_round
 from tests.annotation.review.cases import assignments_of
 from tests.browser.review.test_clock import has_told, is_shown
 from tests.browser.review.test_journey import BLIND, answer, start
