@@ -30,6 +30,7 @@ from annotation.people.roles import add_role
 from annotation.questionbank.priors import questions_showing
 from annotation.review.kernels.allotment import Item, allot, too_few_for
 from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
+from annotation.review.repeats import place_repeats
 from annotation.site.hooks import Conflict, conflicts
 
 AT_ONCE = 500  # ids in one query
@@ -190,6 +191,7 @@ def store_assignments(review_round: ReviewRound, planned: Planned, *, actor: Use
         for position, revision_id in enumerate(order, 1)
     )
     n_made = len(Assignment.objects.bulk_create(rows, batch_size=BATCH))
+    n_made += place_repeats(review_round, [person.pk for person in planned.people])
     for person in planned.people:
         make_reviewer(review_round, person, actor=actor, at=at)
     facts = {"reviewers": len(planned.people), "assignments": n_made, "seed": review_round.seed}
@@ -318,5 +320,5 @@ def assigned_now(review_round: ReviewRound) -> QuerySet[Assignment]:
 def clear_assignments(review_round: ReviewRound) -> None:
     """Delete all assignments of a round in which nobody has answered anything."""
     rows = Assignment.objects.filter(round=review_round)
-    rows.update(reassigned_from=None)
+    rows.update(reassigned_from=None, repeats=None)
     rows.delete()

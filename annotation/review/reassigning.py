@@ -29,6 +29,7 @@ from annotation.review.assigning import (
 )
 from annotation.review.kernels.allotment import hand_out, share_for_newcomer
 from annotation.review.kernels.transitions import UNREVIEWED, Act, ReviewRefused, state_after
+from annotation.review.repeats import place_repeats, withdraw_repeats
 
 
 @transaction.atomic
@@ -163,8 +164,8 @@ def _check_not_closed(review_round: ReviewRound) -> None:
 
 
 def open_rows(review_round: ReviewRound) -> QuerySet[Assignment]:
-    """What the round still lacks, in the order of each reviewer."""
-    rows = Assignment.objects.filter(round=review_round, state__in=UNREVIEWED)
+    """What the round still lacks and can change hands, in the order of each reviewer."""
+    rows = Assignment.objects.filter(round=review_round, state__in=UNREVIEWED, repeats=None)
     return rows.select_related("revision__question").order_by("position")
 
 
@@ -205,9 +206,9 @@ def _check_takes(review_round: ReviewRound, to: User, rows: Sequence[Assignment]
 
 
 def _spread(review_round: ReviewRound, rows: Sequence[Assignment], others: Sequence[User]) -> dict[int, User]:
-    """Who takes which assignment (its pk): whoever may have the question and has least left to do."""
+    """Who takes which assignment (its pk): whoever may have the question and has least, done and to do together."""
     conflicting = [_conflicting(review_round, person) for person in others]
-    loads = [_open_rows(review_round).filter(reviewer=person).count() for person in others]
+    loads = [assigned_now(review_round).filter(reviewer=person, repeats=None).count() for person in others]
     numbers = [row.revision.question.number for row in rows]
     possible = {n: [index for index, cannot in enumerate(conflicting) if n not in cannot] for n in numbers}
     if stuck := sorted(n for n in numbers if not possible[n]):
@@ -248,6 +249,8 @@ def _hand_over(review_round: ReviewRound, moves: Sequence[tuple[Assignment, User
     withdrawn = [old for old, _person in moves]
     Assignment.objects.bulk_update(withdrawn, ["state"], batch_size=BATCH)
     Assignment.objects.bulk_create(fresh, batch_size=BATCH)
+    withdraw_repeats(review_round)
+    place_repeats(review_round, {person.pk for _old, person in moves})
 
 
 def _moved(person: User, rows: Sequence[Assignment]) -> dict[str, int]:
