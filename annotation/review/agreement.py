@@ -92,6 +92,7 @@ class RoundAgreement:
     n_clusters: int | None  # patients or exams, where one holds several of the questions
     draws: int
     tables: list[AgreementTable]
+    n_people: int = 0  # who are compared with themselves
 
 
 def round_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgreement:
@@ -123,15 +124,15 @@ def _agreement(said: Sequence[ReviewSaid], seed: int, draws: int) -> RoundAgreem
 def own_agreement(review_round: ReviewRound, draws: int = DRAWS) -> RoundAgreement:
     """How reviewers agree with themselves: each hidden repeat beside its first review, all reviewers together.
 
-    ``n_questions`` counts the repeats.
+    Its two raters are the first reviews and the repeats; ``n_people`` is the number of reviewers.
     """
     repeated = repeated_reviews(review_round)
     firsts = newest_reviews(review_round).filter(assignment__in=repeated.values("assignment__repeats"))
     first = {row.question: row for row in _said(firsts, question="assignment")}
     again = [row for row in _said(repeated, question="assignment__repeats") if row.question in first]
     pairs = [first[row.question]._replace(reviewer=0) for row in again] + [row._replace(reviewer=1) for row in again]
-    reviewers = {first[row.question].reviewer for row in again}
-    return replace(_agreement(pairs, abs(review_round.seed), draws), n_reviewers=len(reviewers))
+    people = {first[row.question].reviewer for row in again}
+    return replace(_agreement(pairs, abs(review_round.seed), draws), n_people=len(people))
 
 
 def _said(reviews: QuerySet[Review], question: str = "assignment__revision") -> list[ReviewSaid]:

@@ -13,10 +13,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, KeySource, ReturnReason, Role, RoundState, RoundSteps
+from annotation.enums import AssignmentState, KeySource, ReturnReason, Role, RoundState, RoundSteps, Task
 from annotation.models import (
     Assignment,
     BankImport,
+    Competence,
     Edit,
     Membership,
     Review,
@@ -112,6 +113,24 @@ BATCH = 2000
 Conflicts = dict[tuple[int, int], set[str]]
 
 
+def outside_competences(people: Sequence[User], plan_id: int) -> Conflicts:
+    """Questions whose category and task are none of those that a reviewer is for. Who has no competence has all."""
+    found: Conflicts = {}
+    words: dict[int, set[str]] = defaultdict(set)
+    for pk, word in Competence.objects.filter(person__in=people).values_list("person", "word"):
+        words[pk].add(word.casefold())
+    if not words:
+        return found
+    labels = {task.value: {task.value, task.label.casefold()} for task in Task}
+    drawn = SampledQuestion.objects.filter(plan=plan_id)
+    columns = ("revision__question__number", "revision__category", "revision__task")
+    for number, category, task in drawn.values_list(*columns):
+        for index, person in enumerate(people):
+            if words[person.pk] and not words[person.pk] & {category.casefold(), *labels.get(task, ())}:
+                found[index, number] = {_("%(name)s reviews other categories only.") % {"name": person}}
+    return found
+
+
 @dataclass(frozen=True)
 class SampleQuestion:
     """A question of the sample, as assigning needs it."""
@@ -171,6 +190,8 @@ def plan_assignments(
     questions = drawn_questions(plan_id)
     revision_of = {one.number: one.revision_id for one in questions}
     conflicting = ineligible(people, questions, steps, review_round)
+    for pair, why in outside_competences(people, plan_id).items():
+        conflicting.setdefault(pair, set()).update(why)
     orders = _allotted(questions, len(people), per_question, seed, conflicting)
     return Planned(people, [[revision_of[number] for number in order] for order in orders])
 

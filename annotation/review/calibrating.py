@@ -6,17 +6,18 @@ ReviewRound that ``calibrates`` the round; once nothing of it is left to do, it 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import transaction
 from django.db.models import Count, Q, QuerySet
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from annotation.audit.recording import record
-from annotation.enums import AssignmentState, RoundState
+from annotation.enums import AssignmentState, GradeName, RoundState
 from annotation.models import (
     Assignment,
     CalibrationResult,
@@ -29,13 +30,20 @@ from annotation.models import (
 )
 from annotation.review.assigning import listed, lock_round, reviewers_of
 from annotation.review.kernels.settling import Opinion
-from annotation.review.kernels.shared_answers import RULE, Compared, compare, has_passed, shared_opinion
-from annotation.review.kernels.transitions import UNFINISHED, ReviewRefused
+from annotation.review.kernels.shared_answers import BEST, RULE, VERDICT, Compared, compare, has_passed, shared_opinion
+from annotation.review.kernels.transitions import GONE, UNFINISHED, ReviewRefused
 from annotation.review.outcomes import newest_reviews
 from annotation.review.viewing import viewing_of
 from annotation.site.slugs import free_slug
+from annotation.statistics.kernels.estimate import Estimate
+from annotation.statistics.kernels.intervals import share
 
 MOST_QUESTIONS = 30
+FIELD_LABELS = {
+    BEST: gettext_lazy("Best answer"),
+    **{name.value: gettext_lazy(name.label) for name in GradeName},
+    VERDICT: gettext_lazy("Verdict"),
+}
 REASON_LIMIT = 1000
 
 
@@ -261,3 +269,72 @@ def _opinion(review: Review) -> Opinion:
         flags=frozenset(review.flags),
         grades=review.grades,
     )
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """One reviewer in the calibration of a round. ``share`` is of the judgements that agree."""
+
+    person: User
+    n_done: int
+    n_cases: int
+    result: CalibrationResult | None
+    is_author: bool  # of the shared answers
+    share: Estimate | None
+
+    @property
+    def is_in(self) -> bool:
+        return self.is_author or (self.result is not None and (self.result.passed or self.result.let_in_at is not None))
+
+
+@dataclass(frozen=True)
+class FieldDistance:
+    """One field of the form over all reviewers: how often it agrees, and how many grades are 0, 1, 2, 3, 4 away."""
+
+    field: str
+    agreed: Estimate
+    n_away: list[int]  # empty: no grade
+
+    @property
+    def label(self) -> str:
+        return str(FIELD_LABELS[self.field])
+
+
+def calibration_of(review_round: ReviewRound, people: Sequence[User]) -> list[Calibrated]:
+    """These reviewers in the calibration, in their order; three queries."""
+    results = {one.reviewer_id: one for one in CalibrationResult.objects.filter(round=review_round)}
+    cases = Assignment.objects.filter(round__calibrates=review_round).exclude(state__in=GONE).order_by()
+    counts = {
+        row["reviewer"]: (row["n_done"], row["n_cases"])
+        for row in cases.values("reviewer").annotate(
+            n_cases=Count("pk"), n_done=Count("pk", filter=Q(state=AssignmentState.SUBMITTED))
+        )
+    }
+    authors = set(_authors(review_round).values_list("reviewer", flat=True))
+    return [
+        Calibrated(
+            person,
+            *counts.get(person.pk, (0, 0)),
+            result=(result := results.get(person.pk)),
+            is_author=person.pk in authors,
+            share=share(result.n_agreed, result.n_compared) if result is not None and result.n_compared else None,
+        )
+        for person in people
+    ]
+
+
+def distances_of(review_round: ReviewRound) -> list[FieldDistance]:
+    """How far the finished calibrations are from the shared answers, field by field of the form."""
+    finished = CalibrationResult.objects.filter(round=review_round, finished_at__isnull=False)
+    people = set(finished.values_list("reviewer", flat=True))
+    lines: dict[str, list[Compared]] = defaultdict(list)
+    for one in compared_with_shared(review_round):
+        for line in one.compared if one.assignment.reviewer_id in people else ():
+            lines[line.field].append(line)
+    found = []
+    for name in FIELD_LABELS:
+        if of_field := lines[name]:
+            away = Counter(line.distance for line in of_field if line.distance is not None)
+            agreed = share(sum(line.agrees for line in of_field), len(of_field))
+            found.append(FieldDistance(name, agreed, [away[n] for n in range(5)] if away else []))
+    return found

@@ -24,6 +24,7 @@ from annotation.review.assigning import (
     listed,
     lock_round,
     make_reviewer,
+    outside_competences,
     reviewers_of,
     sentences,
 )
@@ -185,6 +186,8 @@ def _conflicting(review_round: ReviewRound, person: User) -> dict[int, set[str]]
     drawn = drawn_questions(review_round.plan_id)
     found = ineligible([person], drawn, review_round.steps, review_round)
     conflicting = {number: why for (_index, number), why in found.items()}
+    for (_index, number), why in outside_competences([person], review_round.plan_id).items():
+        conflicting.setdefault(number, set()).update(why)
     had = _("%(name)s has it, or had it, in this round.") % {"name": person}
     return conflicting | {number: {had} for number in _numbers_had(review_round, person)}
 

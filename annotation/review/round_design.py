@@ -105,8 +105,12 @@ class RoundCost:
     n_rounds: int  # that the minutes are of
 
     @property
+    def n_reviews(self) -> int:
+        return self.n_questions * self.per_question
+
+    @property
     def n_cases(self) -> int:
-        return self.n_questions * self.per_question + self.n_repeats + self.n_calibration
+        return self.n_reviews + self.n_repeats + self.n_calibration
 
     @property
     def hours(self) -> float | None:
