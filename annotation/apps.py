@@ -7,8 +7,12 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Adjudication stands above the room of the home page."""
+        """Reviewing and adjudication stand below the room of the home page."""
+        from annotation.adjudication.attention import attention_work
         from annotation.adjudication.overview import adjudication_work
         from annotation.people.open_work import works
+        from annotation.review.own_reviews import finished_work
 
         works.register("adjudication", adjudication_work)
+        works.register("attention", attention_work)
+        works.register("finished", finished_work)

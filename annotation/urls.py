@@ -16,6 +16,7 @@ urlpatterns = [
     path("review/", worklist.review_rounds, name="review-rounds"),
     path("review/rounds/<slug:slug>/", worklist.review_worklist, name="review-worklist"),
     path("review/rounds/<slug:slug>/calibration/", calibration.calibration, name="calibration"),
+    path("review/rounds/<slug:slug>/decisions/", worklist.review_decisions, name="review-decisions"),
     path("review/rounds/<slug:slug>/continue/", worklist.review_continue, name="review-continue"),
     path("review/<str:public_id>/", cases.review_case, name="review-case"),
     path("review/<str:public_id>/answer/", cases.review_answer, name="review-answer"),

@@ -155,3 +155,8 @@ class PasswordLinkForm(forms.Form):
 class ProfileForm(forms.Form):
     name = forms.CharField(label=_("Name"), max_length=200, widget=forms.TextInput(attrs={"autocomplete": "name"}))
     time_zone = TimeZoneField()
+    wants_digest = forms.BooleanField(
+        label=_("A daily e-mail about review rounds that I coordinate"),
+        required=False,
+        help_text=_("What waits, who is late or stuck, what became disputed. None on days without anything."),
+    )

@@ -168,6 +168,11 @@ class RoundDesignForm(PlainForm):
         initial=5,
         help_text=_("So many questions come to the same reviewer twice. 0: none."),
     )
+    shows_decisions = forms.BooleanField(
+        label=_("Reviewers see what became of their questions"),
+        required=False,
+        help_text=_("After the round is closed: what each question came to be, without what others said."),
+    )
     seed = forms.IntegerField(
         label=_("Seed"),
         min_value=0,
@@ -195,13 +200,13 @@ class RoundDesignForm(PlainForm):
     def design(self, due_at: datetime | None = None) -> RoundDesign:
         """What was asked for beside sample, steps and numbers, after is_valid()."""
         data = self.cleaned_data
-        wanted = {name: data[name] for name in ("form", "shared_answers", "pass_mark")}
+        wanted = {name: data[name] for name in ("form", "shared_answers", "pass_mark", "shows_decisions")}
         return RoundDesign(**wanted, percent_repeated=data["percent_repeated"] or 0, due_at=data.get("due_at", due_at))
 
     @classmethod
     def initial_of(cls, review_round: ReviewRound) -> dict[str, Any]:
         """The fields as this round has them."""
-        same = ("name", "steps", "instructions", "percent_repeated", "pass_mark", "seed")
+        same = ("name", "steps", "instructions", "percent_repeated", "pass_mark", "shows_decisions", "seed")
         shared = review_round.shared_answers
         return {name: value for name in same if (value := getattr(review_round, name)) is not None} | {
             "sample": review_round.plan.slug,

@@ -103,6 +103,16 @@ class Migration(migrations.Migration):
                 to="annotation.reviewround",
             ),
         ),
+        migrations.AddField(
+            model_name="reviewround",
+            name="shows_decisions",
+            field=models.BooleanField(default=False),
+        ),
+        migrations.AddField(
+            model_name="user",
+            name="wants_digest",
+            field=models.BooleanField(default=False, verbose_name="daily e-mail about review rounds"),
+        ),
         migrations.AddConstraint(
             model_name="assignment",
             constraint=models.UniqueConstraint(

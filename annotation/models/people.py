@@ -36,6 +36,7 @@ class User(AbstractBaseUser):
     name = models.CharField(_("name"), max_length=200)
     time_zone = models.CharField(_("time zone"), max_length=64, default="UTC", validators=[check_time_zone])
     is_active = models.BooleanField(_("may log in"), default=True)
+    wants_digest = models.BooleanField(_("daily e-mail about review rounds"), default=False)
     created_at = models.DateTimeField(_("created"), auto_now_add=True)
 
     objects = UserManager()

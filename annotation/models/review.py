@@ -124,6 +124,7 @@ class ReviewRound(Deletable):
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="+"
     )  # the closed round whose reviews every reviewer is compared with first; null: no calibration
     pass_mark = models.PositiveSmallIntegerField(null=True, blank=True)  # percent of the calibration
+    shows_decisions = models.BooleanField(default=False)  # to its reviewers, once it is closed
     adjudicates = models.OneToOneField(
         "self", on_delete=models.PROTECT, null=True, blank=True, related_name="adjudication"
     )

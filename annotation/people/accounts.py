@@ -87,11 +87,12 @@ def reactivate(person: User, *, actor: User, at: datetime) -> None:
 
 
 @transaction.atomic
-def change_profile(person: User, *, name: str, time_zone: str, at: datetime) -> None:
+def change_profile(person: User, *, name: str, time_zone: str, at: datetime, wants_digest: bool = False) -> None:
     """What people say about themselves."""
     person.name = name
     person.time_zone = time_zone
-    person.save(update_fields=["name", "time_zone"])
+    person.wants_digest = wants_digest
+    person.save(update_fields=["name", "time_zone", "wants_digest"])
     record("profile.changed", actor=person, at=at, subject=person, facts={"time_zone": time_zone})
 
 

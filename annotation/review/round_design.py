@@ -34,6 +34,7 @@ class RoundDesign:
     shared_answers: ReviewRound | None = None
     pass_mark: int | None = None
     percent_repeated: int = 0
+    shows_decisions: bool = False
     due_at: datetime | None = None
 
     def as_columns(self) -> dict[str, Any]:

@@ -83,6 +83,7 @@ class OthersPart(StrEnum):
     REVIEWS = "reviews"  # of one question, without names
     NAMES = "names"
     OUTCOMES = "outcomes"  # of the round: counts, what is settled and why, files
+    DECISIONS = "decisions"  # what each question came to be, to those who reviewed it
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,6 +95,7 @@ class Onlooker:
     adjudicates: bool
     is_closed: bool
     own_final: bool = False  # their own review of this question, as its adjudicator, is submitted
+    shows_decisions: bool = False  # the round allows its reviewers to see what became of their questions
 
 
 def visible_of_others(onlooker: Onlooker) -> frozenset[OthersPart]:
@@ -105,6 +107,8 @@ def visible_of_others(onlooker: Onlooker) -> frozenset[OthersPart]:
         return frozenset(OthersPart)
     if onlooker.adjudicates and onlooker.own_final:
         return frozenset({OthersPart.REVIEWS})
+    if onlooker.reviews and onlooker.is_closed and onlooker.shows_decisions:
+        return frozenset({OthersPart.DECISIONS})
     return frozenset()
 
 

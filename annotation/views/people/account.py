@@ -60,10 +60,10 @@ def logout(request: HttpRequest) -> HttpResponseBase:
 @require_http_methods(["GET", "HEAD", "POST"])
 def profile(request: AuthenticatedRequest) -> HttpResponse:
     person = request.user
-    form = ProfileForm(request.POST or None, initial={"name": person.name, "time_zone": person.time_zone})
+    fields = ("name", "time_zone", "wants_digest")
+    form = ProfileForm(request.POST or None, initial={field: getattr(person, field) for field in fields})
     if request.method == "POST" and form.is_valid():
-        data = form.cleaned_data
-        accounts.change_profile(person, name=data["name"], time_zone=data["time_zone"], at=timezone.now())
+        accounts.change_profile(person, **form.cleaned_data, at=timezone.now())
         messages.success(request, _("Saved."))
         return redirect("profile")
     return render(request, "annotation/people/profile.html", {"form": form}, status=422 if form.errors else 200)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import Exists, OuterRef, Q
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_GET
@@ -13,6 +13,7 @@ from annotation.models import ReviewDraft, ReviewRound, User
 from annotation.review.assignments import counts_by_state, next_assignment, own_assignments, rounds_of
 from annotation.review.calibrating import must_calibrate
 from annotation.review.kernels.transitions import UNFINISHED
+from annotation.review.own_reviews import own_decisions, own_minutes, sees_decisions
 from annotation.review.reviewer_progress import due_text
 from annotation.review.viewing import size_text, viewing_of
 from annotation.views.site.decorators import AuthenticatedRequest, person_required
@@ -29,7 +30,8 @@ FILTERS = {
 @require_GET
 def review_rounds(request: AuthenticatedRequest) -> HttpResponse:
     """The rounds in which this person reviews."""
-    return render(request, "annotation/review/rounds.html", {"rounds": rounds_of(request.user)})
+    context = {"rounds": rounds_of(request.user), "minutes": own_minutes(request.user)}
+    return render(request, "annotation/review/rounds.html", context)
 
 
 @person_required
@@ -50,6 +52,7 @@ def review_worklist(request: AuthenticatedRequest, slug: str) -> HttpResponse:
     n_skipped = counts.get(AssignmentState.SKIPPED, 0)
     context = {
         "round": review_round,
+        "sees_decisions": sees_decisions(review_round),
         "must_calibrate": must_calibrate(review_round, request.user.pk),
         "is_open": review_round.state == RoundState.OPEN,
         "rows": rows,
@@ -80,6 +83,17 @@ def _page_of_part(slug: str) -> HttpResponse | None:
         return redirect("adjudication", part.adjudicates.slug)
     assert part.calibrates is not None
     return redirect("calibration", part.calibrates.slug)
+
+
+@person_required
+@require_GET
+def review_decisions(request: AuthenticatedRequest, slug: str) -> HttpResponse:
+    """What the questions that this person reviewed came to be; not there where the round does not show it."""
+    review_round = own_round_or_404(request, slug)
+    if not sees_decisions(review_round):
+        raise Http404
+    context = {"round": review_round, "rows": own_decisions(review_round, request.user)}
+    return render(request, "annotation/review/decisions.html", context)
 
 
 @person_required
