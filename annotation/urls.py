@@ -3,6 +3,7 @@
 from django.urls import path, re_path
 
 from annotation.views.adjudication import adjudication
+from annotation.views.discussion import comments
 from annotation.views.ingest import images, quarantine, quarantine_many, uploads
 from annotation.views.people import account, invitation_files, invitations, people
 from annotation.views.questionbank import bank, bank_downloads, question_imports, revisions
@@ -78,6 +79,9 @@ urlpatterns = [
     path("banks/<slug:slug>/<int:number>/undo/", revisions.question_undo, name="question-undo"),
     path("banks/<slug:slug>/<int:number>/withdraw/", revisions.question_withdraw, name="question-withdraw"),
     path("banks/<slug:slug>/<int:number>/bring-back/", revisions.question_bring_back, name="question-bring-back"),
+    # what people say about a question
+    path("banks/<slug:slug>/<int:number>/tags/add/", comments.question_tag_add, name="question-tag-add"),
+    path("banks/<slug:slug>/<int:number>/tags/remove/", comments.question_tag_remove, name="question-tag-remove"),
     # images
     path("images/", images.images, name="images"),
     path("images/<str:name>", images.rendition, name="rendition"),

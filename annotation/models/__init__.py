@@ -1,3 +1,4 @@
+from annotation.models.discussion import QuestionTag
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Invitation, Membership, User
 from annotation.models.quality import Finding
@@ -31,6 +32,7 @@ __all__ = [
     "Membership",
     "Question",
     "QuestionBank",
+    "QuestionTag",
     "Rendition",
     "Report",
     "Review",

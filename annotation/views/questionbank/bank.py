@@ -18,12 +18,14 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.bin.deleting import archive, bring_back
+from annotation.discussion.seeing import parts_of
+from annotation.discussion.tagging import tags_in, tags_of
 from annotation.enums import ImportKind, ImportState, Role, RoundState
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
 from annotation.forms.bank import BankExportForm, QuestionSearchForm
 from annotation.ingest.serving import image_descriptors
-from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision
+from annotation.models import Assignment, Image, Question, QuestionBank, Review, Revision, User
 from annotation.quality.checking import findings_of
 from annotation.questionbank.answers import read_truth
 from annotation.questionbank.editing import history_of
@@ -39,6 +41,7 @@ from annotation.questionbank.listing import (
     questions_page,
     sorted_page,
 )
+from annotation.review.kernels.visibility import DiscussionPart
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Sorting, asked_sorting
 from annotation.views.site.bin import delete_or_ask
@@ -99,6 +102,7 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "bank": one,
         "form": form,
         "page": page,
+        "rows": _with_tags(page.revisions, request.user),
         "wanted": wanted,
         "sorting": sorting,
         "n_rows": page.last_number if page.last_number <= WINDOW else 0,  # a larger bank stays in its order
@@ -117,6 +121,11 @@ def bank(request: AuthenticatedRequest, slug: str) -> HttpResponse:
         "export_form": BankExportForm(),
     }
     return render(request, "annotation/bank/detail.html", context)
+
+
+def _with_tags(revisions: list[Revision], person: User) -> list[tuple[Revision, list[str]]]:
+    tags = tags_of([one.question_id for one in revisions], person)
+    return [(one, tags.get(one.question_id, [])) for one in revisions]
 
 
 def _number(request: AuthenticatedRequest, name: str) -> int | None:
@@ -156,6 +165,10 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
         context["hidden_because"] = str(refusal)
     if "truth" in context:
         context |= {"history": history_of(revisions), "findings": findings_of([current.pk])}
+    parts = parts_of(request.user, one)
+    if DiscussionPart.TAGS in parts:
+        context["tags"] = tags_of([one.pk], request.user).get(one.pk, [])
+        context["known_tags"] = tags_in(one.bank, request.user)
     context["next_number"], context["previous_number"] = _neighbours(one)
     return render(request, "annotation/bank/question.html", context)
 
