@@ -7,8 +7,10 @@ class AnnotationConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Adjudication stands above the room of the home page."""
+        """Adjudication and discussion stand above the room of the home page."""
         from annotation.adjudication.overview import adjudication_work
+        from annotation.discussion.commenting import mentions_work
         from annotation.people.open_work import works
 
         works.register("adjudication", adjudication_work)
+        works.register("mentions", mentions_work)

@@ -82,6 +82,11 @@ urlpatterns = [
     # what people say about a question
     path("banks/<slug:slug>/<int:number>/tags/add/", comments.question_tag_add, name="question-tag-add"),
     path("banks/<slug:slug>/<int:number>/tags/remove/", comments.question_tag_remove, name="question-tag-remove"),
+    path("review/<str:public_id>/comments/", comments.review_comments, name="review-comments"),
+    path("comments/on/<str:public_id>/", comments.comment_add, name="comment-add"),
+    path("comments/<str:public_id>/withdraw/", comments.comment_withdraw, name="comment-withdraw"),
+    path("comments/<str:public_id>/done/", comments.comment_done, name="comment-done"),
+    path("mentions/", comments.mentions, name="mentions"),
     # images
     path("images/", images.images, name="images"),
     path("images/<str:name>", images.rendition, name="rendition"),

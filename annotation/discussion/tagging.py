@@ -14,6 +14,7 @@ from annotation.audit.recording import record
 from annotation.discussion.seeing import DiscussionRefused, coordinated, withheld_questions
 from annotation.models import Question, QuestionBank, QuestionTag, User
 from annotation.models.discussion import LONGEST_TAG
+from annotation.review.kernels.visibility import DiscussionPart
 from annotation.site.permissions import is_coordinator
 
 BATCH = 2000
@@ -86,6 +87,13 @@ def tags_of(questions: Collection[int], person: User) -> dict[int, list[str]]:
     for question, word in rows.order_by("word").values_list("question", "word"):
         found[question].append(word)
     return dict(found)
+
+
+def tags_at(question: Question, parts: frozenset[DiscussionPart]) -> list[str]:
+    """The tags of a question for a person who may know these parts of what was said about it."""
+    if DiscussionPart.TAGS not in parts:
+        return []
+    return list(QuestionTag.objects.standing().filter(question=question).values_list("word", flat=True))
 
 
 def tags_in(bank: QuestionBank, person: User) -> list[str]:

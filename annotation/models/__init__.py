@@ -1,4 +1,4 @@
-from annotation.models.discussion import QuestionTag
+from annotation.models.discussion import Mention, QuestionComment, QuestionTag
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
 from annotation.models.people import Invitation, Membership, User
 from annotation.models.quality import Finding
@@ -30,8 +30,10 @@ __all__ = [
     "Invitation",
     "Job",
     "Membership",
+    "Mention",
     "Question",
     "QuestionBank",
+    "QuestionComment",
     "QuestionTag",
     "Rendition",
     "Report",

@@ -113,8 +113,9 @@ class DiscussionPart(StrEnum):
 
     COMMENTS = "comments"  # with their to-dos; whoever reads them may write one
     TAGS = "tags"
+    NAMES = "names"  # of those who judged it, where they commented on it or are mentioned
     HISTORY = "history"  # its whole life, in whichever wording and round
-    CHANGE = "change"  # the tags, and to-dos of others
+    CHANGE = "change"  # tags, and to-dos of others
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,8 +130,8 @@ class QuestionOnlooker:
 def visible_of_discussion(onlooker: QuestionOnlooker) -> frozenset[DiscussionPart]:
     """Nobody who judges a question hears about it from others, until every round in which they judge it is closed.
 
-    Then who has judged it reads and writes comments, and reads its tags. Only coordinators change tags and read the
-    history, which names rounds, people and studies.
+    Then who has judged it reads and writes comments, and reads its tags, without the names of others who judged it.
+    Only coordinators change tags and read the history, which names rounds, people and studies.
     """
     if onlooker.judges:
         return frozenset()

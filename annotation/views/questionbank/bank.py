@@ -18,8 +18,9 @@ from django.views.decorators.http import require_GET, require_POST
 from django.views.decorators.vary import vary_on_headers
 
 from annotation.bin.deleting import archive, bring_back
+from annotation.discussion.commenting import note_seen
 from annotation.discussion.seeing import parts_of
-from annotation.discussion.tagging import tags_in, tags_of
+from annotation.discussion.tagging import tags_of
 from annotation.enums import ImportKind, ImportState, Role, RoundState
 from annotation.exports.source_names import MissingImage, export_missing, export_source_ids, list_missing, source_id_of
 from annotation.exports.tables import CONTENT_TYPES, Format, scratch_file
@@ -41,9 +42,9 @@ from annotation.questionbank.listing import (
     questions_page,
     sorted_page,
 )
-from annotation.review.kernels.visibility import DiscussionPart
 from annotation.site.permissions import is_administrator, is_coordinator
 from annotation.site.sorted_tables import Sorting, asked_sorting
+from annotation.views.discussion.comments import discussion_context
 from annotation.views.site.bin import delete_or_ask
 from annotation.views.site.decorators import AuthenticatedRequest, asks_for_part, role_required
 
@@ -166,9 +167,8 @@ def question(request: AuthenticatedRequest, slug: str, number: int) -> HttpRespo
     if "truth" in context:
         context |= {"history": history_of(revisions), "findings": findings_of([current.pk])}
     parts = parts_of(request.user, one)
-    if DiscussionPart.TAGS in parts:
-        context["tags"] = tags_of([one.pk], request.user).get(one.pk, [])
-        context["known_tags"] = tags_in(one.bank, request.user)
+    context |= discussion_context(request, one, parts)
+    note_seen(one, request.user, parts, timezone.now())
     context["next_number"], context["previous_number"] = _neighbours(one)
     return render(request, "annotation/bank/question.html", context)
 
