@@ -171,7 +171,9 @@ def check_reads(question: Question, person: User) -> Parts:
 def note_seen(question: Question, person: User, parts: Parts, at: datetime) -> None:
     """The person reads the comments now: what mentions them is new no more."""
     if DiscussionPart.COMMENTS in parts:
-        Mention.objects.filter(comment__question=question, person=person, seen_at=None).update(seen_at=at)
+        new = Mention.objects.filter(comment__question=question, person=person, seen_at=None)
+        if new.exists():  # most looks at a question write nothing
+            new.update(seen_at=at)
 
 
 def waiting_for(person: User) -> QuerySet[QuestionComment]:
