@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-import pytest
 from django.test import Client
 
 from annotation.adjudication.adjudicating import begin_adjudication, decide, name_adjudicator, show_reviews, take_next
@@ -17,7 +16,7 @@ from annotation.models import Finding, Question, Revision, Settlement, User
 from annotation.quality.checking import dismiss
 from annotation.questionbank.editing import current_revision, revise, wording_of
 from annotation.questionbank.question_states import bring_back_question, withdraw_question
-from annotation.review.ending import close_round, complete_reviews, count_open
+from annotation.review.ending import close_round, complete_reviews, count_open, disputed
 from tests.annotation.adjudication.made import N_OPEN, make_reviewed
 from tests.annotation.review.cases import make_bank, make_revision
 from tests.annotation.rounds.made import say
@@ -93,7 +92,7 @@ def test_a_round_is_told_as_far_as_the_viewer_may_see(cora: User, rita: User, re
     assert not any("was reviewed" in one for one in before)
     conrad = told(life(question, User.objects.get(name="Conrad")), *kinds)  # who may adjudicate, too
     assert [who for who, _sentence in conrad] == [""]
-    close_round(made, actor=cora, at=noon, confirmed_open=2)
+    close_round(made, actor=cora, at=noon, confirmed_open=disputed(made).count())
     after = told(life(question, cora), *kinds)
     assert ("Judy", "Decided in the adjudication of “Spring”: reject.") in after
     assert {"Rita", "Remo", "Judy"} <= {who for who, _sentence in after}
