@@ -1,14 +1,16 @@
 from annotation.models.discussion import Mention, QuestionComment, QuestionTag
 from annotation.models.imaging import AllowedWords, Exam, Image, Rendition, SourceIdentifier, Upload
-from annotation.models.people import Invitation, Membership, User
+from annotation.models.people import Competence, Invitation, Membership, User
 from annotation.models.quality import Finding
 from annotation.models.question import AnswerKey, BankImport, Edit, Question, QuestionBank, Report, Revision, SeenKey
 from annotation.models.review import (
     Assignment,
     BlindAnswer,
+    CalibrationResult,
     Review,
     ReviewDraft,
     ReviewEvent,
+    ReviewForm,
     ReviewRound,
     SampledQuestion,
     SamplingPlan,
@@ -23,6 +25,8 @@ __all__ = [
     "AuditEvent",
     "BankImport",
     "BlindAnswer",
+    "CalibrationResult",
+    "Competence",
     "Edit",
     "Exam",
     "Finding",
@@ -40,6 +44,7 @@ __all__ = [
     "Review",
     "ReviewDraft",
     "ReviewEvent",
+    "ReviewForm",
     "ReviewRound",
     "Revision",
     "SampledQuestion",

@@ -9,7 +9,7 @@ import annotation.models.fields
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0020_question_tags"),
+        ("annotation", "0021_question_tags"),
     ]
 
     operations = [

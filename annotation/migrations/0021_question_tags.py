@@ -7,7 +7,7 @@ from django.db import migrations, models
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("annotation", "0019_findings_of_checks"),
+        ("annotation", "0020_round_design"),
     ]
 
     operations = [
